@@ -26,6 +26,7 @@ from dwarfgpu.objfile.line_table import LineTable, line_tables
 from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_tables, raw_list, read_list
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.render import call_frame_info as render_frames
 from dwarfgpu.render import dump as render_entries
 from dwarfgpu.render import dump as render_parts
@@ -113,9 +114,10 @@ def info(code: CodeObject) -> None:
 def kernels(code: CodeObject) -> None:
     """``kernels`` and ``kernels --fields``."""
     for kernel in code.kernels.kernels:
+        described = DescribedKernel(code, kernel)
         for fields in (False, True):
-            render_kernels.kernel_text(kernel, fields=fields)
-        json.dumps(render_kernels.kernel_json(kernel))
+            render_kernels.kernel_text(described, fields=fields)
+        json.dumps(render_kernels.kernel_json(described))
 
 
 def dumped(code: CodeObject) -> None:

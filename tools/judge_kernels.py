@@ -126,11 +126,11 @@ def arguments(program: Any, kernel: Any) -> tuple[list[Any], int]:
     """Return what a kernel is launched with: small numbers everywhere; and the bytes of local memory."""
     import numpy as np
 
-    from dwarfgpu.program.code.kernel_parameters import parameters_of
+    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
     from dwarfgpu.program.types.model import Base, Enumeration, stripped
 
     explicit = [each for each in kernel.metadata.args if not (each.value_kind or "").startswith("hidden")]
-    parameters = parameters_of(program.file, kernel) or ()
+    parameters = DescribedKernel(program.file, kernel).parameters or ()
     given: list[Any] = []
     for index, argument in enumerate(explicit):
         known = parameters[index].kind if len(parameters) == len(explicit) else None

@@ -165,11 +165,11 @@ def _kernels(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
 
 
 def _arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-    from dwarfgpu.program.code.kernel_parameters import with_parameters
+    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
     from dwarfgpu.questions.selection import open_file
 
     file = open_file(given["file"])
-    metadata = with_parameters(file, file.kernels_named([given["kernel"]])[0]).metadata
+    metadata = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel.metadata
     known = () if metadata is None else metadata.args
     return {f"{each.name}=": each.type_name or "" for each in known if each.name and not each.is_hidden}
 

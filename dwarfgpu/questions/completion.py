@@ -233,10 +233,10 @@ def _launch(sizes: int) -> Complete:
             return _kernel(debugger, line, at)
         if len(before) <= sizes:
             return len(line), ()
-        from dwarfgpu.program.code.kernel_parameters import with_parameters
+        from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 
         file = debugger.opened.file
-        metadata = with_parameters(file, file.kernels_named([before[0]])[0]).metadata
+        metadata = DescribedKernel(file, file.kernels_named([before[0]])[0]).kernel.metadata
         names = () if metadata is None else [argument.name for argument in metadata.args if not argument.is_hidden]
         given = {word.partition("=")[0] for word in before}
         return start, [

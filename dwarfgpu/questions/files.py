@@ -246,13 +246,13 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
     arguments that the runtime passes. NAME is the name or the symbol of a kernel, or a regular expression that is
     searched in all names.
     """
-    from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
     from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
 
     file = selection.opened.file
     check_has_kernels(file)
     known = _kernels_named(file, arguments) if arguments.words else file.kernels.kernels
-    kernels = [(with_parameters(file, kernel), parameters_of(file, kernel)) for kernel in known]
+    kernels = [DescribedKernel(file, kernel) for kernel in known]
     fields = bool(arguments.words) or arguments.has("fields")
 
     def text(output: Output) -> Iterable[str]:
@@ -265,7 +265,7 @@ def info_kernels(selection: Selection, arguments: Arguments) -> Document:
         "target": file.target.target.name,
         "target_id": file.target.target_id,
         "printf": [] if file.kernels.metadata is None else [plain(entry) for entry in file.kernels.metadata.printf],
-        "kernels": (kernel_json(*kernel) for kernel in kernels),
+        "kernels": map(kernel_json, kernels),
     }
     return Document(data, text, rows="kernels", row={"file": file.name})
 

@@ -13,7 +13,7 @@ from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
-from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.source_files import LineAt, SourceFile, SourceTexts
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
@@ -175,10 +175,10 @@ def _kernels(file: CodeObject) -> html.PageSection:
         section.add(html.tools(section.name))
     for kernel in kernels[:MAX_KERNELS]:
         try:
-            described, parameters = with_parameters(file, kernel), parameters_of(file, kernel)
-            parts = [html.listing(kernel_text(described, parameters=parameters)[1:])]
+            described = DescribedKernel(file, kernel)
+            parts = [html.listing(kernel_text(described)[1:])]
             if len(kernels) <= MAX_FIELDS:
-                fields = kernel_text(described, parameters=parameters, fields=True)
+                fields = kernel_text(described, fields=True)
                 parts.append(html.fold("Every field, and hidden arguments", [html.listing(fields)]))
         except DwarfGpuError as error:
             parts = [html.note(f"<{error.what}>")]

@@ -11,20 +11,16 @@ from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TypeAlias
 
     from dwarfgpu.program.code.code_object import Kernel
-    from dwarfgpu.program.code.kernel_parameters import KernelParameter
-
-    Parameters: TypeAlias = tuple[KernelParameter, ...] | None
-    Described: TypeAlias = tuple[Kernel, Parameters]
+    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 
 NO_SGPR = 0xFFFF
 
 
-def kernels_text(kernels: Sequence[Described], *, fields: bool = False) -> Iterator[str]:
+def kernels_text(kernels: Sequence[DescribedKernel], *, fields: bool = False) -> Iterator[str]:
     """Yield kernels, each with its parameters in the source if they are known, with an empty line between them."""
-    yield from paragraphs(kernel_text(kernel, known, fields=fields) for kernel, known in kernels)
+    yield from paragraphs(kernel_text(kernel, fields=fields) for kernel in kernels)
     if not kernels:
         yield "no kernels"
 
@@ -40,13 +36,14 @@ def printf_text(metadata: Any) -> Iterator[str]:
         yield from beside("  ", wrapped(f'{entry.id}: "{shown(entry.format)}", {arguments}', 78), 4)
 
 
-def kernel_text(kernel: Kernel, parameters: Parameters = None, *, fields: bool = False) -> list[str]:
+def kernel_text(known: DescribedKernel, *, fields: bool = False) -> list[str]:
     """Return a kernel as lines.
 
     ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
     """
+    kernel = known.kernel
     lines = [kernel_head(kernel), *labels(_summary(kernel), indent=2)]
-    lines += _arguments(kernel, parameters, hidden=fields)
+    lines += _arguments(known, hidden=fields)
     described: Any = kernel.descriptor or kernel.code
     if described is not None:
         if fields:
@@ -178,11 +175,11 @@ def _user_sgpr(register: Any) -> str:
     return f"{where} {register.name}"
 
 
-def _arguments(kernel: Kernel, parameters: Parameters, *, hidden: bool) -> list[str]:
-    metadata = kernel.metadata
-    if metadata is None and parameters:
+def _arguments(known: DescribedKernel, *, hidden: bool) -> list[str]:
+    metadata = known.kernel.metadata
+    if metadata is None and known.parameters:
         shown_rows = [("size", "type", "name")]
-        shown_rows += [(_number(each.byte_size), shown(each.type), shown(each.name or "")) for each in parameters]
+        shown_rows += [(_number(each.byte_size), shown(each.type), shown(each.name or "")) for each in known.parameters]
         head = f"  {style('name', 'arguments')}   their places are not known: this kernel has no metadata"
         return [head, *table(shown_rows, "rll", indent=4, is_headed=True)]
     if metadata is None:
@@ -266,9 +263,9 @@ KERNEL = Record(
 )
 
 
-def kernel_json(kernel: Kernel, parameters: Parameters = None) -> dict[str, Any]:
+def kernel_json(known: DescribedKernel) -> dict[str, Any]:
     """Return a kernel with everything that is known about it as a JSON object."""
-    return {**KERNEL.json(kernel), "parameters": plain(parameters)}
+    return {**KERNEL.json(known.kernel), "parameters": plain(known.parameters)}
 
 
 def _described_json(described: Any) -> dict[str, Any] | None:

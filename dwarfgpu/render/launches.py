@@ -51,8 +51,12 @@ class ShownArgument:
 
     @property
     def json(self) -> Any:
-        """The value as JSON; None where the bytes are not known."""
-        return None if self.value is None else value_json(self.value, self.look).get("value")
+        """The number, or the parts of what has parts, as JSON; None where the bytes are not known."""
+        if self.value is None:
+            return None
+        found = value_json(self.value, self.look)
+        del found["type"]
+        return found.get("value", found)
 
 
 def _hex(data: bytes | None) -> str | None:

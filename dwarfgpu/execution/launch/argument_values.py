@@ -16,7 +16,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, element_bits, known_size, resolved
-from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.values.scalars import complex_parts, scalar_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,12 @@ class ArgumentType:
             return None
         kind = resolved(self.type)
         return kind.target if self.is_pointer and isinstance(kind, t.Pointer) else self.type
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether an object is 0 or 1."""
+        scalar = None if self.object_type is None else scalar_of(self.object_type)
+        return scalar is not None and scalar.kind == "boolean"
 
     @property
     def element(self) -> str | None:
@@ -226,7 +232,8 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
                 part[:] = random.random(len(part))
             else:
                 limits = np.iinfo(code)
-                part[:] = random.integers(limits.min, limits.max, len(part), dtype=code, endpoint=True)
+                most = 1 if argument.is_boolean else limits.max
+                part[:] = random.integers(limits.min, most, len(part), dtype=code, endpoint=True)
         return numbers
     if function == "arange":
         return np.arange(count).astype(code)
@@ -320,6 +327,12 @@ def encoded(value: Any, type: t.Type, what: str, depth: int = 0) -> bytes:
     vector = kind.vector_size if isinstance(kind, t.Base) else None
     if isinstance(kind, t.Array) or vector:
         return _array(value, kind, vector, size, what, depth)
+    half = complex_parts(kind, "little") if isinstance(kind, t.Base) else None
+    if half is not None:
+        pair = value if isinstance(value, (list, tuple)) else [getattr(value, "real", value), getattr(value, "imag", 0)]
+        if len(pair) != 2:
+            raise UsageError(f"{what} is {safe_text(type)}", hint="write the real and the imaginary part: [1, 0.5]")
+        return b"".join(_scalar(part, kind, half, what).to_bytes(size // 2, "little") for part in pair)
     scalar = scalar_of(kind)
     if scalar is None:
         raise UsageError(f"{what} is {safe_text(type)}, which has no form here", hint="give bytes:0a0b")
@@ -416,10 +429,13 @@ def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
         raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}")
     if scalar.layout is not None:
         pattern = int(scalar.layout.encode(float(value) if abs(value) < 1 << 1000 else value))
+        if scalar.layout.kind(pattern) == "infinite" and abs(value) != math.inf:
+            size = scalar.storage_bits // 8
+            raise UsageError(f"{what} is a float of {size} bytes, which the number does not fit")
         return scalar.stored(pattern, "little")
     if not math.isfinite(value) or value != int(value):
         raise UsageError(f"{what} is {safe_text(kind)}, an integer, not {value!r}")
-    value, bits = int(value), scalar.bits
+    value, bits = int(value != 0 if scalar.kind == "boolean" else value), scalar.bits
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if scalar.is_signed else (0, (1 << bits) - 1)
     if not low <= value <= high:
         raise UsageError(f"{what} is {safe_text(kind)}, which {str(value)[:40]} does not fit")

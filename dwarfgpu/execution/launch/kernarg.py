@@ -7,17 +7,19 @@ with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metada
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.errors import UsageError, nearest, shown
-from dwarfgpu.execution.launch.argument_values import ArgumentType, converted
+from dwarfgpu.execution.launch.argument_values import ArgumentType, converted, encoded
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import fitting
+from dwarfgpu.program.frames.launch_record import argument_type
+from dwarfgpu.program.language.arithmetic import DataModel
+from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
 
@@ -27,16 +29,14 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SIZE = 1 << 20
 """A limit that no compiler comes near: packet processors read segments of a few KiB."""
 
+_MODEL = DataModel()
 _FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
-_FLOAT_TYPE = re.compile(r"(?:const |volatile )*(half|float|double)(?:\d*)")
-_INTEGER_TYPE = re.compile(
-    r"(?:const |volatile )*(?:unsigned |signed )*(?:u?char|u?short|u?int|u?long|size_t|bool)(?:\d*)"
-)
 _POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
 
 
@@ -126,9 +126,11 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
         data, contents = b"", None
-        value = given
+        value, kind = given, argument_type(_MODEL, argument, known[index] if index < len(known) else None)
         if given is not _NOTHING:
-            value = converted(given, _type_of(argument, known[index] if index < len(known) else None), what, read_input)
+            text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
+            described = ArgumentType(text, argument.value_kind in _POINTERS, kind)
+            value = converted(given, described, what, read_input)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -139,7 +141,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
             contents = None if isinstance(value, bytes) else _buffer(value)
             data = bytes(length) if contents is not None else _address(value, length, what)
         else:
-            data = _by_value(value, argument, length, what)
+            data = _by_value(value, kind, length, what)
         if contents is not None:
             kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
             form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
@@ -242,11 +244,6 @@ def _by_name(
     return [(argument, values.get(index, _NOTHING)) for index, argument in enumerate(explicit)]
 
 
-def _type_of(argument: KernelArgument, parameter: KernelParameter | None) -> ArgumentType:
-    text = argument.type_name or argument.value_type or (parameter.type if parameter is not None else None)
-    return ArgumentType(text, argument.value_kind in _POINTERS, parameter.kind if parameter is not None else None)
-
-
 def _listed(kernel: Kernel, explicit: list[KernelArgument]) -> str:
     if not explicit:
         return f"{kernel.source_name} takes no arguments"
@@ -313,22 +310,19 @@ def _address(value: object, length: int, what: str) -> bytes:
     return number.to_bytes(length, "little")
 
 
-def _by_value(value: object, argument: KernelArgument, length: int, what: str) -> bytes:
-    if isinstance(value, bytes):
-        return _exact(value, length, what)
+def _by_value(value: object, kind: Type | None, length: int, what: str) -> bytes:
+    data = value if isinstance(value, bytes) else _buffer(value)
+    if data is not None:
+        return _exact(data, length, what)
+    scalar = None if kind is None else scalar_of(kind)
+    if kind is not None and (scalar is None or scalar.layout is not None or scalar.kind == "boolean"):
+        return encoded(value, kind, what)
     number = _number(value)
     if number is None:
-        data = _buffer(value)
-        if data is None:
-            raise UsageError(f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array")
-        return _exact(data, length, what)
-    type_name = argument.type_name or argument.value_type or ""
-    is_float_type = _FLOAT_TYPE.fullmatch(type_name) or argument.value_type in ("f16", "f32", "f64")
+        raise UsageError(f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array")
     if isinstance(number, float):
-        if _INTEGER_TYPE.fullmatch(type_name):
+        if scalar is not None:
             raise UsageError(f"{what} is an integer, not {number!r}")
-        return _float(number, length, what)
-    if is_float_type:
         return _float(number, length, what)
     low = -(1 << (length * 8 - 1)) if length else 0
     if not low <= number < 1 << length * 8:

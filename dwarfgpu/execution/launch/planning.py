@@ -31,7 +31,7 @@ from dwarfgpu.execution.launch.dispatch import (
 from dwarfgpu.execution.launch.triton import triton_launch
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
-from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.targets.amdgpu import queue
 from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
 from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, scratch_descriptor, scratch_wave_bytes
@@ -106,7 +106,7 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         raise UsageError(f"{dynamic_local} bytes of local memory: the number cannot be negative")
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
-    parameters = parameters_of(file, facts.kernel) or () if args is not None else ()
+    parameters = () if args is None else DescribedKernel(file, facts.kernel).parameters or ()
     laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters)
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
@@ -165,7 +165,7 @@ def _facts(file: CodeObject, name: str) -> Facts:
     if others:
         known = ", ".join(candidate.name for candidate in (kernel, *others[:6]))
         raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
-    kernel = with_parameters(file, kernel)
+    kernel = DescribedKernel(file, kernel).kernel
     described = kernel.descriptor or kernel.code
     if described is None or kernel.symbol is None or kernel.entry is None:
         message = f"{file.name}: the kernel {kernel.source_name} has no descriptor"

@@ -164,7 +164,7 @@ class CodeObject:
         self.shared_line_tables: dict[Any, LineTable] = {}
         """The line tables by their offsets."""
         self.parameters: dict[int, tuple[KernelParameter, ...] | None] = {}
-        """The parameters of kernels that have been asked for, by the entry (`kernel_parameters.parameters_of`)."""
+        """The parameters of kernels that have been asked for, by the entry (`kernel_parameters.DescribedKernel`)."""
         self.attributes = attributes
         """How the numbers of attributes are read: a dialect; None is by producer."""
         self._split: list[CodeObject] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field
@@ -34,30 +35,61 @@ class KernelParameter:
     """The type itself."""
 
 
-def parameters_of(file: CodeObject, kernel: Kernel) -> tuple[KernelParameter, ...] | None:
-    """Return the parameters that the debugging information gives a kernel; None where it has no such function."""
-    if not file.has_dwarf or kernel.entry is None:
-        return None
-    if kernel.entry not in file.parameters:
-        file.parameters[kernel.entry] = None
-        with noting(file.dwarf.note):
-            function = function_of(file, kernel)
-            file.parameters[kernel.entry] = None if function is None else tuple(_parameters(function))
-    return file.parameters[kernel.entry]
+@frozen
+class DescribedKernel:
+    """A kernel with what the debugging information adds to its metadata, each part read when it is needed first."""
+
+    file: CodeObject
+    of_metadata: Kernel
+
+    @property
+    def function(self) -> Die | None:
+        """The function in the debugging information; None without one."""
+        file, kernel = self.file, self.of_metadata
+        if not file.has_dwarf or kernel.entry is None:
+            return None
+        functions = file.dwarf.index.functions_at(kernel.entry)
+        if functions:
+            return functions[-1]
+        named = (entry for prefix in BODIES for entry in file.dwarf.index.find(prefix + kernel.name))
+        return next((entry.die for entry in named if entry.kind == "function"), None)
+
+    @property
+    def parameters(self) -> tuple[KernelParameter, ...] | None:
+        """The parameters of the function; None without one."""
+        entry, known = self.of_metadata.entry, self.file.parameters
+        if not self.file.has_dwarf or entry is None:
+            return None
+        if entry not in known:
+            known[entry] = None
+            with noting(self.file.dwarf.note):
+                function = self.function
+                known[entry] = None if function is None else tuple(_parameters(function))
+        return known[entry]
+
+    @property
+    def explicit(self) -> list[tuple[KernelArgument, KernelParameter | None]]:
+        """The arguments of the program, named as far as possible, each with its parameter if the function has it."""
+        metadata = self.of_metadata.metadata
+        arguments = [] if metadata is None else [each for each in metadata.args if not each.is_hidden]
+        known = zip_longest(arguments, fitting(self.parameters or (), arguments) or ())
+        return [(_named(argument, parameter), parameter) for argument, parameter in known]
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel with names and types from the debugging information where its metadata has none."""
+        metadata = self.of_metadata.metadata
+        if metadata is None or all(each.is_hidden or (each.name and each.type_name) for each in metadata.args):
+            return self.of_metadata
+        explicit = iter(self.explicit)
+        arguments = tuple(argument if argument.is_hidden else next(explicit)[0] for argument in metadata.args)
+        return evolve(self.of_metadata, metadata=evolve(metadata, args=arguments))
 
 
-def function_of(file: CodeObject, kernel: Kernel) -> Die | None:
-    """Return the function of a kernel in the debugging information; None without one."""
-    if not file.has_dwarf or kernel.entry is None:
-        return None
-    functions = file.dwarf.index.functions_at(kernel.entry)
-    if functions:
-        return functions[-1]
-    for prefix in BODIES:
-        for entry in file.dwarf.index.find(prefix + kernel.name):
-            if entry.kind == "function":
-                return entry.die
-    return None
+def _named(argument: KernelArgument, parameter: KernelParameter | None) -> KernelArgument:
+    if parameter is None:
+        return argument
+    return evolve(argument, name=argument.name or parameter.name, type_name=argument.type_name or parameter.type)
 
 
 def _parameters(function: Die) -> list[KernelParameter]:
@@ -100,29 +132,3 @@ def fitting(
         )
     )
     return parameters if is_fitting else None
-
-
-def with_parameters(file: CodeObject, kernel: Kernel) -> Kernel:
-    """Return a kernel with names and types from the debugging information where its metadata has none."""
-    metadata = kernel.metadata
-    if metadata is None:
-        return kernel
-    explicit = [argument for argument in metadata.args if not argument.is_hidden]
-    if all(argument.name and argument.type_name for argument in explicit):
-        return kernel
-    parameters = parameters_of(file, kernel)
-    found = fitting(parameters or (), explicit)
-    if found is None:
-        return kernel
-    known = dict(zip(map(id, explicit), found, strict=False))
-    arguments = tuple(
-        argument
-        if id(argument) not in known
-        else evolve(
-            argument,
-            name=argument.name or known[id(argument)].name,
-            type_name=argument.type_name or known[id(argument)].type,
-        )
-        for argument in metadata.args
-    )
-    return evolve(kernel, metadata=evolve(metadata, args=arguments))

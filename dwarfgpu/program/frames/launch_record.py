@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import BODIES, fitting, function_of, parameters_of, with_parameters
+from dwarfgpu.program.code.kernel_parameters import BODIES, DescribedKernel
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types import model as t
@@ -44,14 +44,20 @@ AT_LAUNCH, IN_SEGMENT = "at the launch", "in the kernarg segment now"
 POINTERS = ("global_buffer", "image", "sampler", "pipe", "queue")
 """The kinds of arguments that hold a generic or global address."""
 LOCAL = "dynamic_shared_pointer"
+"""The kind of arguments that point to local memory, which the launch sizes."""
+_TYPES = {
+    "half": "_Float16", "f16": "_Float16", "f32": "float", "f64": "double", "size_t": "unsigned long",
+    **{f"u{word}": f"unsigned {word}" for word in ("char", "short", "int", "long")},
+}  # fmt: skip
+"""What metadata calls types that C calls otherwise."""
+_NAMED = re.compile(r"(?:const |volatile )*(f16|f32|f64|[a-z_ ]+)(2|3|4|8|16)?(\*?)")
+"""A number, a vector or a pointer of OpenCL."""
 NUMBERS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
 """The types of numbers that nothing describes."""
 _HIDDEN_ADDRESSES = (
     "hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_default_queue", "hidden_completion_action",
     "hidden_multigrid_sync_arg", "hidden_heap_v1", "hidden_queue_ptr",
 )  # fmt: skip
-_NAMED = re.compile(r"(?:const |volatile )*(u?char|u?short|u?int|u?long|bool|half|float|double)(\d*)(\*?)")
-"""Types of OpenCL in metadata."""
 
 
 @frozen
@@ -155,13 +161,13 @@ class _Search:
         if found is None:
             return LaunchRecord(self.place, problems=tuple(self.problems))
         code, kernel = found
-        parameters, function = parameters_of(code.file, kernel) or (), function_of(code.file, kernel)
-        kernel = with_parameters(code.file, kernel)
+        described = DescribedKernel(code.file, kernel)
+        kernel = described.kernel
         kernarg, how = self._kernarg(code, kernel)
         if kernel.metadata is None:
             self.problems.append(f"the arguments of {kernel.source_name} are not known: it has no metadata")
-        arguments = tuple(self._arguments(kernel, parameters, kernarg))
-        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, tuple(self.problems), function)
+        arguments = tuple(self._arguments(described, kernarg))
+        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, tuple(self.problems), described.function)
 
     # --- The dispatch ---------------------------------------------------------------------------------------------
 
@@ -227,19 +233,19 @@ class _Search:
 
     # --- Arguments ------------------------------------------------------------------------------------------------
 
-    def _arguments(
-        self, kernel: Kernel, parameters: tuple[KernelParameter, ...], kernarg: int | None
-    ) -> Iterator[LaunchArgument]:
-        described = () if kernel.metadata is None else kernel.metadata.args
-        explicit = [argument for argument in described if not argument.is_hidden]
-        known = fitting(parameters, explicit) or ()
-        ordered = [*explicit, *(argument for argument in described if argument.is_hidden)]
-        for position, argument in enumerate(ordered):
-            type_ = self._type(argument, known[position] if position < len(known) else None)
+    def _arguments(self, described: DescribedKernel, kernarg: int | None) -> Iterator[LaunchArgument]:
+        metadata = described.of_metadata.metadata
+        hidden = () if metadata is None else (each for each in metadata.args if each.is_hidden)
+        ordered = [*described.explicit, *((argument, None) for argument in hidden)]
+        for position, (argument, parameter) in enumerate(ordered):
+            known = argument_type(self.model, argument, parameter)
+            type_ = known or self._bare(argument)
+            is_guess = known is None and argument.value_kind == "by_value"
+            type_name = f"({argument.size} bytes)" if is_guess else safe_text(type_)
             name = argument.name or (argument.value_kind if argument.is_hidden else None) or f"argument {position}"
             described_argument = LaunchArgument(
                 name, position, argument.value_kind or "by_value", argument.is_hidden, type_,
-                argument.type_name or safe_text(type_), argument.offset or 0, argument.size or 0,
+                argument.type_name or type_name, argument.offset or 0, argument.size or 0,
             )  # fmt: skip
             is_placed = kernarg is not None and argument.offset is not None and argument.size
             yield self._read(described_argument, kernarg or 0) if is_placed else described_argument
@@ -260,15 +266,9 @@ class _Search:
         origin = IN_SEGMENT if self.kept is None else AT_LAUNCH
         return evolve(argument, data=data, origin=origin, written=now if now != data else None, memory=memory)
 
-    def _type(self, argument: KernelArgument, parameter: KernelParameter | None) -> t.Type:
-        """Return the type of an argument: that of the source if it has the size, else one by its kind and size."""
+    def _bare(self, argument: KernelArgument) -> t.Type:
+        """Return a type by the kind and size of an argument alone."""
         model, size = self.model, argument.size or 0
-        kind = None if parameter is None else parameter.kind
-        if kind is not None and (known_size(kind) == size or argument.value_kind == LOCAL):
-            return kind
-        named = None if argument.type_name is None else _named_type(model, argument.type_name)
-        if named is not None and known_size(named) == size:
-            return named
         if argument.value_kind in (*POINTERS, *_HIDDEN_ADDRESSES) and size == model.pointer_size:
             return model.pointer_to(t.VOID)
         if size in NUMBERS:
@@ -276,17 +276,27 @@ class _Search:
         return t.Array(t.Lazy.known(model.base(NUMBERS[1])), (t.Dimension(0, count=size),))
 
 
-def _named_type(model: DataModel, text: str) -> t.Type | None:
+def argument_type(model: DataModel, argument: KernelArgument, parameter: KernelParameter | None) -> t.Type | None:
+    """Return the type of an argument: that of the source if it has the size, else the one that the metadata names."""
+    kind, text = None if parameter is None else parameter.kind, argument.type_name or argument.value_type
+    if kind is not None and (known_size(kind) == argument.size or argument.value_kind == LOCAL):
+        return kind
+    named = None if text is None else _type_of_text(model, text)
+    return named if named is not None and known_size(named) == argument.size else None
+
+
+def _type_of_text(model: DataModel, text: str) -> t.Type | None:
     """Return the type that the metadata names: a number of OpenCL, a vector, or a pointer; None for any other."""
     match = _NAMED.fullmatch(text)
-    if match is None:
+    base = None if match is None else model.find(_TYPES.get(match[1], match[1]))
+    if match is None or base is None:
         return None
-    word, count, stars = match.groups()
-    word = {"half": "_Float16", "bool": "_Bool"}.get(word, word)
-    element: t.Type = model.base(f"unsigned {word[1:]}" if word[0] == "u" else word)
-    if count:
-        element = t.Array(t.Lazy.known(element), (t.Dimension(0, count=int(count)),), is_vector=True)
-    return model.pointer_to(element) if stars else element
+    element: t.Type = base
+    if match[2]:
+        size = (known_size(base) or 0) * (4 if match[2] == "3" else int(match[2]))  # 3 elements take the room of 4
+        dimension = t.Dimension(0, count=int(match[2]))
+        element = t.Array(t.Lazy.known(base), (dimension,), is_vector=True, byte_size=size)
+    return model.pointer_to(element) if match[3] else element
 
 
 def _kernel_at(code: LoadedCode, pc: int) -> tuple[LoadedCode, Kernel] | None:

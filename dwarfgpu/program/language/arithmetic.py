@@ -775,18 +775,19 @@ class DataModel:
         """Return a type of the language by its usual name, such as ``unsigned long``."""
         if name == "void":
             return t.VOID
-        kind = self._find(name)
+        kind = self.find(name)
         if kind is None:
             raise UsageError(f"there is no type named {name}", kind="no_type")
         return kind
 
     def base(self, name: str) -> t.Base:
         """Return a type of the language that has values, by a name that exists."""
-        kind = self._find(name)
+        kind = self.find(name)
         assert kind is not None, name  # noqa: S101 (only names of this package come here)
         return kind
 
-    def _find(self, name: str) -> t.Base | None:
+    def find(self, name: str) -> t.Base | None:
+        """Return a type that has values; None where the language has none of that name."""
         name = {"bool": "_Bool", "unsigned": "unsigned int", "signed": "int"}.get(name, name)
         if name == "_Bool":
             return t.Base("bool" if self.is_cplus else "_Bool", dw.DW_ATE_boolean, 1)

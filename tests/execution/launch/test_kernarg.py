@@ -12,6 +12,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.launch import planning
 from dwarfgpu.execution.launch.argument_values import ArgumentType, converted
@@ -19,6 +20,8 @@ from dwarfgpu.execution.launch.kernarg import HIDDEN, LaunchFacts, hidden_parts,
 from dwarfgpu.objfile.kernels.kernel import Kernel
 from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.kernel_parameters import KernelParameter
+from dwarfgpu.program.types import model as t
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.geometry import geometry
 from tests.builders.errors import raised
@@ -65,6 +68,8 @@ def refused(of: Kernel, args: Any) -> UsageError:
     (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),
     (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
     (4, {"type_name": "int"}, 3, b"\3\0\0\0"),
+    (1, {"type_name": "bool"}, 2, b"\1"),
+    (4, {"type_name": "char3"}, [1, -2, 3], b"\1\xfe\3\0"),
     (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))),
     (5, {}, b"abcde", b"abcde"),
     (0, {}, b"", b""),
@@ -105,6 +110,32 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
 )
 def test_a_value_that_does_not_do(size, more, value, message):
     assert refused(kernel(argument(8, size, **more)), [value]).message.startswith(message)
+
+
+@for_each(
+    "name, encoding, value, expected",
+    ("bool", dw.DW_ATE_boolean, -256, b"\1"),
+    ("bool", dw.DW_ATE_boolean, 0.0, b"\0"),
+    ("_Float16", dw.DW_ATE_float, 1, struct.pack("<e", 1)),
+    ("__bf16", dw.DW_ATE_float, 1.5, b"\xc0\x3f"),
+    ("complex", dw.DW_ATE_complex_float, 1.5, struct.pack("<2f", 1.5, 0)),
+    ("complex", dw.DW_ATE_complex_float, 1 + 2j, struct.pack("<2f", 1, 2)),
+    ("complex", dw.DW_ATE_complex_float, "[1, -2]", struct.pack("<2f", 1, -2)),
+    ("complex", dw.DW_ATE_complex_float, [1], "argument 0 (complex) of k is complex"),
+    ("long long", dw.DW_ATE_signed, 1.5, "argument 0 (long long) of k is an integer, not 1.5"),
+    ("_Float16", dw.DW_ATE_float, 1e6, "argument 0 (_Float16) of k is a float of 2 bytes, which the number does not"),
+)
+def test_a_number_is_converted_to_its_type_in_the_source(name, encoding, value, expected):
+    size = len(expected) if isinstance(expected, bytes) else 2 if name == "_Float16" else 8
+    of = kernel(argument(0, size, type_name=name), size=size)
+    parameters = [KernelParameter("x", name, size, t.Base(name, encoding, size))]
+    if isinstance(expected, bytes):
+        laid_out = lay_out(of, [value], 0, parameters)
+        assert segment_bytes(laid_out.size, laid_out.parts) == expected
+    else:
+        with pytest.raises(UsageError) as error:
+            lay_out(of, [value], 0, parameters)
+        assert error.value.message.startswith(expected)
 
 
 def test_arrays_bytes_and_counts_for_pointers():

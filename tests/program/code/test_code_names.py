@@ -8,7 +8,7 @@ from dwarfgpu.audits.judge.variable_values import LocatedVariables
 from dwarfgpu.encoding.demangle import short_names
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_lookup import parse_address, parse_addresses
-from dwarfgpu.program.code.kernel_parameters import parameters_of, with_parameters
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.scopes import functions_at
 from dwarfgpu.program.frames.variable import STATIC
 from dwarfgpu.states.program import open_program
@@ -124,11 +124,11 @@ def test_parameters_of_kernels_are_named_by_the_debugging_information():
     assert [(argument.name, argument.type_name) for argument in kernel.metadata.args[:2]] != [
         ("out", "int *"), ("limit", "int"),
     ]  # fmt: skip
-    known = with_parameters(file, kernel)
-    assert [(argument.name, argument.type_name) for argument in known.metadata.args[:2]] == [
+    described = DescribedKernel(file, kernel)
+    assert [(argument.name, argument.type_name) for argument in described.kernel.metadata.args[:2]] == [
         ("out", "int *"), ("limit", "int"),
     ]  # fmt: skip
-    assert [(each.name, each.type, each.byte_size) for each in parameters_of(file, kernel)] == [
+    assert [(each.name, each.type, each.byte_size) for each in described.parameters] == [
         ("out", "int *", 8), ("limit", "int", 4),
     ]  # fmt: skip
 

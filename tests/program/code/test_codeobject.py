@@ -13,6 +13,7 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_lookup import at_address, line_table, named, parse_address
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.render import files, kernels
 from dwarfgpu.render.layout import plain
 from tests.builders.dwarf import build, die, entry, unit
@@ -345,8 +346,8 @@ def everything(data: bytes) -> None:
     files.summary_text(found, units=True)
     json.dumps(files.summary_json(found, units=True))
     for kernel in code.kernels.kernels:
-        kernels.kernel_text(kernel, fields=True)
-        json.dumps(kernels.kernel_json(kernel))
+        kernels.kernel_text(DescribedKernel(code, kernel), fields=True)
+        json.dumps(kernels.kernel_json(DescribedKernel(code, kernel)))
     for address in (0, 0x1610, 0x2410, 0x401010, 0x9AD0):
         with contextlib.suppress(DwarfGpuError):
             there = at_address(code, address)
