@@ -41,12 +41,18 @@ class NamedBuffer:
         """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
         return min(address - self.address, 0) or max(address - (self.address + self.size), 0)
 
-    def where(self, address: int) -> str:
-        """Return where an access outside of the buffer begins."""
-        distance = self.distance(address)
-        place = f"{distance} bytes past the end" if distance > 0 else f"{-distance} bytes before the start"
-        if not distance:
-            place = "across the end" if address < self.address + self.size else "just past the end"
+    def where(self, address: int, last: int | None = None) -> str:
+        """Return where an access outside of the buffer begins, or where several do, from the nearest to the last."""
+        near, far = self.distance(address), self.distance(address if last is None else last)
+        sides = ["past the end", "before the start"]
+        side = sides[near < 0 or (not near and far < 0)]
+        place = f"{abs(near)} bytes {side}" if near else f"just {side}"
+        if not near and self.address <= address < self.address + self.size:
+            place = "across the end"
+        if far != near and place.endswith(side) and sides[far < 0] == side:
+            place = f"{abs(near)} to {abs(far)} bytes {side}"
+        elif far != near:
+            place = f"{place}, and others {abs(far)} bytes {sides[far < 0]}"
         return f"{place} of {self.name}, which has {self.size} bytes"
 
 

@@ -602,8 +602,13 @@ class MemoryAccess:
             batch.stack = (*words, start, room)
         if start is None or offset is None or not isinstance(scalar, int) or offset + scalar + size > room:
             return None
-        dword, rest = divmod(start + scalar, 4 * self.lanes)
-        return None if rest else 4 * dword + offset
+        place = self.private_place(start + scalar)
+        return None if place is None else place + offset
+
+    def private_place(self, number: int) -> int | None:
+        """Return the private address whose dwords of all lanes begin so many bytes behind the start of a stack."""
+        dword, rest = divmod(number, 4 * self.lanes)
+        return None if rest else 4 * dword
 
     def _stack_start(self, batch: WaveBatch, words: Any) -> tuple[int | None, int]:
         """Return where a resource begins in the private memory of each wave, and how much it has; up to GFX10.

@@ -10,7 +10,7 @@ from dwarfgpu.audits.faults.wave_faults import wave_faults
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import select
-from dwarfgpu.questions.sources import file_of, sources_of
+from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.render import faults as render
 from dwarfgpu.render.layout import paragraphs, problem_json
 from dwarfgpu.render.values import value_text
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.audits.faults.wave_faults import WaveFault
+    from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.registry import Arguments
@@ -79,9 +80,9 @@ def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None)
     return wave_faults(stopped, partial(_line, reader), address, _written)
 
 
-def _line(reader: SourceTexts, frame: Frame) -> str | None:
-    place = file_of(frame)
-    return None if place is None else reader.read(place[0]).line(place[1])
+def _line(reader: SourceTexts, frame: Frame, source: SourceLine | None) -> str | None:
+    file = None if source is None or source.file is None else frame.state.sources.with_path(source.file, frame.unit)
+    return None if file is None or source is None else reader.read(file).line(source.line)
 
 
 def _written(_frame: Frame, value: Any) -> str:

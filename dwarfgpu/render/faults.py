@@ -21,20 +21,24 @@ MAX_LINES = 4
 """So many waves of an access are described one by one."""
 
 MISSED = Record("argument=name address# size nearest farthest why certain=is_certain")
+WHERE = "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item])
+EXECUTING = Record(*WHERE)
 OUTSIDE = Record(
-    "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item]),
+    *WHERE,
     fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
 )  # fmt: skip
 ACCESS = Record(
-    "address# instruction source action space size outstanding=is_outstanding null=is_null misaligned expression",
+    "address# instruction source action space size outstanding=is_outstanding null=is_null alignment",
+    "overflows expression",
     nested("outside=lanes", OUTSIDE),
     nested("missed", MISSED),
 )
 FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
-    fact("source", value=lambda row: row.frame.call.source and line_text(row.frame.call.source)),
-    "pc# line trap",
+    fact("source", value=lambda row: row.source and line_text(row.source)),
+    "pc# line cause",
+    nested("lanes", EXECUTING),
     nested("accesses", ACCESS),
     fact("values", value=lambda row: [{"name": name, "value": value} for name, value in row.values]),
     "waves_examined=examined problems",
@@ -45,20 +49,21 @@ DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 def fault_text(fault: WaveFault) -> Iterator[str]:
     """Yield one fault: the place, the access and its lanes, the values."""
-    call = fault.frame.call
-    where = "" if call.source is None else f" at {line_text(call.source)}"
+    where = "" if fault.source is None else f" at {line_text(fault.source)}"
     kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
     signal = signal_text(fault.reasons)
     head = f"{kernel}{shown(fault.frame.name or '??')} (){where}: {'|'.join(fault.reasons)}"
     yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
-    if fault.line is not None and call.source is not None:
-        yield f"{call.source.line}\t{shown(fault.line.strip())}"
+    if fault.line is not None and fault.source is not None:
+        yield f"{fault.source.line}\t{shown(fault.line.strip())}"
     numbers = ranges_text(number + 1 for number in fault.numbers)
     yield from fitted(f"wave{'s' if len(fault.waves) > 1 else ''} {numbers} at {fault.pc or 0:#x}", 2)
-    if fault.detail and not any(access.missed for access in fault.accesses):
+    if fault.detail and not any(access.missed or access.alignment for access in fault.accesses):
         yield from fitted(fault.detail, 2)
-    if fault.trap is not None:
-        yield from fitted(fault.trap, 2)
+    if fault.cause is not None:
+        yield from fitted(shown(fault.cause), 2)
+    for lanes in fault.lanes[:MAX_LINES]:
+        yield from fitted(f"{_lanes_text(lanes)}", 2)
     several = len(fault.accesses) > 1
     if several:
         yield from fitted(f"one of {len(fault.accesses)} accesses, the likeliest first:")
@@ -99,10 +104,12 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
     elif access.missed:
         likely = "" if access.missed[0].is_certain else "probably "
         yield from fitted(f"  {likely}{_missed_text(access.missed[0])}", 4)
-    elif access.lanes and access.is_global:
+    elif access.lanes and access.is_global and access.alignment is None:
         yield "  no buffer of an argument is near"
-    if access.misaligned:
-        yield f"  the address is not aligned to {min(access.size, 4)} bytes"
+    if access.overflows:
+        yield "  stack overflow: the frames of the calls need more private memory than there is"
+    if access.alignment is not None:
+        yield f"  misaligned: the operation needs an address that is a multiple of {access.alignment}"
 
 
 def _lanes_text(lanes: LanesOutside) -> str:
@@ -125,20 +132,9 @@ def _reach(access: FailedAccess, lanes: LanesOutside) -> str:
 
 
 def _missed_text(row: MissedBuffer) -> str:
-    name = f"`{shown(row.name)}`"
     if row.size is None:
-        return f"{name} = {row.address:#x}, where no memory is known"
-    near, far = abs(row.nearest), abs(row.farthest)
-    same = (row.nearest < 0) == (row.farthest < 0)
-    side = "before the start" if row.nearest < 0 else "past the end"
-    if same:
-        span = f"{near} to {far}" if near != far else f"{near}"
-        distance = f"just {side}" if not far else f"{span} bytes {side}"
-    else:
-        distance = (
-            f"{near} bytes {side}, and others {far} bytes {'past the end' if row.nearest < 0 else 'before the start'}"
-        )
-    return f"{distance} of {name}, which has {counted(row.size, 'byte')}"
+        return f"`{shown(row.name)}` = {row.address:#x}, where no memory is known"
+    return shown(row.buffer.where(row.first, row.last))
 
 
 # --- What waves wait for ------------------------------------------------------------------------------------------

@@ -1,27 +1,42 @@
-"""The addresses that a memory instruction makes of the registers of a wave that has stopped."""
+"""The addresses that a memory instruction makes of the registers of a wave that has stopped.
+
+The interpreter executes the instruction with these registers and a memory that reads and writes nothing.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import field
 
-from dwarfgpu.errors import EvaluationError
-from dwarfgpu.execution.access_shapes import FLAT, LOCAL, SCRATCH, shape_of
-from dwarfgpu.execution.access_shapes import GLOBAL as GLOBAL_SHAPE
-from dwarfgpu.execution.memory_access import has_base, local_offsets
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution import access_shapes as shapes
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, M0, VCC, VCC_HI, WaveBatch, lane_flags
+from dwarfgpu.execution.block_writer import BlockWriter
+from dwarfgpu.execution.device import BROKEN
+from dwarfgpu.execution.device_memory import GlobalMemory
+from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import OperandKind
-from dwarfgpu.lanes import lanes_in
+from dwarfgpu.isa.semantics.numbers import ALL
+from dwarfgpu.machines.machine import Machine
+from dwarfgpu.targets.amdgpu.numbers import GENERIC
+from dwarfgpu.targets.amdgpu.processors import processor_of
 
 if TYPE_CHECKING:
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 
-SPACES = {GLOBAL_SHAPE: actions.GLOBAL, FLAT: actions.GENERIC, SCRATCH: actions.PRIVATE, LOCAL: actions.LOCAL}
-LOW, ALL = (1 << 32) - 1, (1 << 64) - 1
+SPACES = {
+    shapes.GLOBAL: actions.GLOBAL, shapes.FLAT: actions.GENERIC, shapes.SCRATCH: actions.PRIVATE,
+    shapes.LOCAL: actions.LOCAL, shapes.BUFFER: actions.GLOBAL,
+}  # fmt: skip
+NAMES = {VCC_HI: "vcc_hi", M0: "m0", EXEC: "exec_lo", EXEC_HI: "exec_hi"}
 
 
 @frozen
@@ -35,80 +50,118 @@ class LaneAddresses:
     lanes: Any = field(eq=False)
     """The numbers of the lanes, an array; none of a scalar access."""
     addresses: Any = field(eq=False)
-    """Their addresses, unsigned 64-bit numbers."""
+    """Their addresses: unsigned 64-bit numbers, of local and private memory signed ones."""
     base: int | None = None
     """The address in scalar registers that all lanes count from."""
+    unit: int = 4
+    """The alignment that the hardware may ask for."""
+    is_of_stack: bool = False
+    """Whether private memory is addressed by scalar registers alone, as the places of a frame are."""
 
 
 def lane_addresses(wave: Wave, instruction: GpuInstruction, mask: int) -> LaneAddresses | None:
     """Return the addresses that the registers make now; None where they are not known, or nothing is accessed."""
     try:
-        return _Reading(wave, mask).addresses(instruction)
-    except EvaluationError:
+        return _SeenAccesses(wave).addresses(instruction, mask)
+    except (DwarfGpuError, UnknownInstruction, *BROKEN):
         return None
 
 
-class _Reading:
-    """The registers of one wave."""
+class _Registers(dict[int, Any]):
+    """The registers of a wave, each read when it is first needed."""
 
-    def __init__(self, wave: Wave, mask: int) -> None:
-        self.machine, self.wave = wave.stopped.machine, wave.index
-        self.lanes = np.array(lanes_in(mask & (1 << wave.state.target.lane_count) - 1), np.int64)
+    def __init__(self, wave: Wave, kind: str) -> None:
+        self.machine, self.wave, self.kind = wave.stopped.machine, wave.index, kind
 
-    def addresses(self, instruction: GpuInstruction) -> LaneAddresses | None:
-        if instruction.encoding == "SMEM":
-            return self._scalar_access(instruction)
-        shape = shape_of(instruction.name)
-        if shape is None or shape.space not in SPACES or not len(self.lanes):
-            return None
-        action = shape.action if shape.action in ("load", "store") else "atomic"
-        offset, base = instruction.modifiers.get("offset", 0), None
-        total = np.zeros(len(self.lanes), np.uint64)
-        vaddr, saddr = instruction.operand("vaddr") or instruction.operand("addr"), instruction.operand("saddr")
-        has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not instruction.modifiers.get("sve_off")
-        if shape.space == LOCAL:
-            offset = local_offsets(instruction, shape)[0]
-        if has_base(saddr):
-            bits = 32 if shape.space == SCRATCH else 64
-            base = self._number(saddr, bits)  # type: ignore[arg-type]
-            total += np.uint64(base)
-        if has_lane:
-            total += self._vector(vaddr.index)  # type: ignore[union-attr]
-            if shape.space in (GLOBAL_SHAPE, FLAT) and base is None:
-                total += self._vector(vaddr.index + 1) << np.uint64(32)  # type: ignore[union-attr]
-        total += np.uint64(offset & ALL)
-        if shape.space in (LOCAL, SCRATCH):
-            total &= np.uint64(LOW)
-        return LaneAddresses(SPACES[shape.space], action, shape.size * shape.count, self.lanes, total, base)
-
-    def _scalar_access(self, instruction: GpuInstruction) -> LaneAddresses | None:
-        sbase, soffset = instruction.operand("sbase"), instruction.operand("soffset")
-        if sbase is None or sbase.kind is not OperandKind.SGPR or "buffer" in instruction.name:
-            return None
-        base = self._number(sbase, 64)
-        offset = instruction.modifiers.get("offset", 0)
-        offset += 0 if soffset is None or soffset.kind is OperandKind.OFF else self._number(soffset, 32)
-        size = sum(operand.bits for operand in instruction.destinations) // 8
-        address = np.array([(base + offset) & ALL & ~3], np.uint64)
-        return LaneAddresses(actions.SCALAR, "load", size or 4, np.zeros(0, np.int64), address, base)
-
-    def _number(self, operand: GpuOperand, bits: int) -> int:
-        if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE):
-            return operand.value
-        if operand.kind is OperandKind.SPECIAL:
-            return 0 if operand.register == "null" else self._bytes(operand.register, bits)
-        words = (self._bytes(f"s{operand.index + word}", 32) << 32 * word for word in range(bits // 32))
-        return sum(words)
-
-    def _bytes(self, name: str, bits: int) -> int:
-        return int.from_bytes(self._contents(name), "little") & ((1 << bits) - 1)
-
-    def _contents(self, name: str) -> bytes:
+    def __missing__(self, index: int) -> Any:
+        name = f"{self.kind}{index}" if self.kind != "s" else NAMES.get(index, f"s{index}")
+        if self.kind == "s" and index == VCC:
+            name = "vcc" if self.machine.target.lane_count > 32 else "vcc_lo"
         register = self.machine.target.register_named(name) or self.machine.target.unnumbered_register(name)
         if register is None:
-            raise EvaluationError("no_register", f"the target has no register {name}")
-        return self.machine.read_register(register, self.wave, None)
+            raise LookupError(name)
+        data = self.machine.read_register(register, self.wave, None)
+        self[index] = int.from_bytes(data, "little") if self.kind == "s" else np.frombuffer(data, "<u4")[None, :]
+        return self[index]
 
-    def _vector(self, index: int) -> Any:
-        whole = np.frombuffer(self._contents(f"v{index}"), "<u4")
-        return whole[self.lanes].astype(np.uint64)
+
+class _SeenAccesses(MemoryAccess):
+    """The accesses of one instruction: a memory that keeps them, and does none."""
+
+    finds_rows = False
+
+    def __init__(self, wave: Wave) -> None:
+        machine, self.wave = wave.stopped.machine, wave
+        if isinstance(machine, Machine):
+            machine.find_apertures()
+        generic: Any = machine.target.space(GENERIC)
+        self.aperture: Apertures | None = None if generic is None else generic.alias.apertures
+        super().__init__(GlobalMemory([]), lanes=machine.target.lane_count)
+        processor = processor_of(machine.target.name)
+        self.generation = self.generation if processor is None else processor.major
+        self.swizzles_dwords = self.generation >= 9
+        self.found: list[tuple[str, Any, int, str]] = []
+        self.is_stack = False
+        self.watch_waves = self._see_waves
+
+    def addresses(self, instruction: GpuInstruction, mask: int) -> LaneAddresses | None:
+        """Execute an instruction, and return the addresses that it makes."""
+        batch: Any = WaveBatch([0], self.lanes, 0, 0)
+        batch.vector, batch.accumulation, batch.scalar = (_Registers(self.wave, kind) for kind in "vas")
+        batch.exec, batch.mask = mask, lane_flags(mask, self.lanes)
+        writer = BlockWriter(self.lanes, 0)
+        writer.processor, writer.generation = self.wave.state.target.name.split("-")[1], self.generation
+        if not self.write(writer, instruction):
+            return None
+        with suppress(MachineFault, DwarfGpuError, *BROKEN):  # afterwards it may need what only results need
+            writer.function()(batch)
+        if not self.found:
+            return None
+        space, addresses, size, action = self.found[0]
+        for other_space, other, other_size, _action in self.found[1:]:
+            if other_space == space and other.shape == addresses.shape:  # both of an operation that has two offsets
+                first = np.minimum(addresses, other)
+                size = int((np.maximum(addresses + size, other + other_size) - first).max())
+                addresses = first
+        lanes, shape = np.zeros(0, np.int64), shapes.shape_of(instruction.name)
+        if addresses.ndim > 1:
+            inside = batch.mask[0] & (addresses[0] != OUTSIDE)
+            lanes, addresses = np.flatnonzero(inside), addresses[0][inside]
+        if space == actions.GENERIC and self.aperture is not None and len(lanes):
+            for base, own in ((self.aperture.shared, actions.LOCAL), (self.aperture.private, actions.PRIVATE)):
+                space = own if (addresses >> np.uint64(32) == np.uint64(base >> 32)).all() else space
+        if space in (actions.LOCAL, actions.PRIVATE):
+            addresses = addresses.astype(np.uint32).view(np.int32).astype(np.int64)
+        vaddr = instruction.operand("vaddr")
+        is_of_frame = space == actions.PRIVATE and (vaddr is None or vaddr.kind is not OperandKind.VGPR)
+        base_of_all, unit = _base(instruction, batch.scalar), 4 if shape is None else shape.size
+        return LaneAddresses(space, action, size, lanes, addresses, base_of_all, unit, is_of_frame)
+
+    # --- What the interpreter calls -------------------------------------------------------------------------------
+
+    def _places(self, _batch: WaveBatch, space: str, address: Any, size: int) -> list[Any]:
+        kind = actions.PRIVATE if self.is_stack else SPACES[space]
+        self.found.append((kind, np.broadcast_to(address, (1, self.lanes)), size, self.moving[0]))
+        return []
+
+    def _see_waves(self, space: str, address: Any, size: int, action: str) -> None:
+        kind = actions.SCALAR if space == shapes.GLOBAL else SPACES[space]
+        self.found.append((kind, np.array([int(address) & ALL & ~3], np.uint64), size, action))
+        raise MachineFault("an access has been seen")
+
+    def buffer_address(self, batch: WaveBatch, words: Any, index: Any, offset: Any, scalar: Any, size: int) -> Any:
+        """Return the address that a resource gives; of a stack, where dwords of lanes take turns, the private one."""
+        if self.generation >= 11 or not words[3] >> 23 & 1:
+            return super().buffer_address(batch, words, index, offset, scalar, size)
+        self.is_stack, place = True, self.private_place(scalar)
+        if place is None:
+            raise LookupError("a stack pointer between two dwords")
+        return np.asarray(offset).astype(np.int64) + place
+
+
+def _base(instruction: GpuInstruction, scalars: Any) -> int | None:
+    """Return the 64-bit address that an instruction counts from."""
+    base = instruction.operand("saddr") or instruction.operand("sbase")
+    if base is None or base.kind is not OperandKind.SGPR or base.bits == 32:
+        return None
+    return int(scalars[base.index] | scalars[base.index + 1] << 32)

@@ -12,12 +12,13 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve, field
+from attrs import field
 
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, lane_addresses
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
@@ -28,12 +29,14 @@ from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.types.model import Pointer, resolved
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.machines.protocol import WaveStop
+    from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.stopped import Stopped
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
 MAX_WAVES = 8
 """Of so many waves at one place, with the same reasons, the registers are read."""
 PAGE = 4096
+SPACE_NAMES = {actions.LOCAL: "local memory", actions.PRIVATE: "private memory"}
+ASSERTIONS = frozenset(("__assert_fail", "__assertfail", "__glibcxx_assert_fail"))
+"""The functions that failed assertions call."""
 NULL = 1 << 16
 """Addresses below this are those of a null pointer, with the offset of an element."""
 NEAR = 1 << 16
@@ -50,25 +56,43 @@ MAX_TRIED = 64
 GLOBAL_SPACES = frozenset((actions.GLOBAL, actions.GENERIC, actions.SCALAR))
 MEMORY_REASONS = frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR"))
 _INDEXED = re.compile(r"\b[A-Za-z_]\w*(?:(?:->|\.)\w+)*\s*(?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+")
+_POINTER = re.compile(r"\*\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
 _POINTED = re.compile(r"\b[A-Za-z_]\w*(?:->\w+)+|\*+\s*[A-Za-z_]\w*")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 
 
 @frozen
 class MissedBuffer:
-    """An argument that lanes may have missed, and by how much."""
+    """Memory that lanes may have missed: of an argument, of a work-group or of a work-item."""
 
     name: str
     address: int
     size: int | None
     """The bytes it has; None of a pointer that points to no known memory."""
-    nearest: int = 0
-    """How far the nearest lane is behind the end, or, as a negative number, before the start."""
-    farthest: int = 0
+    first: int
+    """The address of the lane that is nearest to it."""
+    last: int
+    """The address of the lane that is farthest from it."""
     why: str = "it is the nearest"
     """What speaks for it."""
     is_certain: bool = False
     """Whether more speaks for it than that it is near."""
+
+    @property
+    def buffer(self) -> NamedBuffer:
+        """Return it as memory that a fault names."""
+        name = f"`{self.name}`" if self.name not in SPACE_NAMES.values() else self.name
+        return NamedBuffer(name, self.address, self.size or 0)
+
+    @property
+    def nearest(self) -> int:
+        """How far the nearest lane begins behind the end, or, as a negative number, before the start."""
+        return self.buffer.distance(self.first)
+
+    @property
+    def farthest(self) -> int:
+        """The same of the farthest lane."""
+        return self.buffer.distance(self.last)
 
 
 @frozen
@@ -105,7 +129,10 @@ class FailedAccess:
     is_null: bool = False
     expression: str | None = None
     """The part of the source line whose address is that of each lane."""
-    misaligned: bool = False
+    alignment: int | None = None
+    """What the addresses are no multiples of, if they are not as the operation needs them."""
+    overflows: bool = False
+    """Whether the stack of a function is what lies outside of private memory."""
 
     @property
     def is_global(self) -> bool:
@@ -125,14 +152,18 @@ class WaveFault:
     kernel: str | None
     pc: int | None
     frame: Frame = field(eq=False, repr=False)
+    source: SourceLine | None
+    """The line that failed: of a trap, or of the call of a failed assertion."""
     line: str | None
     """The text of its source line."""
     accesses: tuple[FailedAccess, ...] = ()
     """Those that may have failed, the likeliest first."""
     values: tuple[tuple[str, str], ...] = ()
     """The variables of the source line, with what they are in the lanes that failed."""
-    trap: str | None = None
-    """What the trap means that the wave stands at."""
+    cause: str | None = None
+    """What a trap, an assertion or an instruction that is none says."""
+    lanes: tuple[LanesOutside, ...] = ()
+    """The lanes that executed it."""
     examined: int = 0
     """In how many of the waves the registers were read."""
     problems: tuple[str, ...] = ()
@@ -140,7 +171,7 @@ class WaveFault:
 
 def wave_faults(
     stopped: Stopped,
-    source_line: Callable[[Frame], str | None],
+    source_line: Callable[[Frame, SourceLine | None], str | None],
     address: int | None = None,
     written: Callable[[Frame, Any], str] = lambda _frame, value: str(value),
 ) -> Iterator[WaveFault]:
@@ -179,16 +210,18 @@ class FaultSearch:
         self.problems: list[str] = []
         self.launch = self.waves[0].launch if self.frame.has_lanes else None
 
-    def fault(self, source_line: Callable[[Frame], str | None]) -> WaveFault:
+    def fault(self, source_line: Callable[[Frame, SourceLine | None], str | None]) -> WaveFault:
         kernel = None if self.launch is None or self.launch.kernel is None else self.launch.kernel.source_name
-        line = source_line(self.frame)
+        source, cause = self.frame.call.source, None
+        if not MEMORY_REASONS & set(self.stop.reasons):
+            source, cause = self._cause()
+        line = source_line(self.frame, source)
         accesses: list[FailedAccess] = []
         if MEMORY_REASONS & set(self.stop.reasons) and self.frame.has_lanes:
             accesses = sorted(self._accesses(line), key=self._rank)
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
-        trap = trap_at(self.frame)
         return WaveFault(
             tuple(self.machine.ids[number] for number in self.numbers),
             tuple(self.numbers),
@@ -198,15 +231,60 @@ class FaultSearch:
             kernel,
             self.pc,
             self.frame,
+            source,
             line,
             tuple(accesses),
             tuple(self._values(line, chosen)),
-            None
-            if trap is None or MEMORY_REASONS & set(self.stop.reasons)
-            else f"s_trap {trap.number}: {trap.meaning}",
+            cause,
+            () if accesses or not self.frame.has_lanes else tuple(map(self._executing, self.waves)),
             len(self.waves),
             tuple(self.problems),
         )
+
+    # --- Traps and assertions -------------------------------------------------------------------------------------
+
+    def _cause(self) -> tuple[SourceLine | None, str | None]:
+        """Return the line that a trap, an assertion or an illegal instruction is of, and what it says."""
+        frame, code = self.frame, self.frame.code
+        trap = trap_at(frame)
+        if "ILLEGAL_INSTRUCTION" in self.stop.reasons and code is not None and self.pc is not None:
+            with suppress(DwarfGpuError):
+                word = int.from_bytes(code.file.image.read(code.in_file(self.pc), 4), "little")
+                return frame.call.source, f"the dword {word:#010x} is no instruction that the processor can execute"
+        if trap is None or code is None:
+            return frame.call.source, None
+        source, meaning = code.calls_at(trap.address)[0].source, f"s_trap {trap.number}: {trap.meaning}"
+        while frame.name not in ASSERTIONS:
+            if frame.inlined_into is None:
+                return source, meaning
+            frame = frame.inlined_into
+        words = {name: self._word(frame, name) for name in ("assertion", "file", "line", "function")}
+        what = f"assertion `{words['assertion']}` failed" if words["assertion"] else "an assertion failed"
+        where = f" at {words['file']}:{words['line']}" if words["file"] and words["line"] else ""
+        within = f" in {words['function']}" if words["function"] else ""
+        unknown = "" if words["assertion"] else " (its text is optimized out)"
+        with suppress(DwarfGpuError):
+            self.frame = self.waves[0].frame(frame.number + 1)
+            source = self.frame.call.source
+        return source, f"{what}{within}{where}{unknown} ({meaning})"
+
+    def _word(self, frame: Frame, name: str) -> str | None:
+        """Return a parameter of the function that failed assertions call: a number, or the characters of a string."""
+        lanes = self._executing(self.waves[0]).lanes
+        with suppress(DwarfGpuError):
+            for each in answer(frame.quantity(name), name, list(lanes[:1])).by_lane:
+                if each.value is not None:
+                    text = self.written(frame, each.value)
+                    return text.partition('"')[2].rpartition('"')[0] if '"' in text else text
+        return None
+
+    def _executing(self, wave: Wave) -> LanesOutside:
+        """Return the lanes of a wave that executed the instruction."""
+        mask = (wave.stop.lanes if wave.stop is not None else None) or wave.frame(0).active_mask or 0
+        place = wave.launch.place
+        lanes = tuple(lanes_in(mask & (1 << self.frame.target.lane_count) - 1))
+        items = [place.item(lanes[0]), place.item(lanes[-1])] if lanes else [None, None]
+        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items[0], items[1], ())
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
@@ -296,14 +374,14 @@ class FaultSearch:
         space = shape.space if shape is not None else step.action.space
         action = shape.action if shape is not None else step.action.operation.partition("-")[0]
         every = [at for lanes in outside for at in lanes.addresses]
-        is_global = space in GLOBAL_SPACES
-        expression = None
-        if outside and is_global:
-            expression = self._expression(line, outside[0])
-        missed, is_null = self._missed(every, made[0], expression) if outside and is_global else ((), False)
+        expression = self._expression(line, outside[0]) if outside and space != actions.PRIVATE else None
+        missed, is_null = self._missed(every, made[0], expression, line) if outside else ((), False)
+        unit = None
+        if outside and "ADDRESS_ERROR" in self.stop.reasons and not missed:
+            unit = next((each.unit for each in made if any(at % each.unit for at in every)), None)
         return FailedAccess(
             loaded, instruction_text(step.instruction), source, action, space, size, is_outstanding, tuple(outside),
-            missed, is_null, expression, bool(size) and any(at % min(size, 4) for at in every),
+            missed, is_null, expression, unit, bool(missed) and made[0].is_of_stack,
         )  # fmt: skip
 
     def _outside(self, wave: Wave, found: LaneAddresses) -> Any:
@@ -311,14 +389,26 @@ class FaultSearch:
         stop = wave.stop
         if stop is not None and stop.lanes is not None and len(found.lanes):
             return np.array([stop.lanes >> int(lane) & 1 for lane in found.lanes], bool)
-        if found.space in (actions.LOCAL, actions.PRIVATE):
-            return np.zeros(len(found.addresses), bool)
-        flags = np.array([not self._is_known(int(at), found.size) for at in found.addresses.tolist()], bool)
-        page = self._page()
-        if page is not None:
-            inside = found.addresses // np.uint64(PAGE) == page
-            flags = inside if inside.any() else flags
+        if found.space in SPACE_NAMES:
+            room = self._room(wave, found.space)
+            flags = (found.addresses < 0) | (found.addresses + found.size > room)
+        else:
+            flags = np.array([not self._is_known(int(at), found.size) for at in found.addresses.tolist()], bool)
+            page = self._page()
+            if page is not None:
+                inside = found.addresses // np.uint64(PAGE) == page
+                flags = inside if inside.any() else flags
+        if not flags.any() and "ADDRESS_ERROR" in self.stop.reasons:
+            flags = found.addresses % found.addresses.dtype.type(found.unit) != 0
         return flags
+
+    def _room(self, wave: Wave, space: str) -> int:
+        """Return how many bytes of local memory a work-group has, or how many of private memory a work-item."""
+        if space == actions.LOCAL and wave.launch.local_size is not None:
+            return wave.launch.local_size
+        number, lane = (LOCAL, None) if space == actions.LOCAL else (PRIVATE_LANE, 0)
+        memory = self.machine.memory
+        return memory.available(memory.target.space(number), 0, wave.index, lane)  # type: ignore[no-any-return]
 
     def _is_known(self, address: int, size: int) -> bool:
         around = self.machine.memory_around(address)
@@ -345,40 +435,58 @@ class FaultSearch:
         return rows
 
     def _missed(
-        self, addresses: list[int], found: LaneAddresses, expression: str | None
+        self, addresses: list[int], found: LaneAddresses, expression: str | None, line: str | None
     ) -> tuple[tuple[MissedBuffer, ...], bool]:
-        """Return the arguments that addresses may belong to, one if it is certain, and whether a pointer is null."""
+        """Return the memory that addresses may belong to, one if it is certain, and whether a pointer is null."""
+        if found.space in SPACE_NAMES:
+            room = self._room(self.waves[0], found.space)
+            if all(0 <= at <= room - found.size for at in addresses):
+                return (), False
+            why = "its addresses are of this memory"
+            return (self._buffer((SPACE_NAMES[found.space], 0, room, 0), addresses, why, is_certain=True),), False
+        if all(self._is_known(at, found.size) for at in addresses):
+            return (), False
         rows = self._pointers()
-        low, high = min(addresses), max(addresses)
-        is_null = low < NULL
+        is_null = min(addresses) < NULL
+        chosen, why = self._named(rows, expression), f"`{expression}` has these addresses"
+        if not chosen and found.base is not None:
+            chosen, why = [row for row in rows if row[3] == found.base], "the instruction counts from its address"
+        is_certain = bool(chosen)
+        if is_null and not chosen:
+            chosen, why, is_certain = [row for row in rows if not row[3]], "it is null", True
+        if not chosen and not is_null:
+            near = sorted((self._buffer(row, addresses) for row in rows if row[2]), key=lambda row: abs(row.nearest))
+            near = [row for row in near if abs(row.nearest) < NEAR]
+            if near:
+                is_near = abs(near[0].nearest) < PAGE and (len(near) == 1 or abs(near[1].nearest) >= PAGE)
+                return tuple(near[:1] if is_near else near), False
+            words = set() if line is None else {name for names in _POINTER.findall(line) for name in names}
+            chosen, why = [row for row in rows if row[0] in words], "the line names no other"
+            chosen = chosen if len(chosen) == 1 else []
+        is_null = is_null or bool(chosen)
+        made = tuple(self._buffer(row, addresses, why, is_certain=is_certain) for row in chosen)
+        return made, is_null and all(not row[3] for row in chosen)
+
+    def _named(self, rows: list[Any], expression: str | None) -> list[Any]:
+        """Return the arguments that an expression counts from, by their name or by the value of another variable."""
         named = None if expression is None else _NAME.search(expression)
-        certain = [
-            (row, f"`{expression}` has these addresses") for row in rows if named is not None and row[0] == named[0]
-        ] or [
-            (row, "the instruction counts from its address")
-            for row in rows
-            if found.base is not None and found.base == row[3]
-        ]
-        if is_null and not certain:
-            certain = [(row, "it is null") for row in rows if not row[3]]
-        if is_null:
-            made = (MissedBuffer(row[0], row[3], row[2], low, high, why, is_certain=True) for row, why in certain)
-            return tuple(made), all(not row[3] for row, _why in certain)
-        if certain:
-            made = (evolve(self._buffer(row, addresses), why=why, is_certain=True) for row, why in certain)
-            return tuple(made), False
-        near = sorted((self._buffer(row, addresses) for row in rows if row[2]), key=lambda row: abs(row.nearest))
-        near = [row for row in near if abs(row.nearest) < NEAR]
-        if near and abs(near[0].nearest) < PAGE and (len(near) == 1 or abs(near[1].nearest) >= PAGE):
-            return (near[0],), False
-        return tuple(near), False
+        if named is None:
+            return []
+        chosen = [row for row in rows if row[0] == named[0]]
+        if not chosen:
+            values = self._numbers(self.frame, f"(unsigned long) ({named[0]})", self._executing(self.waves[0]).lanes)
+            chosen = [row for row in rows if values and set(values) == {row[3]}]
+        return chosen
 
     @staticmethod
-    def _buffer(row: tuple[str, int, int | None, int], addresses: list[int]) -> MissedBuffer:
+    def _buffer(
+        row: tuple[str, int, int | None, int], addresses: list[int], why: str = "it is the nearest", *,
+        is_certain: bool = False,
+    ) -> MissedBuffer:  # fmt: skip
         name, start, size, _number = row
-        end = start + (size or 0)
-        distances = sorted((at - start if at < start else at - end for at in addresses), key=abs)
-        return MissedBuffer(name, start, size, distances[0], distances[-1])
+        reach = NamedBuffer(name, start, size or 0)
+        order = sorted(addresses, key=lambda at: (abs(reach.distance(at)), at))
+        return MissedBuffer(name, start, size, order[0], order[-1], why, is_certain)
 
     # --- The source -----------------------------------------------------------------------------------------------
 
@@ -429,8 +537,7 @@ class FaultSearch:
         """Yield the variables that the line names, with their values in the lanes that failed."""
         names = None if line is None else set(_NAME.findall(line))
         frame = self.frame if outside is None else self.stopped.wave(outside.number).frame(0)
-        mask = self.stop.lanes or frame.active_mask or 0
-        chosen: Any = (list(outside.lanes) if outside is not None else lanes_in(mask)) or None
+        chosen: Any = list((outside or self._executing(self.waves[0])).lanes) or None
         known = [variable for variable in self._variables() if names is None or variable.name in names]
         for variable in {each.name: each for each in reversed(known)}.values():
             if not frame.has_lanes or chosen is None:

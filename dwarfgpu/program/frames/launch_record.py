@@ -123,6 +123,8 @@ class LaunchRecord:
     """What is not known, and why."""
     function: Die | None = field(default=None, eq=False, repr=False)
     """The function of the kernel in the debugging information."""
+    local_size: int | None = None
+    """The bytes of local memory of a work-group, as the dispatch packet has them; None without one."""
 
     def is_of(self, function: Die | None, linkage_name: str | None) -> bool:
         """Return whether a function has the parameters of the launch: the kernel, or the body that clang gives it."""
@@ -157,17 +159,17 @@ class _Search:
         self.problems = [error.message for error in self.place.problems]
 
     def record(self) -> LaunchRecord:
-        found = self._kernel()
+        found, local = self._kernel(), self.packet.get("group_segment_size")
         if found is None:
-            return LaunchRecord(self.place, problems=tuple(self.problems))
+            return LaunchRecord(self.place, problems=tuple(self.problems), local_size=local)
         code, kernel = found
         described = DescribedKernel(code.file, kernel)
         kernel = described.kernel
         kernarg, how = self._kernarg(code, kernel)
         if kernel.metadata is None:
             self.problems.append(f"the arguments of {kernel.source_name} are not known: it has no metadata")
-        arguments = tuple(self._arguments(described, kernarg))
-        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, tuple(self.problems), described.function)
+        arguments, problems = tuple(self._arguments(described, kernarg)), tuple(self.problems)
+        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, problems, described.function, local)
 
     # --- The dispatch ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,98 @@
+"""What `fault` says of the crashes in crashes.txt, as snapshots and as core files, for processors of every family."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.code_objects import run as call
+
+FOLDER = Path(__file__).parent
+CRASHES = [
+    [cell.strip() for cell in line.split("|")]
+    for line in (FOLDER / "crashes.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+MARKS = {
+    line.partition("// ")[2].strip(): number
+    for number, line in enumerate((FOLDER / "crashes.cl").read_text("utf-8").splitlines(), 1)
+    if "  // " in line
+}
+PROCESSORS = {"gfx803": 64, "gfx906": 64, "gfx90a": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32}
+"""Processors, with the lanes of a wave."""
+BUILDS = [(processor, level) for level in ("O0", "O2") for processor in PROCESSORS]
+STEP = 6
+"""A build has every sixth crash, another sixth than its neighbours: each crash is tried with two builds at least."""
+
+
+def test_every_crash_has_a_line() -> None:
+    assert len(CRASHES) >= 80
+    assert {crash[3] for crash in CRASHES} - set(MARKS) == {"deep"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor, level", BUILDS)
+def test_crashes(processor: str, level: str, run: Any, tmp_path: Path, require_tool: Any) -> None:
+    code = tmp_path / "crashes.co"
+    options = "-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -g -w"
+    require_tool("ld.lld-22")
+    call(
+        require_tool("clang-22"), *options.split(), f"-mcpu={processor}", f"-{level}", FOLDER / "crashes.cl", "-o", code
+    )
+    wrong, silent, answers = [], [], 0
+    for number in range(BUILDS.index((processor, level)) % STEP, len(CRASHES), STEP):
+        kernel, arguments, grid, *_expected = CRASHES[number]
+        state, core = tmp_path / f"{number}.json", tmp_path / f"{number}.core"
+        made = run("run", code, kernel, *arguments.split(), "--grid", grid, "--work-group", 64, "--state", state)
+        assert made[0] == 1, (kernel, arguments, made)
+        states = [state]
+        if processor != "gfx803":  # no known kernel driver writes core files for it
+            assert run("debug", code, "--state", state, "-batch", "-ex", f"generate-core-file {core}")[0] == 0
+            states.append(core)
+        for saved in states:
+            fault = json.loads(run("fault", saved, code, "--json")[1])["faults"][0]
+            text = " ".join(run("fault", saved, code)[1].split())
+            problems = [*mistakes(CRASHES[number], fault, text, PROCESSORS[processor])]
+            answers += 1
+            if problems:
+                wrong.append((kernel, arguments, saved.suffix, *problems))
+                if "probably " not in text and " one of " not in text:
+                    silent.append(wrong[-1])
+    print(f"{processor} {level}: {answers - len(wrong)} of {answers} right")
+    assert not silent
+    assert len(wrong) <= 0.05 * answers, wrong
+
+
+def mistakes(crash: list[str], fault: dict[str, Any], text: str, width: int) -> Any:
+    """Yield what an answer says otherwise than the table."""
+    _kernel, _arguments, _grid, mark, items, missed, distance = crash
+    where = f":{MARKS[mark]}" if mark in MARKS else mark
+    if not (fault["source"] if mark in MARKS else fault["function"]).endswith(where):
+        yield f"{fault['source']} is not {where}"
+    access = fault["accesses"][0] if fault["accesses"] else {"missed": [], "null": False}
+    found: set[int] = set()
+    for row in access.get("outside", fault["lanes"]):
+        first = width * (int(row["wave"].split(":")[3]) - 1)
+        found.update(first + lane for lane in row["lanes"] or range(width))
+    if found != expected(items):
+        yield f"the work-items are {sorted(found)}"
+    if [row["argument"] for row in access["missed"]] != ([] if missed == "-" else [missed]):
+        yield f"missed {access['missed']}"
+    elif distance[0] in "-0123456789" and missed != "-":
+        row = access["missed"][0]
+        if [row["nearest"], row["farthest"]] != [int(word) for word in distance.split()]:
+            yield f"the distance is {row['nearest']} to {row['farthest']}"
+    elif distance not in "null ? -" and distance not in text:
+        yield f"nothing is {distance}"
+    if access["null"] != (distance == "null"):
+        yield f"null: {access['null']}"
+
+
+def expected(items: str) -> set[int]:
+    """Return the work-items of a text such as ``33-63:2``."""
+    ends, _, step = items.partition(":")
+    first, _, last = ends.partition("-")
+    return set(range(int(first), int(last or first) + 1, int(step or 1)))
