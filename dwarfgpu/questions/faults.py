@@ -2,50 +2,65 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
 from dwarfgpu.audits.faults.wave_faults import wave_faults
-from dwarfgpu.errors import NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import select
 from dwarfgpu.questions.sources import sources_of
+from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
 from dwarfgpu.render.layout import paragraphs, problem_json
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.program import Program
     from dwarfgpu.states.stopped import Stopped
+
+MAX_LOG = 1 << 26
+"""How many bytes a log may have."""
 
 
 def fault(selection: Selection, arguments: Arguments) -> Document:
     """The kernel and the line that failed, the instruction with the address that each lane made, how far that is
     outside of which argument, and the variables of the line. Where several accesses were outstanding, those whose
     addresses have no memory are shown, the likeliest first. -address is the address that the driver or the kernel's
-    log has reported: accesses to its page come first. Where waves wait, each work-group is shown with those that wait
-    at a barrier, and those that are not there.
+    log has reported: accesses to its page come first. -log gives that address too, and without a state all that a log
+    says. Where waves wait, each work-group is shown with those that wait at a barrier, and those that are not there.
     """
+    logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
     if arguments.words:
         if selection.attached is not None:
             raise arguments.wrong("takes no operand: the state is attached")
         state, *files = arguments.words
-        if len(files) > 1:
+        if logged is not None and not files and _is_code(state):
+            select(selection, {"file": state})
+        elif len(files) > 1:
             raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
-        select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+        else:
+            select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+    if selection.attached is None and logged is not None:
+        return _logged_document(logged, selection.program)
     if selection.attached is None:
-        hint = "`dwarfgpu fault STATE FILE` names a file" if arguments.words else "`target snapshot S` attaches a state"
+        hint = "`dwarfgpu fault STATE FILE` names both, and `target snapshot S` attaches a state at a prompt"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
-    found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments)))
+    found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments, logged or ())))
     waits = [*waiting_groups(machine.stopped)]
     if found:  # what else is interrupted by a crash need not wait for long
         waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
@@ -54,10 +69,12 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
 
     def text(_output: Output) -> Iterator[str]:
         rest = [render.waits_text(waits, is_after_crash=bool(found))] if waits else []
-        return paragraphs([*map(render.fault_text, found), *rest])
+        told = [render.logged_text(logged)] if logged else []
+        return paragraphs([*told, *map(render.fault_text, found), *rest])
 
     data = {
         "target": machine.state.target.name,
+        "logged": map(render.LOGGED.json, logged or ()),
         "faults": map(render.FAULT.json, found),
         "waits": map(render.WAITS.json, waits),
         "problems": (problem_json(error) for error in machine.stopped.problems),
@@ -65,10 +82,46 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     return Document(data, text, rows="faults")
 
 
-def _address(arguments: Arguments) -> int | None:
+def _logged_document(logged: list[LoggedFault], program: Program | None) -> Document:
+    """Return what a log alone says, and how to learn the rest."""
+    file = None if program is None else program.file
+    kernels = None if file is None else [kernel.demangled for kernel in file.kernels.kernels]
+
+    def text(_output: Output) -> Iterator[str]:
+        return paragraphs([render.logged_text(logged), render.not_logged_text(logged, file)])
+
+    data = {
+        "logged": map(render.LOGGED.json, logged), "not_known": render.not_logged(logged), "kernels": kernels,
+        "faults": [],
+    }  # fmt: skip
+    return Document(data, text, rows="logged")
+
+
+def _log_text(word: str) -> str:
+    """Return the text of a log: a file, standard input, or the lines themselves."""
+    if word == "-":
+        data = read_stream(sys.stdin.buffer, "standard input", MAX_LOG)
+    elif not os.path.lexists(word) and (" " in word or word.startswith("HSA_")):
+        return word
+    else:
+        data = read_input(word, MAX_LOG)
+    return data.decode(errors="replace")
+
+
+def _is_code(path: str) -> bool:
+    """Return whether a file begins as code objects do, and core files do not."""
+    try:
+        with open_input(path) as file:
+            head = file.read(18)
+    except DwarfGpuError:
+        return False
+    return head[:4] == b"\x7fELF" and head[16:18] != b"\x04\x00"
+
+
+def _address(arguments: Arguments, logged: Iterable[LoggedFault]) -> int | None:
     word = arguments.get("address")
     if word is None:
-        return None
+        return reported_address(logged)
     try:
         return int(word, 0)
     except ValueError:

@@ -5,20 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.faults import waits
+from dwarfgpu.audits.faults.fault_log import reported_address
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
-from dwarfgpu.render.layout import counted, fitted, ranges_text, shown, style
+from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown, style
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
     from dwarfgpu.audits.faults.wave_faults import FailedAccess, LanesOutside, MissedBuffer, WaveFault
+    from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
+
+MAX_LOGGED = 4
+"""So many faults of a log are shown."""
+MAX_NAMED = 8
+"""So many kernels of a file are named."""
 
 MISSED = Record("argument=name address# size nearest farthest why certain=is_certain")
 WHERE = "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item])
@@ -44,6 +52,10 @@ FAULT = Record(
     "waves_examined=examined problems",
 )
 
+LOGGED = Record(
+    "kind page# line times", fact("near_null", value=lambda row: row.is_near_null),
+    nested("facts", Record("name value meaning? source")),
+)  # fmt: skip
 DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 
@@ -78,6 +90,49 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
         yield from fitted(f"  {name} = {value}", 4)
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
+
+
+def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
+    """Yield what a log says of the faults of a GPU."""
+    for number, fault in enumerate(faults[:MAX_LOGGED]):
+        if number:
+            yield ""
+        times = "" if fault.times == 1 else f", {fault.times} times"
+        place = "" if fault.page is None else f" in the page {fault.page:#x}"
+        yield from (style("error", line) for line in fitted(f"{fault.kind}{place} (line {fault.line}{times})", 2))
+        if fault.is_near_null:
+            yield from labelled("  address", "near 0: probably a null pointer, with the offset of an element")
+        for row in fault.facts:
+            words = f"{row.value}: {row.meaning}" if row.meaning else row.value
+            yield from labelled(f"  {row.name}", f"{words} [{row.source}]")
+    if len(faults) > MAX_LOGGED:
+        yield f"and {counted(len(faults) - MAX_LOGGED, 'more fault')}, from line {faults[MAX_LOGGED].line} on"
+
+
+def not_logged(faults: Sequence[LoggedFault]) -> str:
+    """Return what a log does not say."""
+    known = any(row.name == "kernel" for fault in faults for row in fault.facts)
+    return f"which {'' if known else 'kernel, '}work-group, lane and line, and which argument was missed"
+
+
+def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> Iterator[str]:
+    """Yield what a log does not say, the kernels of a file that it may be about, and how to get a core file."""
+    yield from fitted(f"no log says {not_logged(faults)}", 2)
+    if file is not None:
+        kernels = file.kernels.kernels
+        names = ", ".join(shown(kernel.demangled) for kernel in kernels[:MAX_NAMED])
+        more = "" if len(kernels) <= MAX_NAMED else f" and {len(kernels) - MAX_NAMED} more"
+        yield from fitted(f"{shown(file.name)} has {counted(len(kernels), 'kernel')}: {names}{more}", 2)
+        own = {name for kernel in kernels for name in (kernel.name, kernel.demangled, kernel.source_name)}
+        for name in dict.fromkeys(row.value for fault in faults for row in fault.facts if row.name == "kernel"):
+            yield from fitted(f"{shown(name)} is {'one of them' if name in own else 'not one of them'}", 2)
+    page = reported_address(faults)
+    yield "a core file has that; before the program runs again:"
+    yield "  ulimit -c unlimited"
+    yield "  export HSA_COREDUMP_PATTERN=gpucore.%p"
+    yield f"and then: dwarfgpu fault gpucore.PID{'' if page is None else f' --address {page:#x}'}"
+    if file is not None and str(file.target.target_id).startswith("gfx110"):
+        yield f"{file.target.target_id} writes none: run it in rocgdb, and there `gcore FILE`"
 
 
 def _values_wave(fault: WaveFault) -> int:
