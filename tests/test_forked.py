@@ -34,14 +34,10 @@ def test_each_test_runs_once(tmp_path: Path, options: list[str], dies: str, summ
     (tmp_path / "test_numbers.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow: slow\n")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tests.forked", "--processes", "2", *options],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "DIES": dies},
-        capture_output=True,
-        text=True,
-        timeout=60,
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.forked", "--processes", "2", *options], cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "DIES": dies}, capture_output=True, text=True, timeout=60,
         check=False,
-    )
+    )  # fmt: skip
     assert summary in done.stdout
     assert done.returncode == (0 if "99 passed" in summary else 1)
     assert not options or "written by" not in done.stdout

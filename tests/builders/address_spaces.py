@@ -82,21 +82,14 @@ class StoppedKernel:
             a, b, c = at["a"], at["b"], at["c"]
             inner = struct.pack("<IiI", b, 7, SHARED + 8)
             content = {
-                "out": struct.pack("<Q", 0x1000),
-                "shared": struct.pack("<I", SHARED),
-                "a": struct.pack("<i", 100 + lane),
-                "b": struct.pack("<i", 200 + lane),
-                "c": struct.pack("<i", 300 + lane),
-                "arr": struct.pack("<3I", a, b, c),
-                "la": struct.pack("<2I", SHARED, SHARED + 4),
-                "n": inner,
-                "gen": struct.pack("<Q", LOCAL + SHARED),
-                "genp": struct.pack("<Q", PRIVATE + a),
+                "out": struct.pack("<Q", 0x1000), "shared": struct.pack("<I", SHARED),
+                "a": struct.pack("<i", 100 + lane),                "b": struct.pack("<i", 200 + lane),
+                "c": struct.pack("<i", 300 + lane),                "arr": struct.pack("<3I", a, b, c),
+                "la": struct.pack("<2I", SHARED, SHARED + 4),      "n": inner,
+                "gen": struct.pack("<Q", LOCAL + SHARED),          "genp": struct.pack("<Q", PRIVATE + a),
                 "m": struct.pack("<I", SHARED) + inner + struct.pack("<2Q", 0x1000, LOCAL + SHARED),
-                "null_local": b"\xff" * 4,
-                "null_private": b"\xff" * 4,
-                "null_generic": bytes(8),
-            }
+                "null_local": b"\xff" * 4,        "null_private": b"\xff" * 4,      "null_generic": bytes(8),
+            }  # fmt: skip
             memory += [
                 {"space": "private_lane", "wave": "w", "lane": lane, "address": at[name], "bytes": data.hex()}
                 for name, data in content.items()
@@ -104,13 +97,10 @@ class StoppedKernel:
         registers = {"s32": 0x4000, "s33": 0}
         place = {"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "pc": hex(BASE + pc)}
         return {
-            "schema": 1,
-            "target": target,
-            "code_objects": [{"path": "f.co", "load_address": hex(BASE)}],
+            "schema": 1,         "target": target,    "code_objects": [{"path": "f.co", "load_address": hex(BASE)}],
             "dispatches": [{"id": 1, "kernel": "f", "grid": [32, 1, 1], "work_group": [32, 1, 1]}],
-            "waves": [{**place, "exec": "0x21", "registers": registers}],
-            "memory": memory,
-        }
+            "waves": [{**place, "exec": "0x21", "registers": registers}],  "memory": memory,
+        }  # fmt: skip
 
 
 REGISTERS = """
@@ -193,14 +183,10 @@ def hip(folder: Path, tools: Any, processor: str) -> tuple[Path, Path, dict[str,
     code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (pc,) = (int(address, 16) for address in re.findall(r"s_swappc_b64 .*// ([0-9A-F]+)", code))
     content = {
-        "out": struct.pack("<Q", 0x1000),
-        "d": struct.pack("<3i", 1, 2, 3),
-        "a": struct.pack("<3i", 4, 5, 6),
-        "r": struct.pack("<Q", PRIVATE + at["a"] + 8),
-        "p": struct.pack("<Q", LOCAL),
-        "b": struct.pack("<Q", PRIVATE + at["d"] + 4),
-        "none": bytes(8),
-    }
+        "out": struct.pack("<Q", 0x1000),    "d": struct.pack("<3i", 1, 2, 3),    "a": struct.pack("<3i", 4, 5, 6),
+        "r": struct.pack("<Q", PRIVATE + at["a"] + 8),                            "p": struct.pack("<Q", LOCAL),
+        "b": struct.pack("<Q", PRIVATE + at["d"] + 4),                            "none": bytes(8),
+    }  # fmt: skip
     memory: list[dict[str, Any]] = [
         {"space": "private_lane", "wave": "w", "lane": 0, "address": at[name], "bytes": data.hex()}
         for name, data in content.items()

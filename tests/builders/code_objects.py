@@ -48,13 +48,9 @@ def run(*command: Any, folder: Path | None = None, **environment: str) -> str:
     import os
 
     return subprocess.run(
-        [str(word) for word in command],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=folder,
+        [str(word) for word in command], check=True, capture_output=True, text=True, cwd=folder,
         env={**os.environ, **environment},
-    ).stdout
+    ).stdout  # fmt: skip
 
 
 def opencl(folder: Path, tools: Any, processor: str, *options: str, link: bool | str = True) -> Path:

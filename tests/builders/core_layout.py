@@ -8,32 +8,21 @@ import struct
 
 # processor: (VGPR unit of 64 lanes, of 32 lanes, kind, SGPR slots from the word?, LDS field (shift, mask), LDS unit)
 UNITS = {
-    "gfx900": (4, 0, "plain", True, (9, 0x1FF), 512),
-    "gfx906": (4, 0, "plain", True, (9, 0x1FF), 512),
-    "gfx908": (4, 0, "twice", True, (9, 0x1FF), 512),
-    "gfx90a": (8, 0, "unified", True, (9, 0xFF), 512),
-    "gfx942": (8, 0, "unified", True, (9, 0xFF), 512),
-    "gfx950": (8, 0, "unified", True, (9, 0xFF), 1280),
-    "gfx1010": (4, 8, "plain", False, (10, 0xFF), 512),
-    "gfx1030": (4, 8, "plain", False, (10, 0xFF), 512),
-    "gfx1100": (4, 8, "plain", False, (10, 0xFF), 512),
-    "gfx1200": (4, 8, "plain", False, (10, 0xFF), 512),
+    "gfx900": (4, 0, "plain", True, (9, 0x1FF), 512),        "gfx906": (4, 0, "plain", True, (9, 0x1FF), 512),
+    "gfx908": (4, 0, "twice", True, (9, 0x1FF), 512),        "gfx90a": (8, 0, "unified", True, (9, 0xFF), 512),
+    "gfx942": (8, 0, "unified", True, (9, 0xFF), 512),       "gfx950": (8, 0, "unified", True, (9, 0xFF), 1280),
+    "gfx1010": (4, 8, "plain", False, (10, 0xFF), 512),      "gfx1030": (4, 8, "plain", False, (10, 0xFF), 512),
+    "gfx1100": (4, 8, "plain", False, (10, 0xFF), 512),      "gfx1200": (4, 8, "plain", False, (10, 0xFF), 512),
     "gfx1250": (0, 16, "plain", False, (10, 0x1FF), 1024),
-}
+}  # fmt: skip
 # processor: (mask of the slot, shift and mask of the engine, scratch bit, first bit, last bit)
 WAVE_WORD = {
-    "gfx900": (0x1FF, 11, 3, 15, 17, 16),
-    "gfx906": (0x1FF, 11, 3, 15, 17, 16),
-    "gfx908": (0x1FF, 11, 7, 15, 17, 16),
-    "gfx90a": (0x1FF, 9, 7, 15, 17, 16),
-    "gfx942": (0x1FF, 9, 3, 15, 17, 16),
-    "gfx950": (0x1FF, 9, 3, 15, 17, 16),
-    "gfx1010": (0x3FF, 24, 3, 11, 12, 29),
-    "gfx1030": (0x3FF, 24, 3, 11, 12, 29),
-    "gfx1100": (0x3FF, 24, 7, 11, 12, 29),
-    "gfx1200": (0x3FF, 24, 7, 11, 12, 29),
+    "gfx900": (0x1FF, 11, 3, 15, 17, 16), "gfx906": (0x1FF, 11, 3, 15, 17, 16), "gfx908": (0x1FF, 11, 7, 15, 17, 16),
+    "gfx90a": (0x1FF, 9, 7, 15, 17, 16),  "gfx942": (0x1FF, 9, 3, 15, 17, 16),  "gfx950": (0x1FF, 9, 3, 15, 17, 16),
+    "gfx1010": (0x3FF, 24, 3, 11, 12, 29),                   "gfx1030": (0x3FF, 24, 3, 11, 12, 29),
+    "gfx1100": (0x3FF, 24, 7, 11, 12, 29),                   "gfx1200": (0x3FF, 24, 7, 11, 12, 29),
     "gfx1250": (0x3FF, 24, 7, 11, 12, 13),
-}
+}  # fmt: skip
 GFX9 = {"m0": 0, "exec": 3, "status": 5, "trapsts": 6, "xnack_mask": 7, "mode": 9}
 GFX10 = {"m0": 0, "exec": 3, "status": 5, "trapsts": 6, "xnack_mask": 7, "mode": 8, "flat_scratch": 9}
 GFX12 = {
@@ -108,12 +97,8 @@ def read_waves(memory: Bytes) -> list[dict]:
     """All waves of a core file, each as a dictionary of its registers (numbers) and of what else is known of it."""
     note = memory.note
     runtime, agents, agent_size, queues, queue_size = (
-        u64(note, 16),
-        u32(note, 24),
-        u32(note, 28),
-        u32(note, 32),
-        u32(note, 36),
-    )
+        u64(note, 16),        u32(note, 24),        u32(note, 28),        u32(note, 32),        u32(note, 36),
+    )  # fmt: skip
     assert u64(note, 0) == 1
     r_version = u32(memory.read(u64(note, 40), 4), 0)
     ttmp_setup = u32(note, 52)

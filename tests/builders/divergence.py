@@ -13,12 +13,10 @@ from dwarfgpu.states.stopped import Stopped
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 VARIANTS = (
-    ("asm/lane-pc.gfx90a.w64.co", None),
-    ("asm/lane-pc-old-numbers.gfx90a.w64.co", None),
-    ("asm/lane-pc-legacy.gfx90a.w64.co", "llvm-legacy"),
-    ("asm/lane-pc.gfx1100.w32.co", None),
+    ("asm/lane-pc.gfx90a.w64.co", None),                     ("asm/lane-pc-old-numbers.gfx90a.w64.co", None),
+    ("asm/lane-pc-legacy.gfx90a.w64.co", "llvm-legacy"),     ("asm/lane-pc.gfx1100.w32.co", None),
     ("asm/lane-pc-legacy.gfx1100.w32.co", "llvm-legacy"),
-)
+)  # fmt: skip
 """The fixtures, and the dialect of their expressions."""
 
 REGIONS = (

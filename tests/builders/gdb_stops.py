@@ -106,18 +106,15 @@ def stops(
     done = subprocess.run(
         [gdb, "-nx", "-batch", "-x", str(script), str(program)],
         env={
-            **os.environ,
-            "STOPS_OUT": str(out),
-            "STOPS_FOLDER": str(folder),
-            "STOPS_LIMIT": str(limit),
-            "STOPS_EXPRESSIONS": json.dumps(expressions),
-            "LC_ALL": "C.UTF-8",
+            **os.environ,                                        "STOPS_OUT": str(out),
+            "STOPS_FOLDER": str(folder),                         "STOPS_LIMIT": str(limit),
+            "STOPS_EXPRESSIONS": json.dumps(expressions),        "LC_ALL": "C.UTF-8",
         },
         cwd=folder,  # whatever crashes leaves its core file there
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-    )
+    )  # fmt: skip
     lines = out.read_text().splitlines() if out.exists() else []
     assert lines, done.stderr.decode("utf-8", "replace")[-2000:]
     return [Stop(**json.loads(line)) for line in lines]

@@ -40,12 +40,9 @@ def filled(
     lanes = target.lane_count
     machine.dispatches.append(Dispatch(1, "k", (waves * lanes, 1, 1), (group * lanes, 1, 1), KERNARG))
     machine.add_waves(
-        waves,
-        dispatch=0,
-        work_group=[(wave // group, 0, 0) for wave in range(waves)],
-        wave_in_group=[wave % group for wave in range(waves)],
-        ids=[f"1:1:1:{wave + 1}" for wave in range(waves)],
-    )
+        waves, dispatch=0, work_group=[(wave // group, 0, 0) for wave in range(waves)],
+        wave_in_group=[wave % group for wave in range(waves)], ids=[f"1:1:1:{wave + 1}" for wave in range(waves)],
+    )  # fmt: skip
     number, lane = np.arange(waves, dtype=np.uint64), np.arange(lanes, dtype=np.uint64)
     for index in range(vgprs):
         machine.set_register(f"v{index}", (number[:, None] << 20 | np.uint64(index << 8) | lane).astype(np.uint32))

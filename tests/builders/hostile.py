@@ -138,12 +138,10 @@ def state(path: Path, code: Path, *, waves: Sequence[str] = ("1:1:1:1",), **fiel
     """A snapshot of waves in the kernel of a file."""
     registers = {f"s{number}": 0 for number in range(40)} | {"v0": list(range(64)), "v1": [1] * 64}
     document = {
-        "schema": 1,
-        "target": TARGET,
-        "code_objects": [{"path": str(code), "load_address": 0}],
+        "schema": 1,          "target": TARGET,     "code_objects": [{"path": str(code), "load_address": 0}],
         "waves": [{"id": name, "pc": PC, "exec": "0xffffffffffffffff", "registers": registers} for name in waves],
         "memory": [{"space": "global", "address": hex(DATA), "bytes": bytes(range(256)).hex()}],
-    }
+    }  # fmt: skip
     path.write_text(json.dumps(document | fields), "utf-8")
     return path
 

@@ -25,14 +25,11 @@ def machines(draw: Any) -> Machine:
     for number in range(draw(st.integers(0, 2))):
         machine.dispatches.append(
             Dispatch(
-                number + 3,
-                draw(st.none() | st.sampled_from(["saxpy", "k\u00e4se"])),
-                draw(st.none() | st.just((256, 2, 1))),
-                draw(st.none() | st.just((64, 1, 1))),
-                draw(st.none() | ADDRESSES),
-                draw(st.none() | st.just(0x4000)),
+                number + 3, draw(st.none() | st.sampled_from(["saxpy", "k\u00e4se"])),
+                draw(st.none() | st.just((256, 2, 1))), draw(st.none() | st.just((64, 1, 1))),
+                draw(st.none() | ADDRESSES), draw(st.none() | st.just(0x4000)),
             )
-        )
+        )  # fmt: skip
     if draw(st.booleans()):
         machine.code_objects.append(LoadedCodeObject("/nowhere/k.co", draw(st.none() | ADDRESSES), "ab" * 32))
     if draw(st.booleans()):
@@ -83,15 +80,11 @@ def contents(machine: Machine) -> dict[str, Any]:
             data = machine.memory.read(space, address, size, owner, None)
             memory.update({(space.name, owner, address + i): byte for i, byte in enumerate(data)})
     return {
-        "target": machine.target,
-        "apertures": machine.apertures,
-        "code_objects": machine.code_objects,
-        "dispatches": machine.dispatches,
-        "ids": machine.ids,
+        "target": machine.target,                   "apertures": machine.apertures,
+        "code_objects": machine.code_objects,       "dispatches": machine.dispatches,           "ids": machine.ids,
         "places": np.column_stack([machine.dispatch, machine.work_group, machine.wave_in_group]).tolist(),
-        "registers": registers,
-        "memory": memory,
-    }
+        "registers": registers,                     "memory": memory,
+    }  # fmt: skip
 
 
 def in_columns(described: Any, regions: Iterable[tuple[int, int, int]]) -> Machine:

@@ -7,20 +7,14 @@ from dwarfgpu import dialects
 from dwarfgpu.expr import table
 
 SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {"rules": "amd", "dialect": "llvm-user"},
-    {"rules": "dwarf6", "dialect": "dwarf6"},
-    {"byte_order": "big", "rules": "amd", "dialect": "llvm-user"},
-    {"byte_order": "big", "address_size": 4},
-    {"address_size": 1, "rules": "amd", "dialect": "llvm-legacy"},
-    {"address_size": 2, "dialect": "llvm-user"},
+    {},                    {"rules": "amd", "dialect": "llvm-user"},     {"rules": "dwarf6", "dialect": "dwarf6"},
+    {"byte_order": "big", "rules": "amd", "dialect": "llvm-user"},       {"byte_order": "big", "address_size": 4},
+    {"address_size": 1, "rules": "amd", "dialect": "llvm-legacy"},       {"address_size": 2, "dialect": "llvm-user"},
     {"address_size": 3, "byte_order": "big", "rules": "amd", "dialect": "llvm-user"},
-    {"target": "amdgcn-gfx90a"},
-    {"target": "amdgcn-gfx90a", "rules": "dwarf6"},
-    {"target": "amdgcn-gfx1100-wave32"},
-    {"target": "amdgcn-gfx803"},
+    {"target": "amdgcn-gfx90a"},                  {"target": "amdgcn-gfx90a", "rules": "dwarf6"},
+    {"target": "amdgcn-gfx1100-wave32"},          {"target": "amdgcn-gfx803"},
     {"target": "x86_64", "rules": "amd", "dialect": "llvm-user"},
-)
+)  # fmt: skip
 
 TYPES: dict[str, Any] = {
     "1": {"encoding": "signed", "byte_size": 4},
@@ -86,12 +80,9 @@ def program(choose: random.Random, case: dict[str, Any], stack: list[str] | None
 
 
 RAW = {
-    "piece": "l -- c",
-    "bit_piece": "l -- c",
-    "LLVM_piece_end": "c -- l",
-    "stack_value": "v -- l",
-    "over": "a a -- a a l",
-}
+    "piece": "l -- c",                    "bit_piece": "l -- c",                "LLVM_piece_end": "c -- l",
+    "stack_value": "v -- l",              "over": "a a -- a a l",
+}  # fmt: skip
 
 
 def effect_of(name: str) -> tuple[list[str], list[str]]:

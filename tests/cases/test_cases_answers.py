@@ -133,32 +133,16 @@ BOOLEAN = {"encoding": "boolean", "byte_size": 1}
 UTF = {"encoding": "UTF", "byte_size": 4}
 
 VALUES = [
-    ("generic", 5, 5),
-    ("generic", -1, 2**64 - 1),
-    (S32, -5, -5),
-    (S32, 0xFFFFFFFF, -1),
-    (U8, 255, 255),
-    (U8, -1, 255),
-    ({"encoding": "signed_char", "byte_size": 1}, 200, -56),
+    ("generic", 5, 5),     ("generic", -1, 2**64 - 1),                   (S32, -5, -5),         (S32, 0xFFFFFFFF, -1),
+    (U8, 255, 255),        (U8, -1, 255),         ({"encoding": "signed_char", "byte_size": 1}, 200, -56),
     ({"encoding": "unsigned_char", "byte_size": 1}, 200, 200),
-    ({"encoding": "address", "byte_size": 8}, "0x1000", 4096),
-    (BOOLEAN, 1, 1),
-    (UTF, 0x1F600, 0x1F600),
-    (S5, -16, -16),
-    (U128, 2**128 - 1, 2**128 - 1),
-    (F32, 1.5, 1.5),
-    (F32, 3, 3.0),
-    (F32, "nan", "nan"),
-    (F32, "inf", "inf"),
-    (F64, "-inf", "-inf"),
-    (F64, 0.1, 0.1),
-    (F16, 65504.0, 65504.0),
-    (F16, 1e30, "inf"),
-    (BF16, 1.0, 1.0),
-    (V3, [1, -2, 3], [1, -2, 3]),
-    (VF, [1.5, "nan"], [1.5, "nan"]),
+    ({"encoding": "address", "byte_size": 8}, "0x1000", 4096),           (BOOLEAN, 1, 1),
+    (UTF, 0x1F600, 0x1F600),                      (S5, -16, -16),        (U128, 2**128 - 1, 2**128 - 1),
+    (F32, 1.5, 1.5),       (F32, 3, 3.0),         (F32, "nan", "nan"),   (F32, "inf", "inf"),   (F64, "-inf", "-inf"),
+    (F64, 0.1, 0.1),       (F16, 65504.0, 65504.0),                      (F16, 1e30, "inf"),    (BF16, 1.0, 1.0),
+    (V3, [1, -2, 3], [1, -2, 3]),                 (VF, [1.5, "nan"], [1.5, "nan"]),
     (V5, [1, 2, 15], [1, 2, 15]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -219,15 +203,11 @@ def test_the_keys_of_an_answer():
 
 @for_each(
     "keys, dialect, rules",
-    ({}, "gnu", "dwarf5"),
-    ({"target": "x86_64"}, "gnu", "dwarf5"),
-    (GPU, "llvm-user", "amd"),
-    ({**GPU, "rules": "dwarf6"}, "llvm-user", "dwarf6"),
-    ({"dialect": "amdgpu-2020"}, "amdgpu-2020", "dwarf5"),
+    ({}, "gnu", "dwarf5"),      ({"target": "x86_64"}, "gnu", "dwarf5"),                (GPU, "llvm-user", "amd"),
+    ({**GPU, "rules": "dwarf6"}, "llvm-user", "dwarf6"),    ({"dialect": "amdgpu-2020"}, "amdgpu-2020", "dwarf5"),
     ({"dialect": "dwarf6", "rules": "dwarf6"}, "dwarf6", "dwarf6"),
-    ({"dialect": "dwarf5"}, "dwarf5", "dwarf5"),
-    ({"dialect": "llvm-legacy"}, "llvm-legacy", "dwarf5"),
-)
+    ({"dialect": "dwarf5"}, "dwarf5", "dwarf5"),            ({"dialect": "llvm-legacy"}, "llvm-legacy", "dwarf5"),
+)  # fmt: skip
 def test_an_answer_says_by_which_dialect_and_rules(keys, dialect, rules):
     found = ops("DW_OP_lit1", **keys)
     assert (found["dialect"], found["rules"]) == (dialect, rules)
@@ -263,16 +243,11 @@ def test_references_have_the_size_that_format_and_version_say(offset_size, versi
 
 @for_each(
     "text, want, expected",
-    ("DW_OP_lit5", None, value(5)),
-    ("DW_OP_lit5", "value", value(5)),
-    ("DW_OP_lit5", "location", memory(5)),
-    ("DW_OP_addr 5", None, memory(5)),
-    ("DW_OP_addr 5", "value", value(5)),
-    ("DW_OP_reg0", "location", register(0, "r0")),
-    ("", "location", UNDEFINED),
-    ("DW_OP_piece 1", "location", composite((8, UNDEFINED))),
-    ("DW_OP_reg0", "value", "bad_result_kind"),
-    ("", "value", "bad_result_kind"),
+    ("DW_OP_lit5", None, value(5)),       ("DW_OP_lit5", "value", value(5)),
+    ("DW_OP_lit5", "location", memory(5)),                                      ("DW_OP_addr 5", None, memory(5)),
+    ("DW_OP_addr 5", "value", value(5)),  ("DW_OP_reg0", "location", register(0, "r0")),
+    ("", "location", UNDEFINED),          ("DW_OP_piece 1", "location", composite((8, UNDEFINED))),
+    ("DW_OP_reg0", "value", "bad_result_kind"),                                 ("", "value", "bad_result_kind"),
     ("DW_OP_lit1; DW_OP_stack_value", "value", "bad_result_kind"),
 )  # fmt: skip
 def test_the_kind_that_is_wanted(text, want, expected):

@@ -186,16 +186,12 @@ def test_what_a_context_describes(text, context, case, expected):
 
 
 MISSING = [
-    ("DW_OP_const_type 1 00", "unit", "base types"),
-    ("DW_OP_addrx 1", "unit", ".debug_addr"),
-    ("DW_OP_call4 1", "unit", "entries"),
-    ("DW_OP_call_frame_cfa", "frame", "Canonical Frame Address"),
-    ("DW_OP_fbreg 0", "frame", "frame base"),
-    ("DW_OP_push_object_address", "object", "object"),
+    ("DW_OP_const_type 1 00", "unit", "base types"),         ("DW_OP_addrx 1", "unit", ".debug_addr"),
+    ("DW_OP_call4 1", "unit", "entries"), ("DW_OP_call_frame_cfa", "frame", "Canonical Frame Address"),
+    ("DW_OP_fbreg 0", "frame", "frame base"),                ("DW_OP_push_object_address", "object", "object"),
     ("DW_OP_lit0; DW_OP_form_tls_address", "thread", "thread-local"),
-    ("DW_OP_entry_value 50", "frame", "called this one"),
-    ("DW_OP_GNU_parameter_ref 1", "frame", "parameter"),
-]
+    ("DW_OP_entry_value 50", "frame", "called this one"),    ("DW_OP_GNU_parameter_ref 1", "frame", "parameter"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, kind, word", MISSING)

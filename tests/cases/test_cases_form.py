@@ -234,15 +234,9 @@ def test_what_is_wrong_with_the_form_comes_first():
 
 @for_each(
     "number, expected",
-    (5, 5),
-    ("5", 5),
-    ("0x10", 16),
-    ("0XfF", 255),
-    ("-3", 2**64 - 3),
-    (-3, 2**64 - 3),
-    ("-0x3", 2**64 - 3),
-    ("007", 7),
-)
+    (5, 5),                     ("5", 5),                   ("0x10", 16),               ("0XfF", 255),
+    ("-3", 2**64 - 3),          (-3, 2**64 - 3),            ("-0x3", 2**64 - 3),        ("007", 7),
+)  # fmt: skip
 def test_integers_are_numbers_or_strings(number, expected):
     assert run_case({"expr": "", "context": {"initial_stack": [number]}}, 1)["result"]["value"] == expected
 
@@ -272,15 +266,9 @@ def test_lines_are_answered_in_order_and_counted_with_blank_ones():
 
 @for_each(
     "line",
-    "31",
-    "{",
-    '{"expr": "31"} {}',
-    "{'expr': '31'}",
-    '{"expr": "31", "expr": "32"}',
-    '{"expr": "31", "context": {"lane": 1, "lane": 2}}',
-    '{"expr": "31", "context": {"lane": NaN}}',
-    '{"expr": "31", "id": Infinity}',
-    '{"expr": "31", "id": ' + "9" * 5000 + "}",
+    "31", "{", '{"expr": "31"} {}', "{'expr': '31'}", '{"expr": "31", "expr": "32"}',
+    '{"expr": "31", "context": {"lane": 1, "lane": 2}}', '{"expr": "31", "context": {"lane": NaN}}',
+    '{"expr": "31", "id": Infinity}', '{"expr": "31", "id": ' + "9" * 5000 + "}",
     '{"expr": "31", "id": ' + "[" * 100_000,
     '{"expr": "31", "context": {"object": ' + '{"kind": "multiple", "places": [' * 200 + "]}" * 200 + "}}",
     "\ufeff{}",
@@ -314,12 +302,8 @@ IPV = "DW_OP_implicit_pointer 16 0; DW_OP_deref"
 
 # class, kind, program, context, case, operation, offset, clause
 ILL, EVAL, MISS, UNSUPPORTED, MALFORMED = (
-    "ill_formed",
-    "evaluation_error",
-    "missing_context",
-    "unsupported",
-    "malformed",
-)
+    "ill_formed", "evaluation_error", "missing_context", "unsupported", "malformed",
+)  # fmt: skip
 ERRORS = [
     (ILL, "stack_underflow", "DW_OP_lit1; DW_OP_plus", {}, {}, "DW_OP_plus", 1, "DWARF 5, 2.5.1.4 (10)"),
     (ILL, "stack_underflow", "DW_OP_pick 3", {}, {}, "DW_OP_pick", 0, "A.2.5.4.1 (3)"),

@@ -49,13 +49,9 @@ def test_the_keys_of_an_answer_for_lanes():
 
 
 COUNTS = [
-    (GPU, {}, 64),
-    (GPU32, {}, 32),
-    ({}, {}, 1),
-    (AMD, {"lane_count": 7}, 7),
-    (GPU, {"lane_count": 1}, 1),
-    (GPU, {"lane_count": 100}, 100),
-]
+    (GPU, {}, 64),                        (GPU32, {}, 32),                      ({}, {}, 1),
+    (AMD, {"lane_count": 7}, 7),          (GPU, {"lane_count": 1}, 1),          (GPU, {"lane_count": 100}, 100),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("case, context, count", COUNTS)
@@ -108,12 +104,9 @@ def test_an_element_of_the_context_may_belong_to_each_lane():
     data = b"".join(i.to_bytes(4, "little") for i in range(256)).hex()
     private = {"kind": "memory", "space": "private_lane", "address": 4}
     context = {
-        "memory": [{"space": "private_wave", "address": 0, "bytes": data}],
-        "object": private,
-        "initial_stack": [private],
-        "frame_base": private,
-        "entry_registers": {"v0": private},
-    }
+        "memory": [{"space": "private_wave", "address": 0, "bytes": data}],       "object": private,
+        "initial_stack": [private],          "frame_base": private,               "entry_registers": {"v0": private},
+    }  # fmt: skip
     for text in ("DW_OP_push_object_address", "DW_OP_nop", "DW_OP_fbreg 0", "DW_OP_LLVM_call_frame_entry_reg v0"):
         assert lanes(text, context, lanes=[0, 5, 63], read={"type": S32}, **GPU) == {"0": 64, "5": 69, "63": 127}, text
 

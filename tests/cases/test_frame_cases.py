@@ -91,14 +91,11 @@ def test_rules():
     (row,) = rows(builder)
     assert row["cfa"] == {"rule": "expression", "expr": "3036e902"}
     assert row["registers"] == {
-        "1": {"rule": "undefined"},
-        "2": {"rule": "same_value"},
-        "3": {"rule": "offset", "offset": -8},
-        "4": {"rule": "val_offset", "offset": -8},
-        "5": {"rule": "register", "register": 6},
-        "7": {"rule": "expression", "expr": "50"},
+        "1": {"rule": "undefined"},                            "2": {"rule": "same_value"},
+        "3": {"rule": "offset", "offset": -8},                 "4": {"rule": "val_offset", "offset": -8},
+        "5": {"rule": "register", "register": 6},              "7": {"rule": "expression", "expr": "50"},
         "8": {"rule": "val_expression", "expr": "51"},
-    }
+    }  # fmt: skip
 
 
 def test_an_address_space():
@@ -195,23 +192,14 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
 
 @for_each(
     "changes, path",
-    ({"section": ...}, ""),
-    ({"section_kind": ...}, ""),
-    ({"section": "0"}, "section"),
-    ({"section": 3}, "section"),
-    ({"section_kind": "debug_info"}, "section_kind"),
-    ({"address_size": 3}, "address_size"),
-    ({"byte_order": "middle"}, "byte_order"),
-    ({"pc": -1}, "pc"),
-    ({"pc": 1 << 64}, "pc"),
-    ({"pc": 1 << 32, "address_size": 4}, "pc"),
-    ({"section_address": 1 << 64}, "section_address"),
-    ({"target": "gfx1"}, "target"),
-    ({"target": None}, "target"),
-    ({"fde": -1}, "fde"),
-    ({"fde": "x"}, "fde"),
-    ({"pcs": 3}, "pcs"),
-)
+    ({"section": ...}, ""),     ({"section_kind": ...}, ""),
+    ({"section": "0"}, "section"),                          ({"section": 3}, "section"),
+    ({"section_kind": "debug_info"}, "section_kind"),       ({"address_size": 3}, "address_size"),
+    ({"byte_order": "middle"}, "byte_order"),               ({"pc": -1}, "pc"),         ({"pc": 1 << 64}, "pc"),
+    ({"pc": 1 << 32, "address_size": 4}, "pc"),             ({"section_address": 1 << 64}, "section_address"),
+    ({"target": "gfx1"}, "target"),                         ({"target": None}, "target"),
+    ({"fde": -1}, "fde"),       ({"fde": "x"}, "fde"),      ({"pcs": 3}, "pcs"),
+)  # fmt: skip
 def test_what_is_no_case(changes, path):
     caught = raised(NotACase, run, simple(), **changes)
     assert (caught.path, caught.line) == (path, 7)

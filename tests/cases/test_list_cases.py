@@ -15,16 +15,10 @@ LIST = loclist(("offset_pair", 0, 4, "50"), ("start_end", 2, 6, "51"), ("default
 
 def case(data=LIST, **changes):
     full = {
-        "id": "a",
-        "section": data.hex(),
-        "section_kind": "debug_loclists",
-        "offset": 0,
-        "address_size": 8,
-        "byte_order": "little",
-        "version": 5,
-        "unit_base": 0,
-        "pc": None,
-    }
+        "id": "a",                           "section": data.hex(),               "section_kind": "debug_loclists",
+        "offset": 0,                         "address_size": 8,                   "byte_order": "little",
+        "version": 5,                        "unit_base": 0,                      "pc": None,
+    }  # fmt: skip
     full.update(changes)
     return {key: value for key, value in full.items() if value is not ...}
 
@@ -101,11 +95,9 @@ def test_an_index_that_is_not_there_is_an_error(table):
 @pytest.mark.parametrize("pc", [None, 1])
 @for_each(
     "data, kind, offset",
-    (LIST[:-1], "truncated", len(LIST) - 1),
-    (b"", "truncated", 0),
-    (b"\x0b", "unknown_entry_kind", 0),
-    (loclist(("start_end", 2, 1, "50"), "end_of_list"), "bad_range", 0),
-)
+    (LIST[:-1], "truncated", len(LIST) - 1),                                    (b"", "truncated", 0),
+    (b"\x0b", "unknown_entry_kind", 0),   (loclist(("start_end", 2, 1, "50"), "end_of_list"), "bad_range", 0),
+)  # fmt: skip
 def test_a_broken_list_is_an_answer(data, kind, offset, pc):
     found = error(data, pc=pc)
     assert (found["class"], found["kind"], found["offset"]) == ("malformed", kind, offset)
@@ -122,30 +114,17 @@ def test_an_offset_without_a_base_is_an_answer(base):
 
 @for_each(
     "changes, path",
-    ({"sektion": "00"}, "sektion"),
-    ({"section": ...}, ""),
-    ({"section_kind": ...}, ""),
-    ({"section": "0"}, "section"),
-    ({"section": "0x00"}, "section"),
-    ({"section": 0}, "section"),
-    ({"section_kind": "debug_frame"}, "section_kind"),
-    ({"offset": -1}, "offset"),
-    ({"offset": "one"}, "offset"),
-    ({"offset": 1.0}, "offset"),
-    ({"offset": True}, "offset"),
-    ({"address_size": 3}, "address_size"),
-    ({"byte_order": "middle"}, "byte_order"),
-    ({"version": 1}, "version"),
-    ({"version": 7}, "version"),
-    ({"unit_base": 1 << 32, "address_size": 4}, "unit_base"),
-    ({"pc": -1}, "pc"),
-    ({"pc": 1 << 64}, "pc"),
-    ({"debug_addr": [1]}, "debug_addr"),
-    ({"debug_addr": {"x": 1}}, "debug_addr.x"),
-    ({"debug_addr": {"-1": 1}}, "debug_addr.-1"),
-    ({"debug_addr": {"1": 1, "0x1": 2}}, "debug_addr.0x1"),
-    ({"debug_addr": {"1": 1 << 64}}, "debug_addr.1"),
-)
+    ({"sektion": "00"}, "sektion"),       ({"section": ...}, ""),               ({"section_kind": ...}, ""),
+    ({"section": "0"}, "section"),        ({"section": "0x00"}, "section"),     ({"section": 0}, "section"),
+    ({"section_kind": "debug_frame"}, "section_kind"),       ({"offset": -1}, "offset"),
+    ({"offset": "one"}, "offset"),        ({"offset": 1.0}, "offset"),          ({"offset": True}, "offset"),
+    ({"address_size": 3}, "address_size"),                   ({"byte_order": "middle"}, "byte_order"),
+    ({"version": 1}, "version"),          ({"version": 7}, "version"),
+    ({"unit_base": 1 << 32, "address_size": 4}, "unit_base"),                   ({"pc": -1}, "pc"),
+    ({"pc": 1 << 64}, "pc"),              ({"debug_addr": [1]}, "debug_addr"),
+    ({"debug_addr": {"x": 1}}, "debug_addr.x"),              ({"debug_addr": {"-1": 1}}, "debug_addr.-1"),
+    ({"debug_addr": {"1": 1, "0x1": 2}}, "debug_addr.0x1"),  ({"debug_addr": {"1": 1 << 64}}, "debug_addr.1"),
+)  # fmt: skip
 def test_what_is_not_a_case(changes, path):
     problem = raised(NotACase, run, **changes)
     assert (problem.path, problem.line) == (path, 7)

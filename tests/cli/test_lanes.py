@@ -22,12 +22,10 @@ def other(tmp_path_factory) -> str:
     """A snapshot in which much is missing."""
     path = tmp_path_factory.mktemp("states") / "other.json"
     waves = [
-        {"id": "no mask", "pc": "0x1500"},
-        {"id": "no place", "exec": "0x1"},
+        {"id": "no mask", "pc": "0x1500"},                     {"id": "no place", "exec": "0x1"},
         {"id": "no saved mask", "pc": "0x154c", "exec": "0x6"},
-        {"id": "elsewhere", "pc": "0x10", "exec": "0x6"},
-        {"id": "all run", "pc": "0x1608", "exec": "0x3"},
-    ]
+        {"id": "elsewhere", "pc": "0x10", "exec": "0x6"},      {"id": "all run", "pc": "0x1608", "exec": "0x3"},
+    ]  # fmt: skip
     path.write_text(json.dumps({"schema": 1, "target": "amdgcn-amd-amdhsa--gfx90a", "waves": waves}))
     return str(path)
 
@@ -127,15 +125,11 @@ def test_lines_and_reasons_of_lanes():
         *(
             f"1:1:{wave}:1,0,lane * 2,{lane},{state},{2 * lane}"
             for wave, lane, state in (
-                (1, 1, "active"),
-                (1, 2, "inactive"),
-                (2, 1, "active"),
-                (2, 2, "inactive"),
-                (3, 1, "inactive"),
-                (3, 2, "inactive"),
+                (1, 1, "active"),                 (1, 2, "inactive"),               (2, 1, "active"),
+                (2, 2, "inactive"),               (3, 1, "inactive"),               (3, 2, "inactive"),
             )
         ),
-    ]
+    ]  # fmt: skip
     found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
     text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
     assert text.returncode == 1
@@ -352,12 +346,9 @@ def test_snapshots_that_are_bad_or_big_endian(tmp_path):
     assert done.stderr == f"dwarfgpu: error: {path}: waves[0].registers.v0: v0 has 64 lanes, not 65\n"
     path = tmp_path / "big.json"
     state = {
-        "schema": 1,
-        "target": "generic",
-        "byte_order": "big",
-        "address_size": 4,
-        "waves": [{"registers": {"r3": 513}}],
-    }
+        "schema": 1,                         "target": "generic",                 "byte_order": "big",
+        "address_size": 4,                   "waves": [{"registers": {"r3": 513}}],
+    }  # fmt: skip
     path.write_text(json.dumps(state))
     assert run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3").stdout == "wave 0: r3: 00000201\n"
     assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"

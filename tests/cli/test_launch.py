@@ -44,14 +44,11 @@ def test_state_as_json(run):
     kernarg = int(found["kernarg"]["address"], 16)
     assert by_name["s[8:9]"]["words"] == [kernarg & 0xFFFFFFFF, kernarg >> 32]
     assert by_name["s[8:9]"] == {
-        "registers": "s[8:9]",
-        "name": "Kernarg Segment Ptr",
-        "set_by": "CP",
+        "registers": "s[8:9]",               "name": "Kernarg Segment Ptr",       "set_by": "CP",
         "asked_by": "ENABLE_SGPR_KERNARG_SEGMENT_PTR",
         "meaning": "address of the kernarg segment: kernarg_address of the packet",
-        "spec": 'AMDGPU usage, "Initial Kernel Execution State"',
-        "words": by_name["s[8:9]"]["words"],
-    }
+        "spec": 'AMDGPU usage, "Initial Kernel Execution State"',                 "words": by_name["s[8:9]"]["words"],
+    }  # fmt: skip
     assert by_name["v0"]["lanes"][:18] == [*range(16), 0x400, 0x401]
     assert by_name["mode"]["parts"]["FP_DENORM"] == 0xF
     assert (by_name["m0"]["words"], by_name["m0"]["set_by"]) == (None, None)

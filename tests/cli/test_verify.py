@@ -193,11 +193,8 @@ def test_findings_fit_the_screen_and_are_few_of_a_rule(tmp_path):
     broken.write_bytes(b"x")
     done = run(
         "verify",
-        "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co",
-        "fixtures/amdgpu/code-object-v5.gfx906.co",
-        broken,
-        "-v",
-    )
+        "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "fixtures/amdgpu/code-object-v5.gfx906.co", broken, "-v",
+    )  # fmt: skip
     words = " ".join(done.stdout.split())
     assert "more of expression-deprecated" in words
     assert "1 file could not be read" in words

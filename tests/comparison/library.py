@@ -106,12 +106,9 @@ FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_beg
 
 def line_rows(file: Opened, section: str) -> Iterator[Row]:
     tables = line_tables(
-        file.source.data(section),
-        byte_order=file.source.byte_order,
-        address_size=file.image.address_size,
-        string_at=file.string_at,
-        section=section,
-    )
+        file.source.data(section), byte_order=file.source.byte_order, address_size=file.image.address_size,
+        string_at=file.string_at, section=section,
+    )  # fmt: skip
     for table in tables:
         if isinstance(table, DwarfGpuError):
             yield Row("lines", section, table.kind)
@@ -137,19 +134,12 @@ def _header(found: LineHeader) -> str:
     before = 4 if found.offset_size == 4 else 12
     fixed = 2 + (2 if found.version >= 5 else 0) + found.offset_size
     return header(
-        length=length(found.offset, found.end, found.offset_size),
-        format=format_name(found.offset_size),
-        version=found.version,
-        address_size=found.address_size if found.version >= 5 else None,
-        header_length=found.program - found.offset - before - fixed,
-        instruction=found.min_instruction_length,
-        operations=found.max_operations,
-        is_stmt=int(found.default_is_stmt),
-        line_base=str(found.line_base),
-        line_range=found.line_range,
-        opcode_base=found.opcode_base,
-        lengths=",".join(map(str, found.opcode_lengths)),
-    )
+        length=length(found.offset, found.end, found.offset_size), format=format_name(found.offset_size),
+        version=found.version, address_size=found.address_size if found.version >= 5 else None,
+        header_length=found.program - found.offset - before - fixed, instruction=found.min_instruction_length,
+        operations=found.max_operations, is_stmt=int(found.default_is_stmt), line_base=str(found.line_base),
+        line_range=found.line_range, opcode_base=found.opcode_base, lengths=",".join(map(str, found.opcode_lengths)),
+    )  # fmt: skip
 
 
 def _file(found: FileEntry) -> str:
@@ -170,13 +160,9 @@ def raw_entry(file: Opened, entry: RawEntry, form: Format, prefix: str = "") -> 
 
 def table_header(found: TableHeader, count: int | None = None) -> str:
     return header(
-        length=length(found.start, found.end, found.offset_size),
-        format=format_name(found.offset_size),
-        version=found.version,
-        address_size=found.address_size,
-        segment_size=found.segment_size,
-        count=count,
-    )
+        length=length(found.start, found.end, found.offset_size), format=format_name(found.offset_size),
+        version=found.version, address_size=found.address_size, segment_size=found.segment_size, count=count,
+    )  # fmt: skip
 
 
 def list_section_rows(file: Opened, section: str) -> Iterator[Row]:
@@ -357,13 +343,10 @@ def _name(file: Opened, table: Any, where: str, number: int) -> Iterator[Row]:
             "names",
             f"{where} entry {entry.offset:#x}",
             header(
-                tag=name_of("DW_TAG", entry.tag),
-                compile_unit=unit,
-                type_unit=type_unit,
-                die_offset=entry.die_offset,
+                tag=name_of("DW_TAG", entry.tag), compile_unit=unit, type_unit=type_unit, die_offset=entry.die_offset,
                 parent=parent,
             ),
-        )
+        )  # fmt: skip
 
 
 def unit_rows(file: Opened, section: str) -> Iterator[Row]:
@@ -379,17 +362,12 @@ def unit_rows(file: Opened, section: str) -> Iterator[Row]:
 def _unit(unit: Unit) -> str:
     found = unit.header
     return header(
-        length=length(found.offset, found.end, unit.offset_size),
-        format=format_name(unit.offset_size),
-        version=found.version,
-        type=name_of("DW_UT", found.unit_type),
-        abbreviations=unit.part(".debug_abbrev")[0] + found.abbreviations,
-        address_size=unit.address_size,
-        signature=found.signature,
-        type_offset=found.type_offset if found.is_type_unit else None,
-        id=found.dwo_id,
+        length=length(found.offset, found.end, unit.offset_size), format=format_name(unit.offset_size),
+        version=found.version, type=name_of("DW_UT", found.unit_type),
+        abbreviations=unit.part(".debug_abbrev")[0] + found.abbreviations, address_size=unit.address_size,
+        signature=found.signature, type_offset=found.type_offset if found.is_type_unit else None, id=found.dwo_id,
         next=found.end,
-    )
+    )  # fmt: skip
 
 
 def _entry(file: Opened, die: Die) -> Iterator[Row]:

@@ -100,19 +100,13 @@ def _header(fields: dict[str, str], lengths: list[str]) -> str:
     if "opcode_base" not in fields:  # of a version that it does not know
         return "?"
     return header(
-        length=int(fields["total_length"], 16),
-        format=fields["format"],
-        version=int(fields["version"]),
+        length=int(fields["total_length"], 16), format=fields["format"], version=int(fields["version"]),
         address_size=int(fields["address_size"]) if "address_size" in fields else None,
-        header_length=int(fields["prologue_length"], 16),
-        instruction=int(fields["min_inst_length"]),
-        operations=int(fields.get("max_ops_per_inst", "1")),
-        is_stmt=int(fields["default_is_stmt"]),
-        line_base=fields["line_base"],
-        line_range=int(fields["line_range"]),
-        opcode_base=int(fields["opcode_base"]),
+        header_length=int(fields["prologue_length"], 16), instruction=int(fields["min_inst_length"]),
+        operations=int(fields.get("max_ops_per_inst", "1")), is_stmt=int(fields["default_is_stmt"]),
+        line_base=fields["line_base"], line_range=int(fields["line_range"]), opcode_base=int(fields["opcode_base"]),
         lengths=",".join(lengths),
-    )
+    )  # fmt: skip
 
 
 def _file(fields: dict[str, str]) -> str:
@@ -143,13 +137,10 @@ _RLE = re.compile(r"^0x([0-9a-f]+): \[DW_RLE_(\w+) *\](.*)$")
 def fields(text: str) -> str:
     found = dict(FIELD.findall(text))
     return header(
-        length=int(found["length"], 16),
-        format=found["format"],
-        version=int(found["version"], 16),
-        address_size=int(found["addr_size"], 16),
-        segment_size=int(found["seg_size"], 16),
+        length=int(found["length"], 16), format=found["format"], version=int(found["version"], 16),
+        address_size=int(found["addr_size"], 16), segment_size=int(found["seg_size"], 16),
         count=int(found["offset_entry_count"], 16) if "offset_entry_count" in found else None,
-    )
+    )  # fmt: skip
 
 
 def resolved(match: re.Match[str], target: Target) -> str:
@@ -351,17 +342,13 @@ def unit_rows(section: str, lines: list[str], target: Target) -> Iterator[Row]:
 def _unit(kind: str, text: str) -> str:
     found = dict(FIELD.findall(text))
     return header(
-        length=int(found["length"], 16),
-        format=found["format"],
-        version=int(found["version"], 16),
-        type=found.get("unit_type", f"DW_UT_{kind.lower()}"),
-        abbreviations=int(found["abbr_offset"], 16),
+        length=int(found["length"], 16), format=found["format"], version=int(found["version"], 16),
+        type=found.get("unit_type", f"DW_UT_{kind.lower()}"), abbreviations=int(found["abbr_offset"], 16),
         address_size=int(found["addr_size"], 16),
         signature=int(found["type_signature"], 16) if "type_signature" in found else None,
         type_offset=int(found["type_offset"], 16) if "type_offset" in found else None,
-        id=int(found["DWO_id"], 16) if "DWO_id" in found else None,
-        next=int(text.rpartition(" ")[2], 16),
-    )
+        id=int(found["DWO_id"], 16) if "DWO_id" in found else None, next=int(text.rpartition(" ")[2], 16),
+    )  # fmt: skip
 
 
 def _value(attribute: str, form: str, text: str) -> str:
@@ -398,20 +385,12 @@ def _selected(text: str) -> str:
 _SECTION = re.compile(r"^\.(\S+) contents:$")
 
 READERS: dict[str, Callable[[str, list[str], Target], Iterator[Row]]] = {
-    ".debug_info": unit_rows,
-    ".debug_types": unit_rows,
-    ".debug_loc": location_list_rows,
-    ".debug_loclists": location_list_rows,
-    ".debug_ranges": range_rows,
-    ".debug_rnglists": range_list_rows,
-    ".debug_line": line_rows,
-    ".debug_addr": address_rows,
-    ".debug_str_offsets": string_offset_rows,
-    ".debug_cu_index": package_rows,
-    ".debug_tu_index": package_rows,
-    ".debug_aranges": address_set_rows,
-    ".debug_names": name_rows,
-}
+    ".debug_info": unit_rows,             ".debug_types": unit_rows,            ".debug_loc": location_list_rows,
+    ".debug_loclists": location_list_rows,                                      ".debug_ranges": range_rows,
+    ".debug_rnglists": range_list_rows,   ".debug_line": line_rows,             ".debug_addr": address_rows,
+    ".debug_str_offsets": string_offset_rows,                                   ".debug_cu_index": package_rows,
+    ".debug_tu_index": package_rows,      ".debug_aranges": address_set_rows,   ".debug_names": name_rows,
+}  # fmt: skip
 """What reads the output for a section, or for the section of that name in a split file."""
 
 

@@ -564,18 +564,13 @@ def test_branches_go_where_their_condition_says(it):
     bits = "b64" if it.lanes == 64 else "b32"
     vcc = "vcc" if it.lanes == 64 else "vcc_lo"
     cases = (
-        ("s_branch", "s_nop 0", True),
-        ("s_cbranch_scc0", "s_cmp_eq_u32 0, 0", False),
-        ("s_cbranch_scc0", "s_cmp_eq_u32 0, 1", True),
-        ("s_cbranch_scc1", "s_cmp_eq_u32 0, 0", True),
-        ("s_cbranch_scc1", "s_cmp_eq_u32 0, 1", False),
-        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 0", True),
-        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 4", False),
-        ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 0", False),
-        ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),
-        ("s_cbranch_execz", "s_nop 0", False),
+        ("s_branch", "s_nop 0", True),                         ("s_cbranch_scc0", "s_cmp_eq_u32 0, 0", False),
+        ("s_cbranch_scc0", "s_cmp_eq_u32 0, 1", True),         ("s_cbranch_scc1", "s_cmp_eq_u32 0, 0", True),
+        ("s_cbranch_scc1", "s_cmp_eq_u32 0, 1", False),        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 0", True),
+        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 4", False),   ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 0", False),
+        ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),   ("s_cbranch_execz", "s_nop 0", False),
         ("s_cbranch_execnz", "s_nop 0", True),
-    )
+    )  # fmt: skip
     codes = assemble(it, [line for name, setup, _taken in cases for line in (setup, f"{name} 3")])
     for (name, setup, taken), first, second in zip(cases, codes[::2], codes[1::2], strict=True):
         assert it.execute([*first, *second]) == 0x1008 + (12 if taken else 0), (name, setup)

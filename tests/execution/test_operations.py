@@ -407,11 +407,9 @@ def resource(it, first, base, size, last_word, stride=0):
 
 @for_each(
     "processor, lanes, last_word",
-    ("gfx90a", 64, 0x27000),
-    ("gfx1030", 32, 0x31014000),
-    ("gfx1100", 32, 0x31004000),
-    ("gfx1200", 32, 0x31004000),
-)
+    ("gfx90a", 64, 0x27000),                                 ("gfx1030", 32, 0x31014000),
+    ("gfx1100", 32, 0x31004000),                             ("gfx1200", 32, 0x31004000),
+)  # fmt: skip
 def test_accesses_outside_of_a_buffer_read_0_and_write_nothing(bench, processor, lanes, last_word):
     it = bench(processor, lanes)
     memory = it.bytes.view(np.uint32)

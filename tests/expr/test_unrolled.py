@@ -66,15 +66,9 @@ def outcomes(program: Expression, state: Context, trace: Any = None) -> list[obj
 def copy_of(program: Expression) -> Expression:
     """The same expression, which has never been run."""
     return Expression(
-        program.data,
-        program.instructions,
-        program.form,
-        program.dialect,
-        fault=program.fault,
-        tail=program.tail,
-        section=program.section,
-        offset=program.offset,
-    )
+        program.data, program.instructions, program.form, program.dialect, fault=program.fault, tail=program.tail,
+        section=program.section, offset=program.offset,
+    )  # fmt: skip
 
 
 def check_ways(program: Expression, state: Context) -> None:
@@ -94,14 +88,10 @@ def state_of(chance: random.Random, target: str) -> Context:
     limits = [*[state.limits] * 8, Limits(steps=chance.randrange(9)), Limits(stack=chance.randrange(5))]
     pushed = (Value(GENERIC, 3), Value(GENERIC, 0x1000), Value(types.unsigned(32), 4))[: chance.randrange(4)]
     return evolve(
-        state,
-        lanes=chance.choice(lanes),
-        limits=chance.choice(limits),
-        initial_stack=pushed,
-        unit=chance.choice([*[state.unit] * 9, None]),
-        frame=chance.choice([*[state.frame] * 9, None]),
+        state, lanes=chance.choice(lanes), limits=chance.choice(limits), initial_stack=pushed,
+        unit=chance.choice([*[state.unit] * 9, None]), frame=chance.choice([*[state.frame] * 9, None]),
         in_cfi=chance.random() < 0.05,
-    )
+    )  # fmt: skip
 
 
 def check_program(seed: int) -> None:

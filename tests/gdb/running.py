@@ -40,15 +40,9 @@ def run_gdb(
     words += ["-x", str(script)] if script is not None else []
     words += [str(program)] if program is not None else []
     done = subprocess.run(
-        words,
-        env=environment(**(variables or {})),
-        cwd=folder or ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=600,
-        check=False,
-    )
+        words, env=environment(**(variables or {})), cwd=folder or ROOT, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False,
+    )  # fmt: skip
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -41,15 +41,9 @@ def test_the_page(tmp_path, require_tool, page, count):
     commands = blocks(page)
     for command, expected in commands:
         done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=tmp_path,
-            env=environment(PATH=path, DEBUGINFOD_URLS=""),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+            ["bash", "-c", command], cwd=tmp_path, env=environment(PATH=path, DEBUGINFOD_URLS=""),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
         said = [line for line in done.stdout.splitlines() if not line.startswith("warning: Error disabling")]
         assert [_STACK.sub("STACK", line) for line in said] == [
             _STACK.sub("STACK", line) for line in expected.splitlines()

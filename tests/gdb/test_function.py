@@ -24,12 +24,9 @@ def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, 
     command = [require_tool(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)]
     subprocess.run(command, check=True)
     text = run_gdb(
-        require_tool,
-        program=program,
-        script=INSIDE / "compare_function.py",
-        folder=tmp_path,
+        require_tool, program=program, script=INSIDE / "compare_function.py", folder=tmp_path,
         variables={"OUT": "out", "LIMIT": "60"},
-    )
+    )  # fmt: skip
     assert "@@compared@@" in text, text[-3000:]
     found = json.loads((tmp_path / "out").read_text())
     equal = 0

@@ -41,23 +41,16 @@ def answers(require_tool, program: Path, *commands: str, stop: str) -> list[str]
 def test_expressions_know_gdbs_variables_and_history(require_tool, nodes):
     shown = "{d = {1, 2, 3, 4, 5, 6, 7, 8}, next = 0x~ <nodes+64>, in = {s = 3, f = 2.5, low = 5}}"
     commands = {
-        "set $i = 3": "",
-        "dwarfgpu eval n->d[$i]": "n->d[$i] = 4",
-        'print $dwarfgpu("n->d[$i + 1]")': "$1 = 5",
-        "print *n": f"$2 = {shown}",
+        "set $i = 3": "",                                      "dwarfgpu eval n->d[$i]": "n->d[$i] = 4",
+        'print $dwarfgpu("n->d[$i + 1]")': "$1 = 5",           "print *n": f"$2 = {shown}",
         "set var n->d[0] = 100": "",  # the history has what was there
-        "dwarfgpu eval $2": f"$2 = {shown}",
-        "dwarfgpu eval $2.in.f + $1": "$2.in.f + $1 = 7.5",
-        "dwarfgpu eval $$1 * $.in.low": "$$1 * $.in.low = 25",
-        "set $p = n->next": "",
+        "dwarfgpu eval $2": f"$2 = {shown}",                   "dwarfgpu eval $2.in.f + $1": "$2.in.f + $1 = 7.5",
+        "dwarfgpu eval $$1 * $.in.low": "$$1 * $.in.low = 25", "set $p = n->next": "",
         "dwarfgpu eval $p->d[0] + $p->in.s": "$p->d[0] + $p->in.s = 15",
-        "set $f = 1.5": "",
-        "dwarfgpu eval $f * 2": "$f * 2 = 3",
-        'set $text = "abc"': "",
-        "dwarfgpu eval $text": '$text = "abc"',
-        "dwarfgpu eval $_thread": "$_thread = 1",
-        "dwarfgpu eval $nosuch": "$nosuch = void",
-    }
+        "set $f = 1.5": "",                                    "dwarfgpu eval $f * 2": "$f * 2 = 3",
+        'set $text = "abc"': "",                               "dwarfgpu eval $text": '$text = "abc"',
+        "dwarfgpu eval $_thread": "$_thread = 1",              "dwarfgpu eval $nosuch": "$nosuch = void",
+    }  # fmt: skip
     found = answers(require_tool, nodes, *commands, stop="list.c:7")
     assert [re.sub(r"0x[0-9a-f]{9,}", "0x~", text) for text in found] == list(commands.values())
 
@@ -65,14 +58,11 @@ def test_expressions_know_gdbs_variables_and_history(require_tool, nodes):
 @pytest.mark.slow
 def test_what_is_set_here_is_gdbs_and_what_has_no_value_is_one_line(require_tool, nodes):
     pairs = (
-        ("dwarfgpu set $j = n->d[2] * 10", ""),
-        ("print $j", "$1 = 30"),
-        ("whatis $j", "type = int"),
-        ("dwarfgpu set $s = *n->next", ""),
-        ("print $s.d[1] + $s.in.s", "$2 = 16"),
-        ("dwarfgpu set $j = $j + 1", ""),
+        ("dwarfgpu set $j = n->d[2] * 10", ""),                ("print $j", "$1 = 30"),
+        ("whatis $j", "type = int"),                           ("dwarfgpu set $s = *n->next", ""),
+        ("print $s.d[1] + $s.in.s", "$2 = 16"),                ("dwarfgpu set $j = $j + 1", ""),
         ("print $j", "$3 = 31"),
-    )
+    )  # fmt: skip
     found = answers(require_tool, nodes, *(command for command, _ in pairs), stop="list.c:7")
     assert found == [text for _, text in pairs]
     commands = {

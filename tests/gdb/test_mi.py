@@ -55,13 +55,9 @@ def mi_client(tools: Any, program: Path, *, load: bool = True) -> Iterator[MiCli
     words = [tools("gdb"), "-nx", "-q", "--interpreter=mi3", "-iex", "set debuginfod enabled off"]
     words += ["-x", str(ENTRY)] if load else []
     process = subprocess.Popen(
-        [*words, str(program)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment(),
-        cwd=ROOT,
-    )
+        [*words, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=environment(), cwd=ROOT,
+    )  # fmt: skip
     try:
         yield MiClient(process)
     finally:

@@ -14,13 +14,10 @@ from tests.gdb.running import INSIDE, ROOT, run_gdb, typed
 from tests.program.frames.test_variables_gdb import CORPUS, DIFFERENCES, Answer, _plain, demangled, folded
 
 BUILDS = [
-    ("c", "gcc", "-O0 -gdwarf-5"),
-    ("c", "gcc", "-O2 -gdwarf-4 -static"),
-    ("c", "clang-22", "-O0 -gdwarf-4 -no-pie"),
-    ("c", "clang-22", "-O2 -gdwarf-5"),
-    ("cpp", "g++", "-O0 -gdwarf-4"),
-    ("cpp", "clang++-22", "-O0 -gdwarf-5"),
-]
+    ("c", "gcc", "-O0 -gdwarf-5"),                           ("c", "gcc", "-O2 -gdwarf-4 -static"),
+    ("c", "clang-22", "-O0 -gdwarf-4 -no-pie"),              ("c", "clang-22", "-O2 -gdwarf-5"),
+    ("cpp", "g++", "-O0 -gdwarf-4"),                         ("cpp", "clang++-22", "-O0 -gdwarf-5"),
+]  # fmt: skip
 LEAST = 500
 """So many variables are compared in each of the six builds, and more."""
 

@@ -260,11 +260,9 @@ def test_decoding_needs_no_numpy():
 
 @for_each(
     "processor, code",
-    ("gfx90a", "fc9f50dc 01000202"),
-    ("gfx1030", "fc8f30dc 01000202"),
-    ("gfx1100", "fc1f52dc 01000202"),
-    ("gfx1200", "020005ee 02000000 01fcffff"),
-)
+    ("gfx90a", "fc9f50dc 01000202"),                         ("gfx1030", "fc8f30dc 01000202"),
+    ("gfx1100", "fc1f52dc 01000202"),                        ("gfx1200", "020005ee 02000000 01fcffff"),
+)  # fmt: skip
 def test_offsets_that_are_negative_have_their_sign(processor, code):
     instruction = decode(bytes.fromhex(code), 0, processor, 0)
     assert text(instruction).endswith("offset:-4")

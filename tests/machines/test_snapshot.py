@@ -31,12 +31,8 @@ WHOLE = {
     "dispatches": [{"id": 1, "kernel": "saxpy", "grid": [256, 1, 1], "work_group": [64, 1, 1], "kernarg": "0x1000"}],
     "waves": [
         {
-            "id": "1:1:1:1",
-            "dispatch": 1,
-            "work_group": [0, 0, 0],
-            "wave_in_group": 0,
-            "pc": "0x7f0000001234",
-            "exec": "0xffff",
+            "id": "1:1:1:1",                   "dispatch": 1,                     "work_group": [0, 0, 0],
+            "wave_in_group": 0,                "pc": "0x7f0000001234",            "exec": "0xffff",
             "registers": {"s0": 5, "vcc": "0x0", "v0": [0, 1, 2], "a0": {"bytes": "01020304"}, "m0": -1},
         },
         {"id": "1:1:1:2", "dispatch": 1, "work_group": [1, 0, 0], "registers": {"v0": [7]}},
@@ -47,7 +43,7 @@ WHOLE = {
         {"space": "private_wave", "wave": "1:1:1:1", "address": 0, "bytes": "0102030405060708"},
         {"space": "private_lane", "wave": "1:1:1:1", "lane": 5, "address": 4, "bytes": "0908070605"},
     ],
-}
+}  # fmt: skip
 
 
 def changed(**changes):
@@ -152,13 +148,9 @@ def test_apertures_of_gfx7_and_gfx8_are_in_the_queue(target):
 
 def test_byte_order_and_address_size_are_those_of_the_generic_target():
     document = {
-        "schema": 1,
-        "target": "generic",
-        "byte_order": "big",
-        "address_size": 4,
-        "waves": [{"registers": {"r3": 0x0102}}],
-        "memory": [{"space": "default", "address": 0, "bytes": "11"}],
-    }
+        "schema": 1,          "target": "generic",  "byte_order": "big",  "address_size": 4,
+        "waves": [{"registers": {"r3": 0x0102}}],   "memory": [{"space": "default", "address": 0, "bytes": "11"}],
+    }  # fmt: skip
     machine = snapshot.of_document(document)
     assert register(machine, "r3") == bytes([0, 0, 1, 2])
     assert machine.target.address_size == 4
@@ -166,12 +158,10 @@ def test_byte_order_and_address_size_are_those_of_the_generic_target():
 
 def test_address_spaces_are_declared_for_the_generic_target(tmp_path):
     document = {
-        "schema": 1,
-        "target": "generic",
-        "spaces": {"1": {"name": "far", "address_size": 4}},
-        "waves": [{}],
+        "schema": 1,                                           "target": "generic",
+        "spaces": {"1": {"name": "far", "address_size": 4}},   "waves": [{}],
         "memory": [{"space": "far", "address": 16, "bytes": "07"}, {"space": "default", "address": 16, "bytes": "08"}],
-    }
+    }  # fmt: skip
     machine = snapshot.of_document(document)
     for name in ("spaces.json", "spaces.dgs"):
         snapshot.save(machine, tmp_path / name)

@@ -19,12 +19,9 @@ from tests.comparison.comparing import live
 
 DUMP = ("llvm-dwarfdump-22", "llvm-dwarfdump")
 COMPILERS = {
-    ("gcc", "c"): ("gcc",),
-    ("gcc", "cpp"): ("g++",),
-    ("clang", "c"): ("clang-22", "clang"),
-    ("clang", "cpp"): ("clang++-22", "clang++"),
-    ("clang", "cl"): ("clang-22", "clang"),
-}
+    ("gcc", "c"): ("gcc",),     ("gcc", "cpp"): ("g++",),   ("clang", "c"): ("clang-22", "clang"),
+    ("clang", "cpp"): ("clang++-22", "clang++"),            ("clang", "cl"): ("clang-22", "clang"),
+}  # fmt: skip
 
 PLAIN = [
     (compiler, language, f"-gdwarf-{version} {level}")
@@ -48,12 +45,9 @@ OTHERS = [
 
 
 EXPLAINED = (
-    "location-views",
-    "operations-not-decoded",
-    "relocated-expressions",
-    "ranges-of-a-split-unit-alone",
+    "location-views", "operations-not-decoded", "relocated-expressions", "ranges-of-a-split-unit-alone",
     "file-names-of-type-units",
-)
+)  # fmt: skip
 """The differences that these programs have too."""
 IMPLICIT_POINTER_2 = re.compile(
     r"lists \| .* \| (?P<same>.*DW_OP_GNU_implicit_pointer) 0 0; <00 00 00 00.*> => (?P=same) \d+ \d+.*"

@@ -212,13 +212,9 @@ def test_all_letters_of_gnu(kind, order, size):
     location = len(builder.data) + 8
     lsda = location + 9
     builder.fde(
-        start,
-        0,
-        0,
-        "undefined 3",
-        location=builder.number(0x1000 - 0x4000 - location, 4) + builder.number(0x20, 4),
+        start, 0, 0, "undefined 3", location=builder.number(0x1000 - 0x4000 - location, 4) + builder.number(0x20, 4),
         augmentation_data=z(builder.number(-lsda, 4)),
-    )
+    )  # fmt: skip
     _, cie, fde = entries(builder, address=0x4000)
 
     assert cie.personality == EncodedPointer(0x4000 + field + 0x100, indirect=True)

@@ -23,20 +23,12 @@ LANES = 8
 LIMITS = Limits(steps=400, stack=200, nesting=6, composite_depth=12)
 
 TYPES = {
-    0x10: ("signed", 32, None),
-    0x11: ("unsigned", 8, None),
-    0x12: ("float", 32, None),
-    0x13: ("float", 64, None),
-    0x14: ("signed", 128, None),
-    0x15: ("unsigned", 64, None),
-    0x16: ("float", 16, None),
-    0x17: ("bfloat16", 16, None),
-    0x18: ("unsigned", 32, 4),
-    0x19: ("boolean", 8, None),
-    0x1A: ("signed", 5, None),
-    0x1B: ("address", 64, None),
+    0x10: ("signed", 32, None),           0x11: ("unsigned", 8, None),          0x12: ("float", 32, None),
+    0x13: ("float", 64, None),            0x14: ("signed", 128, None),          0x15: ("unsigned", 64, None),
+    0x16: ("float", 16, None),            0x17: ("bfloat16", 16, None),         0x18: ("unsigned", 32, 4),
+    0x19: ("boolean", 8, None),           0x1A: ("signed", 5, None),            0x1B: ("address", 64, None),
     0x1C: ("signed", 300, None),
-}
+}  # fmt: skip
 BLOCKED = frozenset(("DW_OP_LLVM_NVIDIA_mux",))
 
 
@@ -142,12 +134,10 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
     target = resolve(target_name)
     vector = 1536 if "wave32" in target_name else 2560
     registers: dict[int, Any] = {
-        32: chance.choice([0x1000, 0x1001, 0, 0xFFFFFFFF]),
-        33: chance.getrandbits(32),
-        16: 0x1010,
-        vector: [chance.getrandbits(32) for _ in range(target.lane_count)],
+        32: chance.choice([0x1000, 0x1001, 0, 0xFFFFFFFF]),                       33: chance.getrandbits(32),
+        16: 0x1010,                          vector: [chance.getrandbits(32) for _ in range(target.lane_count)],
         vector + 1: [0x1000 + chance.randrange(0, 40) for _ in range(target.lane_count)],
-    }
+    }  # fmt: skip
     space = {number: target.space(number) for number, _address, _size in REGIONS}
     memory = [Region(space[number], address, chance.randbytes(size)) for number, address, size in REGIONS]
     frame = DescribedFrame(
@@ -158,15 +148,7 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
     )
     unit = DescribedUnit(base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name))
     return Context(
-        target,
-        PRESETS[rules],
-        machine,
-        LaneSet.of(range(LANES)),
-        lane_count=chance.choice([None, None, 6]),
-        iteration=0,
-        frame=frame,
-        unit=unit,
-        object=at(Memory(space[0]), 8 * 0x1002),
-        result_kind=chance.choice([None, None, "value", "location"]),
-        limits=LIMITS,
-    )
+        target, PRESETS[rules], machine, LaneSet.of(range(LANES)), lane_count=chance.choice([None, None, 6]),
+        iteration=0, frame=frame, unit=unit, object=at(Memory(space[0]), 8 * 0x1002),
+        result_kind=chance.choice([None, None, "value", "location"]), limits=LIMITS,
+    )  # fmt: skip

@@ -39,27 +39,18 @@ class TestCommands:
         "line, expected",
         ("ptyp", ["ptype"]),
         ("  ptyp", ["  ptype"]),
-        ("info la", ["info lanes"]),
-        ("i lan", ["i lanes"]),
-        ("maint print addr", ["maint print address-spaces"]),
-        ("mt p addr", ["mt p address-spaces"]),
-        ("wher", ["where"]),
-        ("help inf", ["help info"]),
-        ("help info lan", ["help info lanes"]),
-        ("pipe ptyp", ["pipe ptype"]),
-        ("| ptyp", ["| ptype"]),
-        ("alias p0 = ptyp", ["alias p0 = ptype"]),
-        ("lane app", ["lane apply"]),
-        ("lane apply al", ["lane apply all"]),
-        ("lane apply all ptyp", ["lane apply all ptype"]),
+        ("info la", ["info lanes"]),                ("i lan", ["i lanes"]),
+        ("maint print addr", ["maint print address-spaces"]),             ("mt p addr", ["mt p address-spaces"]),
+        ("wher", ["where"]),  ("help inf", ["help info"]),                ("help info lan", ["help info lanes"]),
+        ("pipe ptyp", ["pipe ptype"]),              ("| ptyp", ["| ptype"]),
+        ("alias p0 = ptyp", ["alias p0 = ptype"]),  ("lane app", ["lane apply"]),
+        ("lane apply al", ["lane apply all"]),      ("lane apply all ptyp", ["lane apply all ptype"]),
         ("lane apply 0-3,5 info la", ["lane apply 0-3,5 info lanes"]),
-        ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),
-        ("zzz", []),
-        ("zzz x", []),
+        ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),                ("zzz", []),          ("zzz x", []),
         ("info zzz x", []),
         ("# ptyp", []),
         ("alias p", []),
-    )
+    )  # fmt: skip
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
@@ -151,17 +142,10 @@ class TestExpressions:
 
     @for_each(
         "text, expected",
-        ("a->", "a"),
-        ("2 * a.", "a"),
-        ("a->b[1 + c].", "a->b[1 + c]"),
-        ("f(a, (b)).", "f(a, (b))"),
-        ("(*p).", "(*p)"),
-        ("x + (*p)->q . r .", "(*p)->q . r"),
-        ("ns::a->", "ns::a"),
-        ("$1.", "$1"),
-        (")].", ")]"),
-        ("+ .", ""),
-    )
+        ("a->", "a"),         ("2 * a.", "a"),      ("a->b[1 + c].", "a->b[1 + c]"),
+        ("f(a, (b)).", "f(a, (b))"),                ("(*p).", "(*p)"),    ("x + (*p)->q . r .", "(*p)->q . r"),
+        ("ns::a->", "ns::a"), ("$1.", "$1"),        (")].", ")]"),        ("+ .", ""),
+    )  # fmt: skip
     def test_what_a_member_is_of(self, text: str, expected: str) -> None:
         assert operand_before(text, len(text.removesuffix(".").removesuffix("->"))) == expected
 

@@ -34,12 +34,10 @@ def failing(*items):
 
 @for_each(
     "whole",
-    {},
-    {"a": 1, "b": [], "c": {}, "d": None},
-    {"units": []},
+    {}, {"a": 1, "b": [], "c": {}, "d": None}, {"units": []},
     {"units": [1, "two\nlines", [3, {"four": [5]}]], "more": {"x": [True]}},
     {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]},
-)
+)  # fmt: skip
 def test_iterators_are_written_as_the_lists_they_stand_for(whole):
     def lazy(value):
         if isinstance(value, list):
@@ -98,29 +96,22 @@ KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
 ROW = r"[ *] [\d-]+ +\S"
 ROWS = (
     (f"files {CALLS} {WAVES}", "files", r"  0x"),
-    (f"agents {CALLS} {WAVES}", "agents", ROW),
-    (f"queues {CALLS} {WAVES}", "queues", ROW),
-    (f"dispatches {CALLS} {WAVES}", "dispatches", ROW),
-    (f"work-groups {CALLS} {WAVES}", "work_groups", ROW),
+    (f"agents {CALLS} {WAVES}", "agents", ROW),              (f"queues {CALLS} {WAVES}", "queues", ROW),
+    (f"dispatches {CALLS} {WAVES}", "dispatches", ROW),      (f"work-groups {CALLS} {WAVES}", "work_groups", ROW),
     (f"work-groups {CALLS} {WAVES} --each", "work_groups", ROW),
-    (f"waves {CALLS} {WAVES}", "waves", ROW),
-    (f"waves {CALLS} {WAVES} --each", "waves", ROW),
-    (f"waves {CALLS} {WAVES} 2-3 --each", "waves", ROW),
-    (f"lanes {FILE} {STATE}", "lanes", ROW),
-    (f"lanes {FILE} {STATE} --each", "lanes", ROW),
-    (f"lanes {FILE} {STATE} --lane 1,5-9", "lanes", ROW),
+    (f"waves {CALLS} {WAVES}", "waves", ROW),                (f"waves {CALLS} {WAVES} --each", "waves", ROW),
+    (f"waves {CALLS} {WAVES} 2-3 --each", "waves", ROW),     (f"lanes {FILE} {STATE}", "lanes", ROW),
+    (f"lanes {FILE} {STATE} --each", "lanes", ROW),          (f"lanes {FILE} {STATE} --lane 1,5-9", "lanes", ROW),
     (f"kernels {KERNELS}", "kernels", r"\w+ at 0x|\w+$"),
     ("ls fixtures/containers/fatbin.x86_64", "entries", r"@\d|  @\d|\d"),
     (f"coverage {FILE} X", "variables_listed", r"  \w+: "),
-    ("targets", "targets", r"gfx\S+ +0x"),
-    ("ops offset", "operations", r"DW_OP_"),
-    ("ops --isa v_bfe", "instructions", r"v_bfe_[iu]32"),
-    ("ops LLVM", "operations", r"DW_OP_"),
+    ("targets", "targets", r"gfx\S+ +0x"),                   ("ops offset", "operations", r"DW_OP_"),
+    ("ops --isa v_bfe", "instructions", r"v_bfe_[iu]32"),    ("ops LLVM", "operations", r"DW_OP_"),
     ("disasm --target amdgcn-gfx90a 312304", "operations", r"0x"),
     ("verify --rules", "rules", r"\S+ +(error|warning|note)|  \S"),
     (f"info {KERNELS} --pc saxpy+0x10 --pc saxpy", "addresses", r"0x"),
     ("memmodel table --target gfx1200 store release agent", "cells", "store "),
-)
+)  # fmt: skip
 """A question, where JSON has its rows, and how a row of the text begins."""
 
 

@@ -480,26 +480,16 @@ def test_completion_knows_places_conditions_and_numbers(launched):
 
 @for_each(
     "line, message",
-    ("break nowhere", "nowhere"),
-    ("break *0x10", "no code at 0x10"),
-    ("break 100 if", "needs an expression"),
-    ("break 100 if step = 3", "is an assignment"),
-    ("watch", "needs EXPR"),
-    ("watch 5", "Cannot watch constant value `5'."),
-    ("catch rain", "takes fault or trap"),
-    ("delete 9", "No breakpoint number 9."),
-    ("enable x", "Bad breakpoint argument"),
-    ("condition", "needs N [EXPR]"),
-    ("condition 9 x", "No breakpoint number 9."),
-    ("ignore 1", "No breakpoint number 1."),
-    ("commands 3", "No breakpoint number 3."),
-    ("continue 0", "takes a number from 1"),
-    ("step x", "takes a number"),
-    ("advance", "needs PLACE"),
-    ("jump nowhere", "nowhere"),
-    ("run now", "takes no arguments"),
-    ("finish", "not meaningful in the outermost frame"),
-)
+    ("break nowhere", "nowhere"),         ("break *0x10", "no code at 0x10"),
+    ("break 100 if", "needs an expression"),                 ("break 100 if step = 3", "is an assignment"),
+    ("watch", "needs EXPR"),              ("watch 5", "Cannot watch constant value `5'."),
+    ("catch rain", "takes fault or trap"),                   ("delete 9", "No breakpoint number 9."),
+    ("enable x", "Bad breakpoint argument"),                 ("condition", "needs N [EXPR]"),
+    ("condition 9 x", "No breakpoint number 9."),            ("ignore 1", "No breakpoint number 1."),
+    ("commands 3", "No breakpoint number 3."),               ("continue 0", "takes a number from 1"),
+    ("step x", "takes a number"),         ("advance", "needs PLACE"),           ("jump nowhere", "nowhere"),
+    ("run now", "takes no arguments"),    ("finish", "not meaningful in the outermost frame"),
+)  # fmt: skip
 def test_errors_are_one_line(launched, line, message):
     error = str(launched.fails(line))
     assert message in error
@@ -628,14 +618,11 @@ def test_dprintf_is_listed_limited_disabled_and_ignored(launched):
 
 @for_each(
     "operands, problem",
-    ("kernels.cl:100", "Format string required"),
-    (',"x"', "needs a place"),
+    ("kernels.cl:100", "Format string required"), (',"x"', "needs a place"),
     ('kernels.cl:100,"%d"', "Wrong number of arguments"),
-    ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),
-    ('kernels.cl:100,"%d",nosuch', "nosuch"),
-    ('kernels.cl:100,"%d",step = 3', "is an assignment"),
-    ('nosuch.cl:1,"x"', "nosuch.cl"),
-)
+    ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),       ('kernels.cl:100,"%d",nosuch', "nosuch"),
+    ('kernels.cl:100,"%d",step = 3', "is an assignment"),                ('nosuch.cl:1,"x"', "nosuch.cl"),
+)  # fmt: skip
 def test_what_dprintf_refuses(launched, operands, problem):
     assert problem in str(launched.fails(f"dprintf {operands}"))
     assert "No breakpoints" in launched("info breakpoints")

@@ -84,13 +84,10 @@ def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
 
 @for_each(
     "text, problem",
-    ("SQ(1,2)", "expected 1, got 2"),
-    ("SQ(1", "Malformed"),
-    ("F(SQ) 1", "Malformed"),
-    ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),
-    ("U(1)", "Unterminated __VA_OPT__"),
+    ("SQ(1,2)", "expected 1, got 2"),     ("SQ(1", "Malformed"),                ("F(SQ) 1", "Malformed"),
+    ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),             ("U(1)", "Unterminated __VA_OPT__"),
     ("N(1)", "__VA_OPT__ is only valid in a variadic macro"),
-)
+)  # fmt: skip
 def test_what_cannot_be_expanded(text, problem):
     with pytest.raises(DwarfGpuError, match=problem):
         expanded(text, Definitions({name: (definition, ()) for name, definition in (MACROS | BROKEN).items()}))
@@ -149,23 +146,17 @@ TABLE = bytes.fromhex("050000")
 
 @for_each(
     "data, kind",
-    (b"", "bad_offset"),
-    (b"\x07\0\0", "bad_version"),
-    (b"\x05\0\x04", "vendor_macros"),
-    (TABLE, "truncated"),
-    (TABLE + b"\x07\0\0\0\0", "bad_import"),
-    (TABLE + b"\x07\0\1\0\0", "bad_offset"),
+    (b"", "bad_offset"),   (b"\x07\0\0", "bad_version"),                 (b"\x05\0\x04", "vendor_macros"),
+    (TABLE, "truncated"),  (TABLE + b"\x07\0\0\0\0", "bad_import"),      (TABLE + b"\x07\0\1\0\0", "bad_offset"),
     (TABLE + b"\3\0\1" * 201, "limit_exceeded"),
     (
         b"".join(TABLE + (b"\7" + (14 * i).to_bytes(4, "little")) * 2 + b"\0" for i in range(1, 40)) + TABLE + b"\0",
         "bad_import",
     ),
-    (TABLE + b"\x0a\0\0\0\0", "supplementary_file"),
-    (TABLE + b"\x01\0abc", "truncated"),
-    (TABLE + b"\x05\0\xff\xff\xff\x7f", "bad_string"),
-    (TABLE + b"\x0b\0\xff\xff\x7f", "index_out_of_range"),
+    (TABLE + b"\x0a\0\0\0\0", "supplementary_file"),         (TABLE + b"\x01\0abc", "truncated"),
+    (TABLE + b"\x05\0\xff\xff\xff\x7f", "bad_string"),       (TABLE + b"\x0b\0\xff\xff\x7f", "index_out_of_range"),
     (TABLE + b"\x40", "bad_macro"),
-)
+)  # fmt: skip
 def test_a_broken_table_is_one_error(data, kind, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
     read = unit.source.data
@@ -180,12 +171,9 @@ OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
 @for_each(
     "data, found",
     (OLD, [(START_FILE, 0, "", 1), (DEFINE, 2, "A 1", 0), (UNDEF, 4, "A", 0), (END_FILE, 0, "", 0)]),
-    (b"", "bad_offset"),
-    (b"\1\2A", "truncated"),
-    (b"\3\0\1", "truncated"),
-    (b"\7\0", "bad_macro"),
-    (b"\3\0\1" * 201, "limit_exceeded"),
-)
+    (b"", "bad_offset"),                  (b"\1\2A", "truncated"),              (b"\3\0\1", "truncated"),
+    (b"\7\0", "bad_macro"),               (b"\3\0\1" * 201, "limit_exceeded"),
+)  # fmt: skip
 def test_macros_of_dwarf_4_have_no_header(data, found, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
     monkeypatch.setattr(unit, "root_number", lambda *numbers: 0 if numbers == (dw.DW_AT_macro_info,) else None)

@@ -138,17 +138,11 @@ class TestLines:
 
     @for_each(
         "text, expected",
-        ("print x", False),
-        ("print x \\", True),
-        ("define say", True),
-        ("define say\necho x", True),
-        ("define say\necho x\nend", False),
-        ("define say\ndefine inner\nend", True),
-        ("define say\ndefine inner\nend\nend", False),
-        ("while 1", False),
-        ("end", False),
-        ("", False),
-    )
+        ("print x", False),        ("print x \\", True),      ("define say", True),
+        ("define say\necho x", True),                         ("define say\necho x\nend", False),
+        ("define say\ndefine inner\nend", True),              ("define say\ndefine inner\nend\nend", False),
+        ("while 1", False),        ("end", False),            ("", False),
+    )  # fmt: skip
     def test_whether_lines_are_missing(self, text: str, expected: bool) -> None:
         assert is_open(text) is expected
 
@@ -167,13 +161,10 @@ class TestSource:
 
     @for_each(
         "line, message",
-        ("source", "`source` needs one file"),
-        ("source a b", "`source` needs one file"),
-        ("source 'a", "'a: no closing quotation"),
-        ("source /nowhere/x", "/nowhere/x: No such file"),
-        ("source /nowhere/x.py", "/nowhere/x.py: No such file"),
-        ("source /", "/: Is a directory"),
-    )
+        ("source", "`source` needs one file"),      ("source a b", "`source` needs one file"),
+        ("source 'a", "'a: no closing quotation"),  ("source /nowhere/x", "/nowhere/x: No such file"),
+        ("source /nowhere/x.py", "/nowhere/x.py: No such file"),          ("source /", "/: Is a directory"),
+    )  # fmt: skip
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
 

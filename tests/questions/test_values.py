@@ -30,19 +30,10 @@ def test_the_value_is_that_of_the_focus_lane(run):
 
 @for_each(
     "line, value",
-    ("print limit", "20"),
-    ("p limit", "20"),
-    ("inspect limit", "20"),
-    ("print/x limit", "0x14"),
-    ("print/t limit", "10100"),
-    ("print/o limit", "024"),
-    ("print/c limit", "20 '\\024'"),
-    ("print/z limit", "0x00000014"),
-    ("print/a $pc", "0x7f0000001548 <X+72>"),
-    ("print/r limit", "20"),
-    ("print/rx limit", "0x14"),
-    ("print -limit", "-20"),
-    ("print -- -limit", "-20"),
+    ("print limit", "20"),      ("p limit", "20"),          ("inspect limit", "20"),    ("print/x limit", "0x14"),
+    ("print/t limit", "10100"), ("print/o limit", "024"),   ("print/c limit", "20 '\\024'"),
+    ("print/z limit", "0x00000014"),                        ("print/a $pc", "0x7f0000001548 <X+72>"),
+    ("print/r limit", "20"),    ("print/rx limit", "0x14"), ("print -limit", "-20"),    ("print -- -limit", "-20"),
     ("print out", "(int *) generic#0x10000"),
     ("print &slots", "(int (*)[4]) private_lane#0x10"),
     ("print &slots[0x40000001]", "(int *) private_lane#0x14"),  # 32 bits, as `slots + n` has
@@ -54,17 +45,12 @@ def test_the_value_is_that_of_the_focus_lane(run):
     ("print/t &slots", "private_lane#10000"),
     ("print/z &slots", "private_lane#0x00000010"),
     ("print/a &slots", "private_lane#0x10"),
-    ("print/x (int *) 0x10", "0x10"),
-    ("print limit == 20 ? left : 3", "0"),
-    ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
-    ("print $lane", "0"),
-    ("print sizeof(slots)", "16"),
-    ("print slots", "{0, 1, 2, 3}"),
-    ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),
-    ("print $exec", "349525"),
-    ("print $v1", "{0 <repeats 64 times>}"),
-    ("print $nobody", "void"),
-)
+    ("print/x (int *) 0x10", "0x10"),                        ("print limit == 20 ? left : 3", "0"),
+    ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),     ("print $lane", "0"),
+    ("print sizeof(slots)", "16"),                           ("print slots", "{0, 1, 2, 3}"),
+    ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),               ("print $exec", "349525"),
+    ("print $v1", "{0 <repeats 64 times>}"),                 ("print $nobody", "void"),
+)  # fmt: skip
 def test_values_have_numbers(run, line, value):
     assert run(line) == f"$1 = {value}\n"
 
@@ -543,17 +529,13 @@ def test_displays_of_a_file_alone():
     (r'"%d\n", limit', "20\n"),
     (r'"%5d|%-5d|%05d", limit, limit, limit', "   20|20   |00020"),
     (r'"%x %X %o %#x", 255, 255, 8, 16', "ff FF 10 0x10"),
-    (r'"%x %u", -1, (char) -1', "ffffffff 255"),
-    (r'"%lu %lld", 1, 2', "1 2"),
-    (r'"%c%c", 65, 0x42', "AB"),
-    (r'"%.2f %g %e", 1.5, 2, 0.5', "1.50 2 5.000000e-01"),
+    (r'"%x %u", -1, (char) -1', "ffffffff 255"),             (r'"%lu %lld", 1, 2', "1 2"),
+    (r'"%c%c", 65, 0x42', "AB"),                             (r'"%.2f %g %e", 1.5, 2, 0.5', "1.50 2 5.000000e-01"),
     (r'"%p", out', "0x10000"),
     (r'"%s|%6s|%-4s|%.1s", "ab", "ab", "ab", "ab"', "ab|    ab|ab  |a"),
-    (r'"100%%"', "100%"),
-    (r'"a",', "a"),
-    (r'"%d %x %f", 1 / 0.0, 1.5, 1 / 0.0', "9223372036854775807 1 inf"),
+    (r'"100%%"', "100%"),  (r'"a",', "a"),        (r'"%d %x %f", 1 / 0.0, 1.5, 1 / 0.0', "9223372036854775807 1 inf"),
     (r'"%d,%d\n", slots[1], (1 + 1)', "1,2\n"),
-)
+)  # fmt: skip
 def test_printf(run, arguments, text):
     assert run(f"printf {arguments}") == text
 

@@ -30,12 +30,9 @@ LOOPS = {
     "busy": "print('round', flush=True)\nwhile True:\n    pass\n",
 }
 TYPED = {
-    "idle": ("", b""),
-    "printing": ("source {}\r", b"round\r\n"),
-    "busy": ("source {}\r", b"round\r\n"),
-    "page": ("help info\r", b"--Type <RET>"),
-    "full screen": ("tui\r", b"Left/Right"),
-}
+    "idle": ("", b""),     "printing": ("source {}\r", b"round\r\n"),    "busy": ("source {}\r", b"round\r\n"),
+    "page": ("help info\r", b"--Type <RET>"),     "full screen": ("tui\r", b"Left/Right"),
+}  # fmt: skip
 """What is typed, and what the screen shows then."""
 
 

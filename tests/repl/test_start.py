@@ -20,15 +20,10 @@ class Done:
     def __init__(self, *words: str | Path, stdin: str = "", **environment: str) -> None:
         home = environment.pop("home", "/nonexistent")
         done = subprocess.run(
-            [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)],
-            cwd=ROOT,
-            env={**os.environ, "XDG_CONFIG_HOME": home, **environment},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+            [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)], cwd=ROOT,
+            env={**os.environ, "XDG_CONFIG_HOME": home, **environment}, input=stdin, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
         self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
 
 

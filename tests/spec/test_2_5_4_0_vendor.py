@@ -10,22 +10,15 @@ from dwarfgpu.expr.instruction import decode
 from tests.builders.cases import Case, answer, table
 
 CONTEXT = {
-    "rules": "amd",
-    "lane": 3,
-    "lane_count": 8,
-    "iteration": 1,
-    "iterations": 2,
-    "registers": {str(number): 0x100 + number for number in range(40)},
-    "memory": [{"space": 0, "address": 0x100, "bytes": bytes(range(0x80)).hex()}],
-    "cfa": 0x7F00,
-    "frame_base": 0x7E00,
-    "object": 0x6000,
+    "rules": "amd",             "lane": 3,                  "lane_count": 8,            "iteration": 1,
+    "iterations": 2,            "registers": {str(number): 0x100 + number for number in range(40)},
+    "memory": [{"space": 0, "address": 0x100, "bytes": bytes(range(0x80)).hex()}],      "cfa": 0x7F00,
+    "frame_base": 0x7E00,       "object": 0x6000,
     "base_types": {"8": {"encoding": "unsigned", "byte_size": 2}, "9": {"encoding": "signed", "byte_size": 8}},
-    "debug_addr": {"0": 0xA0, "300": 0xA3},
-    "tls": {"0": 0x9000, "5": 0x9005},
+    "debug_addr": {"0": 0xA0, "300": 0xA3},                 "tls": {"0": 0x9000, "5": 0x9005},
     "entry_values": {"55": 0x77},
     "dies": {"unit:4": {"location": {"ops": "DW_OP_lit4"}}, "info:258": {"location": {"ops": "DW_OP_reg7"}}},
-}
+}  # fmt: skip
 
 
 def row(clause, ops, expected, data, **case):
@@ -413,13 +406,10 @@ def test_text_and_bytes_are_the_same_program(name, form, data, ops):
 
 
 ASSIGNED = {
-    "dwarf5": {0x03, 0x06, *range(0x08, 0xAA)},
-    "gnu": {0xE0, *range(0xF0, 0xFE)} - {0xF8},
-    "llvm-user": {0xE9},
-    "llvm-legacy": set(range(0xE1, 0xED)),
-    "amdgpu-2020": {0xE7, 0xE9, 0xEA},
-    "dwarf6": {0x03, 0x06, *range(0x08, 0xAA)},
-}
+    "dwarf5": {0x03, 0x06, *range(0x08, 0xAA)},              "gnu": {0xE0, *range(0xF0, 0xFE)} - {0xF8},
+    "llvm-user": {0xE9},                                     "llvm-legacy": set(range(0xE1, 0xED)),
+    "amdgpu-2020": {0xE7, 0xE9, 0xEA},                       "dwarf6": {0x03, 0x06, *range(0x08, 0xAA)},
+}  # fmt: skip
 EXTENDS = {"gnu": "dwarf5", "llvm-user": "gnu", "llvm-legacy": "gnu", "amdgpu-2020": "gnu"}
 
 

@@ -23,20 +23,14 @@ test_the_example_of_the_standard = rows.table("""
 
 # "They allow the stack entries to be either a value or location description": each kind of entry is copied as it is.
 ENTRIES = {
-    "lit17": "17",
-    "const_type 1 fdff": "-3:signed16",
-    "const_type 2 000000000000f83f": "1.5:float64",
-    "const_type 3 0100000002000000": "[1, 2]:unsigned32x2",
+    "lit17": "17",                                           "const_type 1 fdff": "-3:signed16",
+    "const_type 2 000000000000f83f": "1.5:float64",          "const_type 3 0100000002000000": "[1, 2]:unsigned32x2",
     f"const_type 4 {'ff' * 16}": f"{2**128 - 1}:unsigned128",
-    "addr 0x10": "mem 0x10",
-    "addr 0x10; lit3; LLVM_bit_offset": "mem 0x10.3",
-    "reg5; lit4; LLVM_offset": "r5+32",
-    "implicit_value 0102": "implicit 0102",
-    "implicit_pointer 0x4c 4": "ptr info:0x4c+4",
-    "implicit_pointer 0x4c 4; deref": "ptr info:0x4c+4",
-    "LLVM_undefined": "undefined",
-    "reg5; piece 4; LLVM_piece_end": "{32:r5}",
-}
+    "addr 0x10": "mem 0x10",                                 "addr 0x10; lit3; LLVM_bit_offset": "mem 0x10.3",
+    "reg5; lit4; LLVM_offset": "r5+32",                      "implicit_value 0102": "implicit 0102",
+    "implicit_pointer 0x4c 4": "ptr info:0x4c+4",            "implicit_pointer 0x4c 4; deref": "ptr info:0x4c+4",
+    "LLVM_undefined": "undefined",                           "reg5; piece 4; LLVM_piece_end": "{32:r5}",
+}  # fmt: skip
 test_every_kind_of_entry = table(
     one
     for ops, entry in ENTRIES.items()
@@ -84,19 +78,14 @@ test_pick = table(
 
 # Entries that are not there: the expression is ill-formed (A.2.5.4).
 test_entries_that_are_not_there = table(
-    row("(1)", "dup", "stack_underflow"),
-    row("(2)", "drop", "stack_underflow"),
-    row("(2)", "drop; drop", "stack_underflow", initial_stack=[1]),
-    row("(3)", "pick 0", "stack_underflow"),
+    row("(1)", "dup", "stack_underflow"), row("(2)", "drop", "stack_underflow"),
+    row("(2)", "drop; drop", "stack_underflow", initial_stack=[1]), row("(3)", "pick 0", "stack_underflow"),
     *(row("(3)", f"pick {i}", "stack_underflow", initial_stack=list(range(i))) for i in (1, 2, 127, 128, 255)),
-    row("(4)", "over", "stack_underflow"),
-    row("(4)", "over", "stack_underflow", initial_stack=[1]),
-    row("(5)", "swap", "stack_underflow"),
-    row("(5)", "swap", "stack_underflow", initial_stack=[1]),
-    row("(6)", "rot", "stack_underflow"),
-    row("(6)", "rot", "stack_underflow", initial_stack=[1]),
+    row("(4)", "over", "stack_underflow"), row("(4)", "over", "stack_underflow", initial_stack=[1]),
+    row("(5)", "swap", "stack_underflow"), row("(5)", "swap", "stack_underflow", initial_stack=[1]),
+    row("(6)", "rot", "stack_underflow"), row("(6)", "rot", "stack_underflow", initial_stack=[1]),
     row("(6)", "rot", "stack_underflow", initial_stack=[1, 2]),
-)
+)  # fmt: skip
 
 # "If any stack entry accessed by a stack operation is an incomplete composite location description ..., then the DWARF
 # expression is ill-formed."

@@ -230,15 +230,12 @@ test_types_without_arithmetic = table(
             "unsupported_type_operation",
         )
         for kind, size in (
-            ("unsigned8x2", 2),
-            ("float32x2", 8),
-            ("float80", 10),
-            ("complex_float64", 8),
-            ("packed_decimal16", 2),
+            ("unsigned8x2", 2),                ("float32x2", 8),                  ("float80", 10),
+            ("complex_float64", 8),            ("packed_decimal16", 2),
         )
         for operation in ("abs", "neg", "plus", "minus", "mul", "div")
     ]
-)
+)  # fmt: skip
 
 
 def each(operations, ops, expected):

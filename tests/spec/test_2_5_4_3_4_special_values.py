@@ -112,11 +112,8 @@ test_deref = table(
     *(
         row(
             "(2)",
-            "const2u 0x10; deref",
-            str(int.from_bytes(bytes(range(1, size + 1)), order)),
-            address_size=size,
-            byte_order=order,
-            memory=[{"space": 0, "address": 16, "bytes": DATA}],
+            "const2u 0x10; deref", str(int.from_bytes(bytes(range(1, size + 1)), order)), address_size=size,
+            byte_order=order, memory=[{"space": 0, "address": 16, "bytes": DATA}],
         )
         for size in (1, 2, 3, 4, 5, 6, 7, 8)
         for order in ("little", "big")
@@ -154,7 +151,7 @@ test_deref = table(
     LLVM_push_lane; lit8; mul; plus_uconst 0x100; deref => ["578437695752307201", "1157159078456920585"]
         where lane_count=2
     """),
-)
+)  # fmt: skip
 
 test_deref_size = table(
     # "TS is the smaller of the generic type bit size and S scaled by 8"; the value "is zero-extended to the generic
@@ -434,31 +431,21 @@ def in_frames(ops, want=None, target=GENERIC, **changes):
 ENTRY = [
     # "If the result of E is a location description L, and the last operation executed by E is a DW_OP_reg* for
     # register R with a target architecture specific base type of T, then the contents of the register are retrieved"
-    ("entry_value (reg5)", str(0x1005)),
-    ("entry_value (regx 5)", str(0x1005)),
-    ("entry_value (regx 400)", str(0x1000 + 400)),
-    ("entry_value (reg31)", str(0x101F)),
-    ("GNU_entry_value (reg5)", str(0x1005)),
-    ("entry_value (lit1; reg5)", str(0x1005)),
-    ("entry_value (reg6; reg5)", str(0x1005)),
-    ("entry_value (skip @reg; reg6; reg: reg5)", str(0x1005)),
+    ("entry_value (reg5)", str(0x1005)),          ("entry_value (regx 5)", str(0x1005)),
+    ("entry_value (regx 400)", str(0x1000 + 400)),                       ("entry_value (reg31)", str(0x101F)),
+    ("GNU_entry_value (reg5)", str(0x1005)),      ("entry_value (lit1; reg5)", str(0x1005)),
+    ("entry_value (reg6; reg5)", str(0x1005)),    ("entry_value (skip @reg; reg6; reg: reg5)", str(0x1005)),
     ("entry_value (reg8)", str(0x0706050403020100)),  # saved in memory by the frame that was called
     ("entry_value (reg9)", "undefined_read"),
     # "If the result of E is a value V, then V is pushed on the stack."
-    ("entry_value (lit5)", "5"),
-    ("entry_value (breg5 0xfb; deref)", str(0x0706050403020100)),
-    ("entry_value (breg5 0xfb; deref_size 2)", "256"),
-    ("entry_value (regval_type 5 1)", "4101:unsigned32"),
+    ("entry_value (lit5)", "5"),          ("entry_value (breg5 0xfb; deref)", str(0x0706050403020100)),
+    ("entry_value (breg5 0xfb; deref_size 2)", "256"),       ("entry_value (regval_type 5 1)", "4101:unsigned32"),
     ("entry_value (breg5 0; lit1; plus)", str(0x1006)),
     # "Otherwise, the DWARF expression is ill-formed."
-    ("entry_value 0x", "bad_result_kind"),
-    ("entry_value (nop)", "bad_result_kind"),
-    ("entry_value (breg5 0)", "bad_result_kind"),
-    ("entry_value (addr 0x10)", "bad_result_kind"),
-    ("entry_value (call_frame_cfa)", "bad_result_kind"),
-    ("entry_value (lit5; stack_value)", "bad_result_kind"),
-    ("entry_value (implicit_value 01)", "bad_result_kind"),
-    ("entry_value (LLVM_undefined)", "bad_result_kind"),
+    ("entry_value 0x", "bad_result_kind"),                   ("entry_value (nop)", "bad_result_kind"),
+    ("entry_value (breg5 0)", "bad_result_kind"),            ("entry_value (addr 0x10)", "bad_result_kind"),
+    ("entry_value (call_frame_cfa)", "bad_result_kind"),     ("entry_value (lit5; stack_value)", "bad_result_kind"),
+    ("entry_value (implicit_value 01)", "bad_result_kind"),  ("entry_value (LLVM_undefined)", "bad_result_kind"),
     ("entry_value (reg5; piece 8)", "bad_result_kind"),
     # ... it is the operation that was executed last that must be a DW_OP_reg*, not the one that stands last
     ("entry_value (reg5; nop)", "bad_result_kind"),
@@ -466,10 +453,8 @@ ENTRY = [
     ("entry_value (reg5; skip @end; reg6; end:)", "bad_result_kind"),
     ("entry_value (reg5; lit1; bra @end; reg6; end:)", "bad_result_kind"),
     # "The initial stack is empty", "the object is unspecified", and what E leaves is one value.
-    ("lit1; entry_value (lit5); plus", "6"),
-    ("lit1; lit2; entry_value (plus)", "stack_underflow"),
-    ("lit1; entry_value (lit7; lit5); plus", "6"),
-    ("entry_value (push_object_address; deref)", "object"),
+    ("lit1; entry_value (lit5); plus", "6"),                 ("lit1; lit2; entry_value (plus)", "stack_underflow"),
+    ("lit1; entry_value (lit7; lit5); plus", "6"),           ("entry_value (push_object_address; deref)", "object"),
     ("push_object_address; drop; entry_value (lit1)", "1"),
     # The frame is the caller's only while E is evaluated.
     ("entry_value (reg5); breg5 0; plus", str(0x100A)),
@@ -480,13 +465,10 @@ ENTRY = [
     # A value that the call site states is taken as it is.
     ("entry_value (reg7)", str(0x99)),
     # What is wrong in E.
-    ("entry_value (lit1; lit0; div)", "division_by_zero"),
-    ("entry_value (skip 1)", "bad_branch"),
-    ("entry_value 01", "unknown_operation"),
-    ("entry_value 08", "truncated"),
-    ("entry_value a30255", "truncated"),
-    ("GNU_parameter_ref 4", "5"),
-]
+    ("entry_value (lit1; lit0; div)", "division_by_zero"),   ("entry_value (skip 1)", "bad_branch"),
+    ("entry_value 01", "unknown_operation"),                 ("entry_value 08", "truncated"),
+    ("entry_value a30255", "truncated"),                     ("GNU_parameter_ref 4", "5"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("ops, expected", ENTRY)

@@ -82,19 +82,10 @@ test_stack_value = table(
         stored(number, block, byte_order=order)
         for order in ("little", "big")
         for number, block in (
-            (1, "fe"),
-            (2, "0102"),
-            (3, "01020304"),
-            (4, "0102030405060708"),
-            (5, "0000c03f"),
-            (6, "000102030405f03f"),
-            (7, "01"),
-            (8, "000102030405060708090a0b0c0d0e0f"),
-            (9, "0102030405060708"),
-            (10, "01000000020000000300000f"),
-            (11, "41000000"),
-            (12, "ff"),
-            (14, "0000803f00000040"),
+            (1, "fe"),       (2, "0102"),     (3, "01020304"), (4, "0102030405060708"),          (5, "0000c03f"),
+            (6, "000102030405f03f"),          (7, "01"),       (8, "000102030405060708090a0b0c0d0e0f"),
+            (9, "0102030405060708"),          (10, "01000000020000000300000f"), (11, "41000000"),
+            (12, "ff"),      (14, "0000803f00000040"),
         )
     ],
     rows("""
@@ -130,7 +121,7 @@ test_stack_value = table(
     stack_value -> stack_underflow
     lit5; stack_value -> not_writable where write="00"
     """),
-)
+)  # fmt: skip
 
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
@@ -246,16 +237,13 @@ test_dereference = table(
         f"regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end;"
         "LLVM_push_lane; LLVM_offset; deref; stack_value",
         [
-            "implicit 0700000009000000",
-            *[MISUSE] * 7,
-            "ptr info:0x10",
-            *["read_past_storage"] * 7,
-            *["offset_out_of_storage"] * 16,
+            "implicit 0700000009000000",       *[MISUSE] * 7,                     "ptr info:0x10",
+            *["read_past_storage"] * 7,        *["offset_out_of_storage"] * 16,
         ],
         registers={"s6": 7, "s7": 9},
         target=WAVE32,
     ),
-)
+)  # fmt: skip
 
 USE = "deref; LLVM_offset_uconst 0"
 
@@ -317,11 +305,7 @@ test_pointee = table(
     ptr(f"implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
     row(
         "(3)",
-        USE,
-        "v4+160",
-        initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}],
-        dies=GPU_DIES,
-        target=WAVE64,
+        USE, "v4+160", initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}], dies=GPU_DIES, target=WAVE64,
         lane=5,
     ),
     ptr(f"implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
@@ -332,7 +316,7 @@ test_pointee = table(
     ptr("implicit_pointer 0x1d 4; deref; deref", "read_past_storage"),
     # A pointer to what it points to itself never comes to an end.
     ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"),
-)
+)  # fmt: skip
 
 LOCAL_PTR = "lit3; LLVM_aspace_implicit_pointer 0x21 4"
 

@@ -36,16 +36,12 @@ def pointing(*programs: str, expected: Any, displacement: int = 0, **case: Any) 
 
 NO_MATCH = [
     # Without a match the result is one undefined location description.
-    calling(expected="undefined"),
-    calling(expected="undefined", target=WAVE64),
+    calling(expected="undefined"),                           calling(expected="undefined", target=WAVE64),
     calling(expected="undefined", address_size=4, byte_order="big"),
-    calling(expected=["undefined"] * 32, target=WAVE32),
-    calling(expected=("1", "undefined"), initial_stack=[1]),
-    calling(expected="undefined_read", after="deref"),
-    calling(expected="00 undefined ff", read={"bytes": 1}),
-    pointing(expected="undefined"),
-    pointing(expected="undefined", displacement=4),
-]
+    calling(expected=["undefined"] * 32, target=WAVE32),     calling(expected=("1", "undefined"), initial_stack=[1]),
+    calling(expected="undefined_read", after="deref"),       calling(expected="00 undefined ff", read={"bytes": 1}),
+    pointing(expected="undefined"),                          pointing(expected="undefined", displacement=4),
+]  # fmt: skip
 
 ONE_MATCH = [
     # Otherwise it is the location description that the expression of the entry gives.
@@ -76,10 +72,8 @@ ONE_MATCH = [
     calling("fbreg 8", expected="mem 0x1008", frame_base=0x1000),
     calling(
         "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
-        expected=[str(100 + lane) for lane in range(64)],
-        after="deref_size 4",
-        registers={"v4": list(range(100, 164))},
-        target=WAVE64,
+        expected=[str(100 + lane) for lane in range(64)], after="deref_size 4",
+        registers={"v4": list(range(100, 164))}, target=WAVE64,
     ),
     calling(f"lit16; lit5; {FORM}", expected=[f"private_lane#0x10@{lane}" for lane in range(32)], target=WAVE32),
     calling("addrx 1", expected="mem 0x3000", debug_addr={"1": 0x3000}),
@@ -87,7 +81,7 @@ ONE_MATCH = [
     calling("lit0; lit0; div", expected="division_by_zero"),
     calling("lit1; plus", expected="stack_underflow"),
     calling("LLVM_push_lane", expected="lane", target=WAVE64),
-]
+]  # fmt: skip
 
 SEVERAL_MATCHES = [
     # The union of the single location descriptions of all matching entries: an object in more than one place.

@@ -281,13 +281,9 @@ def test_a_cfa_in_memory_of_a_lane_is_found_for_the_lanes_that_ask():
 @every(order=["little", "big"], size=[4, 8])
 def test_targets_without_address_spaces(order, size):
     made = stack(
-        ["def_cfa 7 8; offset_extended 16 0; val_offset 3 0; register 4 5"],
-        target="generic",
-        byte_order=order,
-        address_size=size,
-        registers={"r7": 0x100},
-        memory={("default", 0x108): (0x1010).to_bytes(size, order)},
-    )
+        ["def_cfa 7 8; offset_extended 16 0; val_offset 3 0; register 4 5"], target="generic", byte_order=order,
+        address_size=size, registers={"r7": 0x100}, memory={("default", 0x108): (0x1010).to_bytes(size, order)},
+    )  # fmt: skip
     assert [each.pc for each in made] == [START, 0x1010]
     assert made.end is not None
     assert made.end.kind == "error"  # r7 is lost, so the caller has no CFA

@@ -81,9 +81,7 @@ test_fortran_array = table(
             # "for the m'th dimension" only the offset differs
             row(
                 "D.2.1",
-                field(0).replace("lit0", f"const1u {DIMS + SIZEOF_DIM + LOWER}"),
-                str((1 << 64) - 2),
-                want="value",
+                field(0).replace("lit0", f"const1u {DIMS + SIZEOF_DIM + LOWER}"), str((1 << 64) - 2), want="value",
                 **state,
             ),
             row("D.2.1", field(0).replace("lit0", f"const1u {DIMS + SIZEOF_DIM + UPPER}"), "4", want="value", **state),
@@ -95,15 +93,10 @@ test_fortran_array = table(
     row("D.2.1", field(DIMS + UPPER), [str(10 * lane) for lane in range(64)], **IN_LANES),
     row(
         "D.2.1",
-        field(4),
-        "7",
-        want="value",
-        object=0x1000,
-        memory=[memory(0x1004, words(7, size=4, order="big"))],
-        address_size=4,
-        byte_order="big",
+        field(4),             "7",                  want="value",         object=0x1000,
+        memory=[memory(0x1004, words(7, size=4, order="big"))],           address_size=4,       byte_order="big",
     ),
-)
+)  # fmt: skip
 
 # --- D.2.3 Fortran 2008 assumed-rank array ------------------------------------------------------------------------
 # The rank is on the stack; the descriptor has it in place of the flags.
@@ -164,12 +157,8 @@ test_chapter_2 = table(
     *[
         row(
             "2.20",
-            DST,
-            words(1, 2, 0xAABBCCDD, 4, size=4, order=order),
-            **LOOP,
-            read={"bytes": 16},
-            memory=[memory(0x1000, words(1, 2, 3, 4, size=4, order=order))],
-            byte_order=order,
+            DST, words(1, 2, 0xAABBCCDD, 4, size=4, order=order), **LOOP, read={"bytes": 16},
+            memory=[memory(0x1000, words(1, 2, 3, 4, size=4, order=order))], byte_order=order,
         )
         for order in ("little", "big")
     ],
@@ -211,7 +200,7 @@ test_chapter_2 = table(
     lit1; stack_value; piece 4; breg3 0; breg4 0; plus; stack_value; piece 4
         -> {32:implicit 0100000000000000 32:implicit 0700000000000000} where registers={"3": 3, "4": 4}
     """),
-)
+)  # fmt: skip
 
 
 # --- The program locations of lanes (2.13; AMDGPU usage, "AMDGPU DW_AT_LLVM_lane_pc") -----------------------------
@@ -236,11 +225,8 @@ LANE_PC: dict[str, Any] = {
     "target": WAVE64,
     "base_types": {"1": {"encoding": "unsigned", "byte_size": 8}},
     "registers": {
-        "pc": PC_NOW,
-        "exec": EXEC,
-        "s10": SAVED_1 & 0xFFFFFFFF,
-        "s11": SAVED_1 >> 32,
-        "v40": [0, 0, SAVED_2 & 0xFFFFFFFF, SAVED_2 >> 32],
+        "pc": PC_NOW,                        "exec": EXEC,                        "s10": SAVED_1 & 0xFFFFFFFF,
+        "s11": SAVED_1 >> 32,                "v40": [0, 0, SAVED_2 & 0xFFFFFFFF, SAVED_2 >> 32],
     },
     "dies": {
         "info:0x100": {"location": {"ops": ACTIVE}},
@@ -251,7 +237,7 @@ LANE_PC: dict[str, Any] = {
         "info:0x180": {"location": [{"ops": "regx s10; piece 4; regx s11; piece 4"}]},
         "info:0x190": {"location": [{"ops": "regx v40; LLVM_offset_uconst 8"}]},
     },
-}
+}  # fmt: skip
 
 
 def expected_pc(lane: int, *masks: tuple[int, int]) -> str:
@@ -344,12 +330,7 @@ test_call_frame_information = table(
     # .cfi_llvm_register_pair: the return address in two SGPRs,
     row(FRAMES, PAIR, "{32:s30 32:s31}", target=WAVE64, initial_stack=[cfa(0)]),
     row(
-        FRAMES,
-        PAIR,
-        "1122334455667788",
-        target=WAVE64,
-        initial_stack=[cfa(0)],
-        read={"bytes": 8},
+        FRAMES, PAIR, "1122334455667788", target=WAVE64, initial_stack=[cfa(0)], read={"bytes": 8},
         registers={"s30": 0x44332211, "s31": 0x88776655},
     ),
     rows("""
@@ -359,21 +340,11 @@ test_call_frame_information = table(
     # or .cfi_llvm_vector_registers: in two lanes of a VGPR.
     row(FRAMES, PAIR_IN_LANES, "{32:v43+96 32:v43+128}", target=WAVE64, initial_stack=[cfa(0)]),
     row(
-        FRAMES,
-        PAIR_IN_LANES,
-        "4433221188776655",
-        target=WAVE64,
-        initial_stack=[cfa(0)],
-        registers={"v43": V43},
+        FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE64, initial_stack=[cfa(0)], registers={"v43": V43},
         read={"bytes": 8},
     ),
     row(
-        FRAMES,
-        PAIR_IN_LANES,
-        "4433221188776655",
-        target=WAVE32,
-        initial_stack=[cfa(0)],
-        registers={"v43": V43},
+        FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE32, initial_stack=[cfa(0)], registers={"v43": V43},
         read={"bytes": 8},
     ),
     rows("""
@@ -409,11 +380,8 @@ test_call_frame_information = table(
     """),
     # The whole register, as one location.
     row(
-        FRAMES,
-        spill("v40", 0x500, "exec", 8),
-        words(*(int(element) for element in spilled(64, MASK)), size=4),
-        read={"bytes": 256},
-        **wave_state(WAVE64, 64, MASK),
+        FRAMES, spill("v40", 0x500, "exec", 8), words(*(int(element) for element in spilled(64, MASK)), size=4),
+        read={"bytes": 256}, **wave_state(WAVE64, 64, MASK),
     ),
     rows("""
     # .cfi_llvm_vector_register_mask: the lanes that were active are in another VGPR.
@@ -442,7 +410,7 @@ test_call_frame_information = table(
             },
         },
     ),
-)
+)  # fmt: skip
 
 
 @for_each("ops", KERNEL, FLAT_CFA, FLAT_CFA_32, MUBUF_CFA, PAIR, PAIR_IN_LANES, spill("v40", 0x500, "exec", 8))

@@ -33,13 +33,8 @@ from tests.builders.parameters import every, examples, for_each
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
 RELATIONS = {
-    "le": operator.le,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "lt": operator.lt,
-    "gt": operator.gt,
-    "ne": operator.ne,
-}
+    "le": operator.le, "ge": operator.ge, "eq": operator.eq, "lt": operator.lt, "gt": operator.gt, "ne": operator.ne,
+}  # fmt: skip
 
 
 def model(operation, kind, width, left, right=0):  # noqa: PLR0911 (one for each operation)
@@ -410,15 +405,9 @@ def float_edges(name):
     infinity = encode(math.inf, name)
     found = [0, 1, 2, 3, (1 << fraction) - 1, 1 << fraction, (1 << fraction) + 1, infinity - 1, infinity - 2, infinity]
     found += [
-        one - 1,
-        one,
-        one + 1,
-        one + 2,
-        encode(1.5, name),
-        encode(2.0, name),
-        encode(3.0, name),
-        encode(10.0, name),
-    ]
+        one - 1,                   one,                       one + 1,                   one + 2,
+        encode(1.5, name),         encode(2.0, name),         encode(3.0, name),         encode(10.0, name),
+    ]  # fmt: skip
     found += [infinity + (1 << fraction - 1), infinity + 1, encode(nearest(Fraction(1, 3), name), name)]
     return [pattern | sign for pattern in found for sign in (0, 1 << width - 1)]
 

@@ -81,50 +81,29 @@ def leb(data, expected):
 ALL = "ffffffffffffffffff"  # nine bytes: 63 bits
 LEB128 = [
     # unsigned (DW_OP_constu)
-    leb("1000", "0"),
-    leb("107f", "127"),
-    leb("108001", "128"),
-    leb("10" + ALL + "01", str(2**64 - 1)),
-    leb("10" + ALL + "00", str(2**63 - 1)),
-    leb("10" + ALL + "02", "leb128_overflow"),
-    leb("10" + ALL + "7f", "leb128_overflow"),
+    leb("1000", "0"),           leb("107f", "127"),         leb("108001", "128"),
+    leb("10" + ALL + "01", str(2**64 - 1)),                 leb("10" + ALL + "00", str(2**63 - 1)),
+    leb("10" + ALL + "02", "leb128_overflow"),              leb("10" + ALL + "7f", "leb128_overflow"),
     leb("10" + ALL + "8100", str(2**64 - 1)),  # a padded number is one
-    leb("10" + "80" * 9 + "01", str(2**63)),
-    leb("10" + "80" * 10 + "01", "leb128_overflow"),
-    leb("10" + "80" * 10 + "00", "0"),
-    leb("10" + "80" * 1000 + "00", "0"),
-    leb("10" + "80" * 1000 + "01", "leb128_overflow"),
-    leb("10" + "ff" * 1000 + "01", "leb128_overflow"),
-    leb("10", "truncated"),
-    leb("1080", "truncated"),
-    leb("10" + "80" * 20, "truncated"),
+    leb("10" + "80" * 9 + "01", str(2**63)),                leb("10" + "80" * 10 + "01", "leb128_overflow"),
+    leb("10" + "80" * 10 + "00", "0"),                      leb("10" + "80" * 1000 + "00", "0"),
+    leb("10" + "80" * 1000 + "01", "leb128_overflow"),      leb("10" + "ff" * 1000 + "01", "leb128_overflow"),
+    leb("10", "truncated"),     leb("1080", "truncated"),   leb("10" + "80" * 20, "truncated"),
     # signed (DW_OP_consts)
-    leb("117f", str(2**64 - 1)),
-    leb("1140", str(2**64 - 64)),
-    leb("113f", "63"),
-    leb("11c000", "64"),
-    leb("11ff7f", str(2**64 - 1)),
-    leb("11" + "ff" * 100 + "7f", str(2**64 - 1)),
-    leb("11" + "80" * 100 + "00", "0"),
+    leb("117f", str(2**64 - 1)),          leb("1140", str(2**64 - 64)),         leb("113f", "63"),
+    leb("11c000", "64"),                  leb("11ff7f", str(2**64 - 1)),
+    leb("11" + "ff" * 100 + "7f", str(2**64 - 1)),                              leb("11" + "80" * 100 + "00", "0"),
     leb("11" + "80" * 9 + "7f", str(2**63)),  # the least number
     leb("11" + ALL + "00", str(2**63 - 1)),  # the greatest
-    leb("11" + ALL + "01", "leb128_overflow"),
-    leb("11" + "80" * 9 + "01", "leb128_overflow"),
-    leb("11" + "80" * 9 + "7e", "leb128_overflow"),
-    leb("11" + "80" * 9 + "40", "leb128_overflow"),
-    leb("11" + "80" * 100 + "01", "leb128_overflow"),
-    leb("11", "truncated"),
-    leb("11ff", "truncated"),
+    leb("11" + ALL + "01", "leb128_overflow"),              leb("11" + "80" * 9 + "01", "leb128_overflow"),
+    leb("11" + "80" * 9 + "7e", "leb128_overflow"),         leb("11" + "80" * 9 + "40", "leb128_overflow"),
+    leb("11" + "80" * 100 + "01", "leb128_overflow"),       leb("11", "truncated"),     leb("11ff", "truncated"),
     # in other operands
-    leb("23" + "ff" * 9 + "02", "leb128_overflow"),
-    leb("90" + "ff" * 9 + "02", "leb128_overflow"),
-    leb("7080", "truncated"),
-    leb("70" + "80" * 9 + "01", "leb128_overflow"),
-    leb("93" + "ff" * 9 + "02", "leb128_overflow"),
-    leb("9e" + "ff" * 9 + "02", "leb128_overflow"),
-    leb("a3" + "ff" * 9 + "02", "leb128_overflow"),
-    leb("a8" + "ff" * 9 + "02", "leb128_overflow"),
-]
+    leb("23" + "ff" * 9 + "02", "leb128_overflow"),          leb("90" + "ff" * 9 + "02", "leb128_overflow"),
+    leb("7080", "truncated"),                                leb("70" + "80" * 9 + "01", "leb128_overflow"),
+    leb("93" + "ff" * 9 + "02", "leb128_overflow"),          leb("9e" + "ff" * 9 + "02", "leb128_overflow"),
+    leb("a3" + "ff" * 9 + "02", "leb128_overflow"),          leb("a8" + "ff" * 9 + "02", "leb128_overflow"),
+]  # fmt: skip
 test_b_leb128_numbers = table(LEB128)
 
 

@@ -19,12 +19,10 @@ from tests.builders.cases import Case, Rows, answer, base_types, parsed, table
 
 TYPES = base_types("1 signed8, 2 unsigned64, 3 float64")
 DIES: dict[str, Any] = {
-    "info:0x10": {"location": {"ops": "addr 0x1000"}},
-    "info:0x11": {"location": {"ops": "lit0; lit0; div"}},
+    "info:0x10": {"location": {"ops": "addr 0x1000"}},       "info:0x11": {"location": {"ops": "lit0; lit0; div"}},
     "unit:0x20": {"location": [{"ops": "lit1; plus"}]},
-    "unit:0x21": {"location": [{"ops": "reg5"}, {"ops": "reg6"}]},
-    "unit:0x22": {"location": []},
-}
+    "unit:0x21": {"location": [{"ops": "reg5"}, {"ops": "reg6"}]},              "unit:0x22": {"location": []},
+}  # fmt: skip
 LITTLE = {"5": {"bytes": "8877665544332211"}}
 BIG = {"5": {"bytes": "1122334455667788"}}
 """Register 5 holds 0x1122334455667788."""

@@ -360,11 +360,9 @@ def test_a_file_that_the_user_names_has_the_place_too(tmp_path: Path) -> None:
 
 @for_each(
     "place,code,message",
-    ("Y+0x48", {}, "has no symbol 'Y'"),
-    ("X+0xzz", {}, "is not an address"),
-    ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),
-    ("X", {"path": "nowhere.co"}, "nowhere.co"),
-)
+    ("Y+0x48", {}, "has no symbol 'Y'"),          ("X+0xzz", {}, "is not an address"),
+    ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),          ("X", {"path": "nowhere.co"}, "nowhere.co"),
+)  # fmt: skip
 def test_a_place_that_is_not_there_is_an_error(tmp_path: Path, place: str, code: Any, message: str) -> None:
     path = tmp_path / "named.json"
     path.write_text(json.dumps(named(place, **code)), "utf-8")

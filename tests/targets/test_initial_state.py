@@ -94,22 +94,14 @@ def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
         "s[0:1]": ("Dispatch Ptr", (PACKET & 0xFFFFFFFF, PACKET >> 32)),
         "s[2:3]": ("Queue Ptr", (QUEUE & 0xFFFFFFFF, QUEUE >> 32)),
         "s[4:5]": ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF, KERNARG >> 32)),
-        "s[6:7]": ("Dispatch Id", (5, 0)),
-        "s[8:9]": ("Flat Scratch Init", (0, 20)),
-        "s10": ("Private Segment Size", (20,)),
-        "s11": ("Grid Work-Group Count X", (13,)),
-        "s12": ("Grid Work-Group Count Y", (2,)),
-        "s13": ("Grid Work-Group Count Z", (1,)),
-        "s14": ("Work-Group Id X", (1,)),
-        "s15": ("Work-Group Id Y", (0,)),
-        "s16": ("Work-Group Id Z", (0,)),
-        "s17": ("Work-Group Info", (0x80000001,)),
-        "s18": ("Scratch Wavefront Offset", (2048,)),
-        "v0": ("Work-Item Id X", ()),
-        "pc": ("PC", (ENTRY & 0xFFFFFFFF, ENTRY >> 32)),
-        "exec": ("EXEC", (0xFFFFFFFF, 0xFFFFFFFF)),
-        "mode": ("MODE", (0,)),
-    }
+        "s[6:7]": ("Dispatch Id", (5, 0)),  "s[8:9]": ("Flat Scratch Init", (0, 20)),
+        "s10": ("Private Segment Size", (20,)),               "s11": ("Grid Work-Group Count X", (13,)),
+        "s12": ("Grid Work-Group Count Y", (2,)),             "s13": ("Grid Work-Group Count Z", (1,)),
+        "s14": ("Work-Group Id X", (1,)),   "s15": ("Work-Group Id Y", (0,)),   "s16": ("Work-Group Id Z", (0,)),
+        "s17": ("Work-Group Info", (0x80000001,)),            "s18": ("Scratch Wavefront Offset", (2048,)),
+        "v0": ("Work-Item Id X", ()),       "pc": ("PC", (ENTRY & 0xFFFFFFFF, ENTRY >> 32)),
+        "exec": ("EXEC", (0xFFFFFFFF, 0xFFFFFFFF)),           "mode": ("MODE", (0,)),
+    }  # fmt: skip
 
 
 def test_user_sgprs_are_16_or_32():

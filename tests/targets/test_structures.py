@@ -113,15 +113,11 @@ def test_words_and_bits_are_told_and_given_by_name() -> None:
 
 @for_each(
     "start, name",
-    ("02", "hsa_kernel_dispatch_packet_t"),
-    ("03", "hsa_barrier_and_packet_t"),
-    ("04", "hsa_agent_dispatch_packet_t"),
-    ("05", "hsa_barrier_or_packet_t"),
-    ("000002", "hsa_amd_barrier_value_packet_t"),
-    ("000001", "packet of a vendor"),
-    ("01", "AQL packet"),
-    ("77", "AQL packet"),
-)
+    ("02", "hsa_kernel_dispatch_packet_t"),                  ("03", "hsa_barrier_and_packet_t"),
+    ("04", "hsa_agent_dispatch_packet_t"),                   ("05", "hsa_barrier_or_packet_t"),
+    ("000002", "hsa_amd_barrier_value_packet_t"),            ("000001", "packet of a vendor"),
+    ("01", "AQL packet"),                                    ("77", "AQL packet"),
+)  # fmt: skip
 def test_a_packet_is_what_its_header_says(start: str, name: str) -> None:
     data = bytes.fromhex(start).ljust(64, b"\0")
     structure = packet_structure(data)

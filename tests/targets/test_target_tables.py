@@ -15,38 +15,16 @@ ALL = [resolve(name) for name in ("generic", "x86_64", *AMDGPU)]
 
 # System V psABI, figure "DWARF Register Number Mapping": number, name, bits.
 PSABI = [
-    (0, "rax", 64),
-    (1, "rdx", 64),
-    (2, "rcx", 64),
-    (3, "rbx", 64),
-    (4, "rsi", 64),
-    (5, "rdi", 64),
-    (6, "rbp", 64),
-    (7, "rsp", 64),
-    *((n, f"r{n}", 64) for n in range(8, 16)),
-    (16, "rip", 64),
-    *((17 + n, f"xmm{n}", 128) for n in range(16)),
-    *((33 + n, f"st{n}", 80) for n in range(8)),
-    *((41 + n, f"mm{n}", 64) for n in range(8)),
-    (49, "rflags", 64),
-    (50, "es", 16),
-    (51, "cs", 16),
-    (52, "ss", 16),
-    (53, "ds", 16),
-    (54, "fs", 16),
-    (55, "gs", 16),
-    (58, "fs.base", 64),
-    (59, "gs.base", 64),
-    (62, "tr", 16),
-    (63, "ldtr", 16),
-    (64, "mxcsr", 32),
-    (65, "fcw", 16),
-    (66, "fsw", 16),
-    *((67 + n, f"xmm{16 + n}", 128) for n in range(16)),
-    *((118 + n, f"k{n}", 64) for n in range(8)),
-    *((126 + n, f"bnd{n}", 128) for n in range(4)),
+    (0, "rax", 64),    (1, "rdx", 64),    (2, "rcx", 64),    (3, "rbx", 64),    (4, "rsi", 64),    (5, "rdi", 64),
+    (6, "rbp", 64),    (7, "rsp", 64),    *((n, f"r{n}", 64) for n in range(8, 16)),               (16, "rip", 64),
+    *((17 + n, f"xmm{n}", 128) for n in range(16)),          *((33 + n, f"st{n}", 80) for n in range(8)),
+    *((41 + n, f"mm{n}", 64) for n in range(8)),             (49, "rflags", 64),                   (50, "es", 16),
+    (51, "cs", 16),    (52, "ss", 16),    (53, "ds", 16),    (54, "fs", 16),    (55, "gs", 16),
+    (58, "fs.base", 64),                  (59, "gs.base", 64),                  (62, "tr", 16),    (63, "ldtr", 16),
+    (64, "mxcsr", 32), (65, "fcw", 16),   (66, "fsw", 16),   *((67 + n, f"xmm{16 + n}", 128) for n in range(16)),
+    *((118 + n, f"k{n}", 64) for n in range(8)),             *((126 + n, f"bnd{n}", 128) for n in range(4)),
     *((130 + n, f"r{16 + n}", 64) for n in range(16)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ALL, ids=lambda target: target.name)
@@ -182,17 +160,10 @@ MACH_FROM_0X20 = """
     gfx1153 gfx12-generic gfx1251 - - - - gfx9-4-generic
 """
 OTHER_VERSIONS = {
-    0x40: "gfx940",
-    0x4B: "gfx941",
-    0x50: "gfx1310",
-    0x57: "gfx1154",
-    0x5B: "gfx12-5-generic",
-    0x5C: "gfx1172",
-    0x5D: "gfx1170",
-    0x5E: "gfx1171",
-    0x62: "gfx11-7-generic",
-    0x63: "gfx13-generic",
-}
+    0x40: "gfx940",             0x4B: "gfx941",             0x50: "gfx1310",            0x57: "gfx1154",
+    0x5B: "gfx12-5-generic",    0x5C: "gfx1172",            0x5D: "gfx1170",            0x5E: "gfx1171",
+    0x62: "gfx11-7-generic",    0x63: "gfx13-generic",
+}  # fmt: skip
 
 
 def names_having(feature):
@@ -330,19 +301,13 @@ def test_settings_make_another_target_in_any_order():
 
 @for_each(
     "name, hint",
-    ("gfx90b", "amdgcn-gfx90a"),
-    ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
-    ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),
-    ("genric", "generic"),
-    ("x86", "x86_64"),
-    ("", "generic, x86_64, amdgcn-<processor>"),
-    ("armv7", "generic, x86_64, amdgcn-<processor>"),
-    ("amdgcn", "amdgcn-<processor>"),
-    ("amdgcn-", "amdgcn-<processor>"),
-    ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
-    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),
-    ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
-)
+    ("gfx90b", "amdgcn-gfx90a"),                             ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
+    ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),          ("genric", "generic"),
+    ("x86", "x86_64"),                                       ("", "generic, x86_64, amdgcn-<processor>"),
+    ("armv7", "generic, x86_64, amdgcn-<processor>"),        ("amdgcn", "amdgcn-<processor>"),
+    ("amdgcn-", "amdgcn-<processor>"),                       ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
+    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),      ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
+)  # fmt: skip
 def test_unknown_names_are_refused_with_close_ones(name, hint):
     caught = raised(UnknownTarget, resolve, name)
     assert repr(name) in caught.message
@@ -403,15 +368,12 @@ def test_any_name_gives_a_target_or_an_error(name):
 @for_each(
     "flags, name, features",
     (0x53F, "amdgcn-gfx90a", ()),  # any, any
-    (0x63F, "amdgcn-gfx90a", ("xnack-",)),
-    (0x73F, "amdgcn-gfx90a", ("xnack+",)),
-    (0x93F, "amdgcn-gfx90a", ("sramecc-",)),
-    (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
-    (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),
-    (0x041, "amdgcn-gfx1100-wave32", ()),
+    (0x63F, "amdgcn-gfx90a", ("xnack-",)),                   (0x73F, "amdgcn-gfx90a", ("xnack+",)),
+    (0x93F, "amdgcn-gfx90a", ("sramecc-",)),                 (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
+    (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),        (0x041, "amdgcn-gfx1100-wave32", ()),
     (0x341, "amdgcn-gfx1100-wave32", ()),  # a setting of what the processor has not
     (0x0100055F, "amdgcn-gfx9-4-generic", ()),
-)
+)  # fmt: skip
 def test_flags_of_code_object_v4_and_later(flags, name, features):
     target = resolve_elf(EM_AMDGPU, flags)
     assert (target.name, target.features) == (name, features)

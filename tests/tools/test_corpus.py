@@ -72,12 +72,9 @@ def test_the_oracle_names_the_reasons_of_compilers(text, size, reason):
 def test_a_wave_executes_what_it_knows_and_forgets_the_rest():
     wave = corpus_launched.Wave({"s4": 0x40, "v0": 7, "s33": 0}, 64, (), None, is_scaled=True)
     code = [
-        (0, "v_mov_b32_e32 v1, s4"),
-        (4, "buffer_store_dword v1, off, s[0:3], s33 offset:8"),
-        (8, "v_exp_f32_e32 v0, v1"),
-        (12, "s_cbranch_execz 4"),
-        (16, "v_mov_b32_e32 v1, 0"),
-    ]
+        (0, "v_mov_b32_e32 v1, s4"),         (4, "buffer_store_dword v1, off, s[0:3], s33 offset:8"),
+        (8, "v_exp_f32_e32 v0, v1"),         (12, "s_cbranch_execz 4"),           (16, "v_mov_b32_e32 v1, 0"),
+    ]  # fmt: skip
     assert list(wave.run(code)) == [0, 4, 8, 12]
     assert wave.registers["v1"] == 0x40
     assert wave.registers["v0"] is None

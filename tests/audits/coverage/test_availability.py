@@ -83,13 +83,10 @@ def test_the_kind_is_told_from_the_operations(text, kind):
 
 @for_each(
     "data,reason",
-    (ops("DW_OP_LLVM_undefined"), "undefined"),
-    (ops("DW_OP_piece 4; DW_OP_piece 4"), "undefined"),
-    (b"", "empty expression"),
-    (ops("DW_OP_plus"), "ill-formed"),
-    (b"\x01", "ill-formed"),
+    (ops("DW_OP_LLVM_undefined"), "undefined"),             (ops("DW_OP_piece 4; DW_OP_piece 4"), "undefined"),
+    (b"", "empty expression"),  (ops("DW_OP_plus"), "ill-formed"),                      (b"\x01", "ill-formed"),
     (ops("DW_OP_fbreg 8"), "ill-formed"),  # no frame base
-)
+)  # fmt: skip
 def test_an_expression_may_say_that_there_is_no_location(data, reason):
     assert sums(records(variable("x", location=data))["x"]) == ({}, {reason: SIZE})
 
@@ -126,12 +123,10 @@ def test_code_before_between_and_after_the_entries():
     expected = {"before its first entry": 0x10, "after its last entry": SIZE - 0x40, "between its entries": 0x10}
     assert dict(record.missing) == expected
     assert [(span.low - CODE, span.high - CODE, span.written, span.reason) for span in record.spans()] == [
-        (0, 0x10, None, "before its first entry"),
-        (0x10, 0x20, "register", None),
-        (0x20, 0x30, None, "between its entries"),
-        (0x30, 0x40, "implicit", None),
+        (0, 0x10, None, "before its first entry"),             (0x10, 0x20, "register", None),
+        (0x20, 0x30, None, "between its entries"),             (0x30, 0x40, "implicit", None),
         (0x40, SIZE, None, "after its last entry"),
-    ]
+    ]  # fmt: skip
 
 
 @for_each(

@@ -283,15 +283,11 @@ def test_tables_of_lines_names_and_addresses():
 
 @for_each(
     "name, section",
-    (HIP, ".debug_loclists"),
-    (HIP, ".debug_rnglists"),
-    (HIP.replace("v5", "v4"), ".debug_loc"),
-    (HIP.replace("v5", "v4"), ".debug_ranges"),
-    ("asm/lists-dwarf64.gfx90a.w64.co", ".debug_loclists"),
-    ("asm/lists.powerpc", ".debug_loclists"),
-    (HOST, ".debug_loclists"),
-    ("features/split.v4.dwo", ".debug_loc.dwo"),
-)
+    (HIP, ".debug_loclists"),                                (HIP, ".debug_rnglists"),
+    (HIP.replace("v5", "v4"), ".debug_loc"),                 (HIP.replace("v5", "v4"), ".debug_ranges"),
+    ("asm/lists-dwarf64.gfx90a.w64.co", ".debug_loclists"),  ("asm/lists.powerpc", ".debug_loclists"),
+    (HOST, ".debug_loclists"),                               ("features/split.v4.dwo", ".debug_loc.dwo"),
+)  # fmt: skip
 def test_every_list_that_an_entry_leads_to(name, section):
     """Each has the entries that the attribute shows, whose base addresses and views are left out there."""
     lists = {part.offset: list(part.tables[0].rows) for part in parts(name, section) if part.title.endswith("list")}

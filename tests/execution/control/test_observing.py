@@ -273,11 +273,9 @@ def talking(path, args, count=3):
 
 @for_each(
     "processor, version",
-    ("gfx90a", 5),
-    ("gfx1100", 4),
-    ("gfx1100", 6),
+    ("gfx90a", 5), ("gfx1100", 4), ("gfx1100", 6),
     *(pytest.param(*key, marks=pytest.mark.slow) for key in (("gfx900", 5), ("gfx1030", 6), ("gfx1200", 6))),
-)
+)  # fmt: skip
 def test_kernels_of_opencl_print(printing, processor, version):
     found = talking(printing(processor, version), {"n": 3, "x": 1.5, "v": [1, 2, 3, 4.5], "p": 0x1000})
     lanes = range(3)

@@ -355,12 +355,9 @@ def test_faults_and_traps_name_the_reason_the_waves_and_the_lanes(built, process
 
 @for_each(
     "number, reason",
-    (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"),
-    (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
-    (3, "DEBUG_TRAP"),
-    (4, "TRAP"),
-    (7, "BREAKPOINT"),
-)
+    (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"), (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
+    (3, "DEBUG_TRAP"),     (4, "TRAP"),           (7, "BREAKPOINT"),
+)  # fmt: skip
 def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
     path = "fixtures/asm/code-object-v2.gfx803.co"
@@ -615,16 +612,11 @@ def operators(require_tool, tmp_path_factory):
 
 @for_each(
     "text, expected",
-    ("k", ("k", None)),
-    ("k+0x10", ("k", 16)),
-    ("k + 4", ("k", 4)),
-    ("operator+", ("operator+", None)),
-    ("operator+ + 4", ("operator+", 4)),
-    ("operator++4", ("operator+", 4)),
-    ("operator+=", ("operator+=", None)),
-    ("operator+(V, V)", ("operator+(V, V)", None)),
+    ("k", ("k", None)),                   ("k+0x10", ("k", 16)),                ("k + 4", ("k", 4)),
+    ("operator+", ("operator+", None)),   ("operator+ + 4", ("operator+", 4)),  ("operator++4", ("operator+", 4)),
+    ("operator+=", ("operator+=", None)), ("operator+(V, V)", ("operator+(V, V)", None)),
     ("operator+(V, V)+0x10", ("operator+(V, V)", 16)),
-)
+)  # fmt: skip
 def test_a_number_behind_the_last_plus_is_an_offset(text, expected):
     assert name_and_offset(text) == expected
 

@@ -155,17 +155,11 @@ def builds(require_tool, tmp_path_factory):
         words = [require_tool("clang-22"), "-O1", "-g", "-nogpulib", "-w", f"-mcode-object-version={max(version, 4)}"]
         words += {
             "cl": [
-                "-target",
-                "amdgcn-amd-amdhsa",
-                "-mcpu=gfx900",
-                "-x",
-                "cl",
-                "-cl-std=CL2.0",
-                "-Xclang",
+                "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx900", "-x", "cl", "-cl-std=CL2.0", "-Xclang",
                 "-finclude-default-header",
             ],
             "hip": ["-x", "hip", "--cuda-device-only", "--offload-arch=gfx900", "-nogpuinc", "--no-gpu-bundle-output"],
-        }[language]
+        }[language]  # fmt: skip
         subprocess.run([*words, str(source), "-o", str(path)], check=True, capture_output=True)
         if version == 3:
             as_version_3(path)

@@ -55,32 +55,20 @@ def refused(of: Kernel, args: Any) -> UsageError:
 
 @for_each(
     "size, more, value, expected",
-    (1, {}, -1, b"\xff"),
-    (1, {}, 255, b"\xff"),
-    (2, {}, 0x1234, b"\x34\x12"),
-    (4, {}, True, b"\1\0\0\0"),
-    (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
-    (3, {}, 0x010203, b"\3\2\1"),
-    (2, {}, 1.5, struct.pack("<e", 1.5)),
-    (4, {}, 1.5, struct.pack("<f", 1.5)),
-    (8, {}, 1.5, struct.pack("<d", 1.5)),
-    (4, {"type_name": "float"}, 3, struct.pack("<f", 3)),
-    (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),
-    (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
-    (4, {"type_name": "int"}, 3, b"\3\0\0\0"),
-    (1, {"type_name": "bool"}, 2, b"\1"),
+    (1, {}, -1, b"\xff"),                 (1, {}, 255, b"\xff"),                (2, {}, 0x1234, b"\x34\x12"),
+    (4, {}, True, b"\1\0\0\0"),           (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
+    (3, {}, 0x010203, b"\3\2\1"),         (2, {}, 1.5, struct.pack("<e", 1.5)), (4, {}, 1.5, struct.pack("<f", 1.5)),
+    (8, {}, 1.5, struct.pack("<d", 1.5)), (4, {"type_name": "float"}, 3, struct.pack("<f", 3)),
+    (2, {"type_name": "half"}, 3, struct.pack("<e", 3)),     (8, {"value_type": "f64"}, 3, struct.pack("<d", 3)),
+    (4, {"type_name": "int"}, 3, b"\3\0\0\0"),               (1, {"type_name": "bool"}, 2, b"\1"),
     (4, {"type_name": "char3"}, [1, -2, 3], b"\1\xfe\3\0"),
-    (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))),
-    (5, {}, b"abcde", b"abcde"),
-    (0, {}, b"", b""),
-    (12, {}, np.array([1, 2, 3], dtype=np.int32), struct.pack("<3i", 1, 2, 3)),
+    (4, {"type_name": "float"}, float("inf"), struct.pack("<f", float("inf"))), (5, {}, b"abcde", b"abcde"),
+    (0, {}, b"", b""), (12, {}, np.array([1, 2, 3], dtype=np.int32), struct.pack("<3i", 1, 2, 3)),
     (16, {}, np.array([(1, 2.5)], dtype=[("a", "<i8"), ("b", "<f8")]), struct.pack("<qd", 1, 2.5)),
-    (4, {}, np.int32(-2), struct.pack("<i", -2)),
-    (4, {}, np.uint64(7), struct.pack("<i", 7)),
-    (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),
-    (8, {}, np.array(9), struct.pack("<q", 9)),
+    (4, {}, np.int32(-2), struct.pack("<i", -2)),            (4, {}, np.uint64(7), struct.pack("<i", 7)),
+    (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),        (8, {}, np.array(9), struct.pack("<q", 9)),
     (6, {}, bytearray(b"sixsix"), b"sixsix"),
-)
+)  # fmt: skip
 def test_a_value_becomes_its_bytes(size, more, value, expected):
     assert segment(kernel(argument(8, size, **more)), [value]) == b"\0" * 8 + expected.ljust(56, b"\0")
 
@@ -240,30 +228,15 @@ TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x2
 
 @for_each(
     "kind, size, value",
-    ("hidden_block_count_x", 4, 6),
-    ("hidden_block_count_y", 4, 1),
-    ("hidden_block_count_z", 4, 1),
-    ("hidden_group_size_x", 2, 16),
-    ("hidden_group_size_y", 2, 4),
-    ("hidden_group_size_z", 2, 1),
-    ("hidden_remainder_x", 2, 4),
-    ("hidden_remainder_y", 2, 2),
-    ("hidden_remainder_z", 2, 0),
-    ("hidden_grid_dims", 2, 2),
-    ("hidden_dynamic_lds_size", 4, 48),
-    ("hidden_private_base", 4, 0x20000),
-    ("hidden_shared_base", 4, 0x10000),
-    ("hidden_queue_ptr", 8, 0x7F0000001000),
-    ("hidden_global_offset_x", 8, 0),
-    ("hidden_none", 8, 0),
-    ("hidden_printf_buffer", 8, 0),
-    ("hidden_hostcall_buffer", 8, 0),
-    ("hidden_default_queue", 8, 0),
-    ("hidden_completion_action", 8, 0),
-    ("hidden_multigrid_sync_arg", 8, 0),
-    ("hidden_heap_v1", 8, 0),
-    ("hidden_of_the_future", 8, 0),
-)
+    ("hidden_block_count_x", 4, 6),       ("hidden_block_count_y", 4, 1),       ("hidden_block_count_z", 4, 1),
+    ("hidden_group_size_x", 2, 16),       ("hidden_group_size_y", 2, 4),        ("hidden_group_size_z", 2, 1),
+    ("hidden_remainder_x", 2, 4),         ("hidden_remainder_y", 2, 2),         ("hidden_remainder_z", 2, 0),
+    ("hidden_grid_dims", 2, 2),           ("hidden_dynamic_lds_size", 4, 48),   ("hidden_private_base", 4, 0x20000),
+    ("hidden_shared_base", 4, 0x10000),   ("hidden_queue_ptr", 8, 0x7F0000001000),
+    ("hidden_global_offset_x", 8, 0),     ("hidden_none", 8, 0),                ("hidden_printf_buffer", 8, 0),
+    ("hidden_hostcall_buffer", 8, 0),     ("hidden_default_queue", 8, 0),       ("hidden_completion_action", 8, 0),
+    ("hidden_multigrid_sync_arg", 8, 0),  ("hidden_heap_v1", 8, 0),             ("hidden_of_the_future", 8, 0),
+)  # fmt: skip
 def test_what_the_runtime_adds(kind, size, value):
     (part,) = hidden_parts(kernel(argument(16, size, kind)), 64, TOLD)
     assert (part.offset, part.size, int.from_bytes(part.value, "little")) == (16, size, value)

@@ -131,15 +131,12 @@ def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
 def expected(kernel: str, group: tuple[int, int, int], item: tuple[int, int, int]) -> list[int] | None:
     """What a kernel of ``launch.cl`` stores: numbers of 4 bytes from ``out`` on."""
     return {
-        "group_x": [group[0]],
-        "group_xyz": [*group],
-        "item_x": [item[0]],
-        "item_xyz": [*item],
-        "packet": [WORK_GROUP[0] | WORK_GROUP[1] << 16],
+        "group_x": [group[0]],               "group_xyz": [*group],               "item_x": [item[0]],
+        "item_xyz": [*item],                 "packet": [WORK_GROUP[0] | WORK_GROUP[1] << 16],
         "queue": [1, 1],  # hsa_queue_t: type and features
         "dispatch_number": [0, 0],
         "implicit": [GRID[0] // WORK_GROUP[0], WORK_GROUP[0], GRID[0]],
-    }[kernel]
+    }[kernel]  # fmt: skip
 
 
 def check_kernel(file: str, kernel: str, lines: list[str]) -> None:

@@ -276,15 +276,9 @@ def test_each_exception_has_its_own_bit_in_mode(bit, which):
 
 
 FLAGS = {
-    0: "WATCHPOINT",
-    3: "WATCHPOINT",
-    4: "ADDRESS_ERROR",
-    6: "ILLEGAL_INSTRUCTION",
-    8: "TRAP",
-    9: "TRAP",
-    11: "SINGLE_STEP",
-    12: "MEMORY_VIOLATION",
-}
+    0: "WATCHPOINT",            3: "WATCHPOINT",            4: "ADDRESS_ERROR",         6: "ILLEGAL_INSTRUCTION",
+    8: "TRAP",                  9: "TRAP",                  11: "SINGLE_STEP",          12: "MEMORY_VIOLATION",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("processor", ["gfx1200-wave32", "gfx1250"])
@@ -361,12 +355,9 @@ def test_every_reason_is_one_of_the_library():
     assert len(REASONS) == 18
     for family in FAMILIES:
         flags = {
-            "trapsts": 0xFFFFFFFF,
-            "mode": 0xFFFFFFFF,
-            "excp_flag_priv": 0xFFFFFFFF,
-            "trap_ctrl": 0xFF,
-            "excp_flag_user": 0x7F,
-        }
+            "trapsts": 0xFFFFFFFF,             "mode": 0xFFFFFFFF,                "excp_flag_priv": 0xFFFFFFFF,
+            "trap_ctrl": 0xFF,                 "excp_flag_user": 0x7F,
+        }  # fmt: skip
         reasons = reasons_of(family, 1, flags)
         assert [REASONS.index(name) for name in reasons] == sorted(REASONS.index(name) for name in reasons)
         assert "MEMORY_VIOLATION" in reasons

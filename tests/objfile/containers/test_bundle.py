@@ -139,12 +139,10 @@ def test_places(tmp_path):
 @for_each(
     "text, path, offset, size",
     ("file:///tmp/a#offset=0x10&size=32", "/tmp/a", 16, 32),
-    ("file:///tmp/a?offset=16&size=040", "/tmp/a", 16, 32),
-    ("file:///tmp/a%20b%2Bc", "/tmp/a b+c", 0, None),
-    ("file:///tmp/100%", "/tmp/100%", 0, None),
-    ("file:///tmp/%4/%zz", "/tmp/%4/%zz", 0, None),
+    ("file:///tmp/a?offset=16&size=040", "/tmp/a", 16, 32),  ("file:///tmp/a%20b%2Bc", "/tmp/a b+c", 0, None),
+    ("file:///tmp/100%", "/tmp/100%", 0, None),              ("file:///tmp/%4/%zz", "/tmp/%4/%zz", 0, None),
     ("file://rel/a#offset=0&size=0", "rel/a", 0, 0),
-)
+)  # fmt: skip
 def test_uris(text, path, offset, size):
     place = parse_place(text)
     assert (place.path, place.offset, place.size) == (path, offset, size)
@@ -332,26 +330,17 @@ def test_a_broken_bundle_hides_no_other():
 
 @for_each(
     "data, kind",
-    (compressed(TWO, hash_=bytes(8)), "hash_mismatch"),
-    (compressed(TWO, claim=len(TWO) - 1), "size_mismatch"),
-    (compressed(TWO, claim=len(TWO) + 1), "truncated"),
-    (compressed(TWO, claim=1 << 60), "too_large"),
-    (compressed(TWO, whole=1 << 40), "truncated"),
-    (compressed(TWO, whole=4), "truncated"),
-    (compressed(TWO, method=9), "bad_compression"),
-    (compressed(TWO, method=1), "bad_compression"),
-    (compressed(b"something else"), "not_a_bundle"),
-    (b"CCOB\x09\0\0\0" + bytes(40), "bundle_version"),
-    (b"CCOB\x03\0", "truncated"),
-    (MAGIC, "truncated"),
-    (MAGIC + (1 << 50).to_bytes(8, "little"), "too_large"),
-    (MAGIC + (3).to_bytes(8, "little") + bytes(24), None),
-    (TWO[:60], "truncated"),
-    (b"\x10\xff\x10\xad" + bytes(12), "not_elf"),
-    (b"\x10\xff\x10\xad\x09" + bytes(60), "offload_version"),
+    (compressed(TWO, hash_=bytes(8)), "hash_mismatch"), (compressed(TWO, claim=len(TWO) - 1), "size_mismatch"),
+    (compressed(TWO, claim=len(TWO) + 1), "truncated"), (compressed(TWO, claim=1 << 60), "too_large"),
+    (compressed(TWO, whole=1 << 40), "truncated"), (compressed(TWO, whole=4), "truncated"),
+    (compressed(TWO, method=9), "bad_compression"), (compressed(TWO, method=1), "bad_compression"),
+    (compressed(b"something else"), "not_a_bundle"), (b"CCOB\x09\0\0\0" + bytes(40), "bundle_version"),
+    (b"CCOB\x03\0", "truncated"), (MAGIC, "truncated"), (MAGIC + (1 << 50).to_bytes(8, "little"), "too_large"),
+    (MAGIC + (3).to_bytes(8, "little") + bytes(24), None), (TWO[:60], "truncated"),
+    (b"\x10\xff\x10\xad" + bytes(12), "not_elf"), (b"\x10\xff\x10\xad\x09" + bytes(60), "offload_version"),
     (b"\x10\xff\x10\xad\x01" + bytes(3) + b"\xff" * 60, "truncated"),
     ids=lambda value: value if isinstance(value, str) else "",
-)
+)  # fmt: skip
 def test_broken_containers(data, kind):
     error = raised(DwarfGpuError, open_image, data, "gfx90a")
     if kind is not None:

@@ -48,32 +48,22 @@ def found(dwarf, name, kinds=KINDS):
 
 @for_each(
     "tree, kind",
-    (function("x", 16, 4), "function"),
-    (entry("subprogram", "x", inline=1), "function"),
-    (entry("subprogram", "x"), "function"),
-    (entry("subprogram", "x", declaration=True), None),
+    (function("x", 16, 4), "function"),   (entry("subprogram", "x", inline=1), "function"),
+    (entry("subprogram", "x"), "function"),                  (entry("subprogram", "x", declaration=True), None),
     (entry("subprogram", "x", ("declaration", "flag", 1)), None),
     (entry("subprogram", "x", ("declaration", "flag", 0)), "function"),
-    (entry("inlined_subroutine", "x"), None),
-    (entry("variable", "x"), "variable"),
-    (entry("variable", "x", location=b""), "variable"),
-    (entry("variable", "x", location=ADDRESS), "variable"),
+    (entry("inlined_subroutine", "x"), None),                (entry("variable", "x"), "variable"),
+    (entry("variable", "x", location=b""), "variable"),      (entry("variable", "x", location=ADDRESS), "variable"),
     (entry("variable", "x", ("location", "sec_offset", 0)), "variable"),
-    (entry("variable", "x", const_value=3), "variable"),
-    (entry("variable", "x", location=b"\x50"), None),
-    (entry("variable", "x", declaration=True), None),
-    (entry("formal_parameter", "x"), None),
-    (entry("member", "x"), None),
-    (entry("base_type", "x"), "type"),
+    (entry("variable", "x", const_value=3), "variable"),     (entry("variable", "x", location=b"\x50"), None),
+    (entry("variable", "x", declaration=True), None),        (entry("formal_parameter", "x"), None),
+    (entry("member", "x"), None),         (entry("base_type", "x"), "type"),
     (entry("structure_type", "x", declaration=True), None),
-    (entry("enumeration_type", "x", entry("enumerator", "y")), "type"),
-    (entry("typedef", "x"), "type"),
+    (entry("enumeration_type", "x", entry("enumerator", "y")), "type"),         (entry("typedef", "x"), "type"),
     (die("array_type", ("name", "string", "x"), children=True), "type"),
-    (entry("namespace", "x"), "namespace"),
-    (entry("label", "x", low_pc=3), "label"),
-    (entry("label", "x"), None),
-    (entry("imported_declaration", "x"), None),
-)
+    (entry("namespace", "x"), "namespace"),                  (entry("label", "x", low_pc=3), "label"),
+    (entry("label", "x"), None),          (entry("imported_declaration", "x"), None),
+)  # fmt: skip
 def test_what_can_be_found_by_name(tree, kind):
     for way in ("search", "index"):
         one = only(("name", "string", "x"), tree, entry("namespace", "other"))
@@ -116,42 +106,27 @@ def test_a_local_variable_without_location_is_no_entry():
 
 @for_each(
     "text, parts",
-    ("f", ("f",)),
-    ("::f", ("", "f")),
-    ("a::b::c", ("a", "b", "c")),
-    ("Box<a::b>::get", ("Box<a::b>", "get")),
-    ("a::operator<", ("a", "operator<")),
-    ("a::operator<<", ("a", "operator<<")),
-    ("operator a::b", ("operator a::b",)),
-    ("a::operator()", ("a", "operator()")),
-    ("a::operators::b", ("a", "operators", "b")),
-    ("my_operator::b", ("my_operator", "b")),
-    ("f(a::b)::x", ("f(a::b)", "x")),
-    ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),
-    ("a::", ("a", "")),
-    ("", ("",)),
-    ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
-)
+    ("f", ("f",)),              ("::f", ("", "f")),         ("a::b::c", ("a", "b", "c")),
+    ("Box<a::b>::get", ("Box<a::b>", "get")),               ("a::operator<", ("a", "operator<")),
+    ("a::operator<<", ("a", "operator<<")),                 ("operator a::b", ("operator a::b",)),
+    ("a::operator()", ("a", "operator()")),                 ("a::operators::b", ("a", "operators", "b")),
+    ("my_operator::b", ("my_operator", "b")),               ("f(a::b)::x", ("f(a::b)", "x")),
+    ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),                       ("a::", ("a", "")),
+    ("", ("",)),                ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
+)  # fmt: skip
 def test_names_are_split_at_their_scopes(text, parts):
     assert split_name(text) == parts
 
 
 @for_each(
     "parts, scopes, meant",
-    ((), [("a", False)], True),
-    (("a",), [("a", False)], True),
-    (("b",), [("a", False), ("b", False)], True),
-    (("a",), [("a", False), ("b", False)], False),
-    (("a",), [("a", False), ("b", True)], True),
-    (("a", "b"), [("a", False), ("b", True)], True),
-    (("", "a"), [("a", False)], True),
-    (("", "b"), [("a", False), ("b", False)], False),
-    (("", "b"), [("a", True), ("b", False)], True),
-    (("",), [], True),
-    (("",), [("a", False)], False),
-    (("",), [("a", True)], True),
-    (("a",), [], False),
-)
+    ((), [("a", False)], True),                   (("a",), [("a", False)], True),
+    (("b",), [("a", False), ("b", False)], True), (("a",), [("a", False), ("b", False)], False),
+    (("a",), [("a", False), ("b", True)], True),  (("a", "b"), [("a", False), ("b", True)], True),
+    (("", "a"), [("a", False)], True),            (("", "b"), [("a", False), ("b", False)], False),
+    (("", "b"), [("a", True), ("b", False)], True),                      (("",), [], True),
+    (("",), [("a", False)], False),               (("",), [("a", True)], True),                 (("a",), [], False),
+)  # fmt: skip
 def test_scopes_may_be_left_out(parts, scopes, meant):
     assert in_scopes(parts, scopes) == meant
 
@@ -420,15 +395,12 @@ def test_an_address_reads_unit_entries_and_one_unit():
         unit(
             entry(
                 "compile_unit",
-                None,
-                function(f"f{i}", 0x1000 * i + 16, 4),
-                function("g", 0x1000 * i + 32, 4),
-                low_pc=0x1000 * i,
+                None, function(f"f{i}", 0x1000 * i + 16, 4), function("g", 0x1000 * i + 32, 4), low_pc=0x1000 * i,
                 high_pc=0x100,
             )
         )
         for i in range(1, 6)
-    ]
+    ]  # fmt: skip
     one = dwarf(*trees)
     assert [each.name for each in one.index.functions_at(0x3012)] == ["f3"]
     assert list(one.index._addresses) == [one.units[2]]
@@ -478,12 +450,9 @@ def test_nested_and_overlapping_functions():
 
 @for_each(
     "high",
-    ("high_pc", "data4", 8),
-    ("high_pc", "addr", 0x2008),
-    ("high_pc", "addrx", 0x2008),
-    ("high_pc", "sdata", 8),
-    ("high_pc", "implicit_const", 8),
-)
+    ("high_pc", "data4", 8),              ("high_pc", "addr", 0x2008),          ("high_pc", "addrx", 0x2008),
+    ("high_pc", "sdata", 8),              ("high_pc", "implicit_const", 8),
+)  # fmt: skip
 @for_each("low", ("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000))
 def test_every_way_to_write_an_address(low, high):
     one = only(ADDRESSES, entry("subprogram", "f", low, high))

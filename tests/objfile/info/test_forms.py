@@ -38,42 +38,26 @@ FORMATS = [
 CASES = [
     (form, data, value)
     for forms, data, value in (
-        ("addr", "1032547698badcfe", 0xFEDCBA9876543210),
-        ("block block1", "03010203", b"\1\2\3"),
-        ("block2", "0300010203", b"\1\2\3"),
-        ("block4", "03000000010203", b"\1\2\3"),
-        ("block", "8300010203", b"\1\2\3"),
-        ("exprloc", "00", b""),
-        ("data1", "ff", 0xFF),
-        ("data2", "fffe", 0xFEFF),
-        ("data4", "01000080", 0x80000001),
+        ("addr", "1032547698badcfe", 0xFEDCBA9876543210),     ("block block1", "03010203", b"\1\2\3"),
+        ("block2", "0300010203", b"\1\2\3"),                  ("block4", "03000000010203", b"\1\2\3"),
+        ("block", "8300010203", b"\1\2\3"),                   ("exprloc", "00", b""),    ("data1", "ff", 0xFF),
+        ("data2", "fffe", 0xFEFF), ("data4", "01000080", 0x80000001),
         ("data8 ref8 ref_sig8 ref_sup8", "0100000000000080", 0x8000000000000001),
-        ("data16", "01" + "00" * 14 + "80", 1 << 127 | 1),
-        ("udata", "ffffffffffffffffff01", (1 << 64) - 1),
-        ("udata", "7f", 127),
-        ("udata", "808000", 0),
-        ("sdata", "7f", -1),
-        ("sdata", "3f", 63),
-        ("sdata", "40", -64),
-        ("sdata", "8080808080808080807f", -(1 << 63)),
-        ("sdata", "ffffff7f", -1),
-        ("string", "61c3a900", "aé".encode()),
-        ("string", "00", b""),
+        ("data16", "01" + "00" * 14 + "80", 1 << 127 | 1),    ("udata", "ffffffffffffffffff01", (1 << 64) - 1),
+        ("udata", "7f", 127),      ("udata", "808000", 0),    ("sdata", "7f", -1),       ("sdata", "3f", 63),
+        ("sdata", "40", -64),      ("sdata", "8080808080808080807f", -(1 << 63)),        ("sdata", "ffffff7f", -1),
+        ("string", "61c3a900", "aé".encode()),                ("string", "00", b""),
         ("strp line_strp strp_sup GNU_strp_alt", "04030201", 0x01020304),
         ("strx GNU_str_index addrx GNU_addr_index ref_udata loclistx rnglistx", "8101", 129),
-        ("strx1 addrx1 ref1", "80", 128),
-        ("strx2 addrx2 ref2", "0180", 0x8001),
+        ("strx1 addrx1 ref1", "80", 128),                     ("strx2 addrx2 ref2", "0180", 0x8001),
         ("strx3 addrx3", "010280", 0x800201),
         ("strx4 addrx4 ref4 ref_addr ref_sup4 GNU_ref_alt sec_offset", "01020380", 0x80030201),
-        ("LLVM_addrx_offset", "810104000000", (129, 4)),
-        ("flag", "02", 2),
-        ("flag_present", "", True),
-        ("indirect", "0b05", Indirect(0x0B, 5)),
-        ("indirect", "160b05", Indirect(0x0B, 5)),
-        ("indirect", "080061", Indirect(0x08, b"")),
+        ("LLVM_addrx_offset", "810104000000", (129, 4)),      ("flag", "02", 2),
+        ("flag_present", "", True),                           ("indirect", "0b05", Indirect(0x0B, 5)),
+        ("indirect", "160b05", Indirect(0x0B, 5)),            ("indirect", "080061", Indirect(0x08, b"")),
     )
     for form in forms.split()
-]
+]  # fmt: skip
 
 
 def cursor(data: bytes, byte_order="little") -> Cursor:
@@ -113,19 +97,13 @@ def test_the_byte_order_is_that_of_the_unit(name):
 
 @for_each(
     "name, data, kind",
-    ("data4", "010203", "truncated"),
-    ("block1", "0301", "truncated"),
-    ("block4", "ffffffff00", "truncated"),
-    ("block", "ffffffffffffffffff0100", "truncated"),
-    ("string", "616263", "truncated"),
-    ("udata", "8080", "truncated"),
-    ("udata", "ffffffffffffffffff02", "leb128_overflow"),
-    ("sdata", "ffffffffffffffffff01", "leb128_overflow"),
-    ("indirect", "16161616161616161616", "bad_form"),
-    ("indirect", "19", "bad_form"),
-    ("indirect", "2101", "bad_form"),
-    ("LLVM_addrx_offset", "01020304", "truncated"),
-)
+    ("data4", "010203", "truncated"),                        ("block1", "0301", "truncated"),
+    ("block4", "ffffffff00", "truncated"),                   ("block", "ffffffffffffffffff0100", "truncated"),
+    ("string", "616263", "truncated"),                       ("udata", "8080", "truncated"),
+    ("udata", "ffffffffffffffffff02", "leb128_overflow"),    ("sdata", "ffffffffffffffffff01", "leb128_overflow"),
+    ("indirect", "16161616161616161616", "bad_form"),        ("indirect", "19", "bad_form"),
+    ("indirect", "2101", "bad_form"),                        ("LLVM_addrx_offset", "01020304", "truncated"),
+)  # fmt: skip
 def test_broken_values_are_errors(name, data, kind):
     assert raised(MalformedFile, read_value, cursor(bytes.fromhex(data)), FORM_CODES[name], Format()).kind == kind
 
@@ -147,29 +125,20 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
 
 @for_each(
     "form, attribute, version, expected",
-    ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),
-    ("sec_offset", DW_AT_location, 4, "loclist"),
-    ("sec_offset", DW_AT_ranges, 4, "rnglist"),
-    ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
-    ("sec_offset", 0x79, 5, "macptr"),
-    ("sec_offset", 0x3FFF, 5, "unknown"),
-    ("data4", DW_AT_location, 2, "loclist"),
-    ("data8", DW_AT_ranges, 3, "rnglist"),
-    ("data4", DW_AT_stmt_list, 3, "lineptr"),
-    ("data4", DW_AT_location, 4, "constant"),
+    ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),                       ("sec_offset", DW_AT_location, 4, "loclist"),
+    ("sec_offset", DW_AT_ranges, 4, "rnglist"),   ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
+    ("sec_offset", 0x79, 5, "macptr"),            ("sec_offset", 0x3FFF, 5, "unknown"),
+    ("data4", DW_AT_location, 2, "loclist"),      ("data8", DW_AT_ranges, 3, "rnglist"),
+    ("data4", DW_AT_stmt_list, 3, "lineptr"),     ("data4", DW_AT_location, 4, "constant"),
     ("data4", 0x38, 3, "constant"),  # DW_AT_data_member_location
     ("data4", DW_AT_high_pc, 3, "constant"),
     ("block1", DW_AT_location, 2, "exprloc"),
     ("block", 0x40, 3, "exprloc"),  # DW_AT_frame_base
-    ("block1", DW_AT_const_value, 3, "block"),
-    ("block1", DW_AT_const_value, 5, "block"),
-    ("exprloc", DW_AT_location, 5, "exprloc"),
-    ("loclistx", DW_AT_location, 5, "loclist"),
-    ("rnglistx", DW_AT_ranges, 5, "rnglist"),
-    ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
-    ("ref_sig8", DW_AT_type, 4, "reference"),
-    ("implicit_const", 0x3B, 5, "constant"),
-)
+    ("block1", DW_AT_const_value, 3, "block"),               ("block1", DW_AT_const_value, 5, "block"),
+    ("exprloc", DW_AT_location, 5, "exprloc"),               ("loclistx", DW_AT_location, 5, "loclist"),
+    ("rnglistx", DW_AT_ranges, 5, "rnglist"),                ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
+    ("ref_sig8", DW_AT_type, 4, "reference"),                ("implicit_const", 0x3B, 5, "constant"),
+)  # fmt: skip
 def test_the_class_of_a_value(form, attribute, version, expected):
     assert class_of(FORM_CODES[form], attribute, version) == expected
 

@@ -85,20 +85,13 @@ def test_a_missing_type_unit_is_missing_context():
 
 @for_each(
     "data, kind",
-    ("ffffffff", "truncated"),
-    ("ffffffffffffffffffffffff", "truncated"),
-    ("f0ffffff", "bad_length"),
-    ("20000000", "truncated"),
-    ("0000000001", "truncated"),
-    ("03000000050001", "truncated"),
-    ("0700000004000000000008", None),
-    ("0700000004000000000003", "bad_address_size"),
-    ("0700000001000000000008", "bad_version"),
-    ("07000000ffff0000000008", "bad_version"),
-    ("080000000500070800000000", "bad_unit_type"),
-    ("080000000500000800000000", "bad_unit_type"),
-    ("0b000000050004080000000000000000"[:30], "truncated"),
-)
+    ("ffffffff", "truncated"),  ("ffffffffffffffffffffffff", "truncated"),              ("f0ffffff", "bad_length"),
+    ("20000000", "truncated"),  ("0000000001", "truncated"),
+    ("03000000050001", "truncated"),                        ("0700000004000000000008", None),
+    ("0700000004000000000003", "bad_address_size"),         ("0700000001000000000008", "bad_version"),
+    ("07000000ffff0000000008", "bad_version"),              ("080000000500070800000000", "bad_unit_type"),
+    ("080000000500000800000000", "bad_unit_type"),          ("0b000000050004080000000000000000"[:30], "truncated"),
+)  # fmt: skip
 def test_broken_headers(data, kind):
     found = list(read_headers(bytes.fromhex(data), ".debug_info", "little"))
     if kind is None:

@@ -109,17 +109,11 @@ def test_every_bit_has_exactly_one_name(generation, table):
 
 @for_each(
     "generation, processors",
-    (GFX6, "gfx600"),
-    (70, "gfx704"),
-    (GFX8, "gfx803"),
-    (GFX9, "gfx900 gfx90c gfx908 gfx9-generic"),
-    (GFX90A, "gfx90a gfx90a:sramecc+:xnack- gfx942 gfx950 gfx9-4-generic"),
-    (GFX10, "gfx10-3-generic gfx1036"),
-    (GFX11, "gfx1151 gfx11-generic"),
-    (GFX12, "gfx1201 gfx1310"),
-    (GFX125, "gfx1250 gfx12-5-generic"),
+    (GFX6, "gfx600"),  (70, "gfx704"),    (GFX8, "gfx803"),  (GFX9, "gfx900 gfx90c gfx908 gfx9-generic"),
+    (GFX90A, "gfx90a gfx90a:sramecc+:xnack- gfx942 gfx950 gfx9-4-generic"),     (GFX10, "gfx10-3-generic gfx1036"),
+    (GFX11, "gfx1151 gfx11-generic"),     (GFX12, "gfx1201 gfx1310"),           (GFX125, "gfx1250 gfx12-5-generic"),
     (None, "gfx gfx300 sm_70 tahiti"),
-)
+)  # fmt: skip
 def test_generations(generation, processors):
     assert [generation_of(processor) for processor in processors.split()] == [generation] * len(processors.split())
     assert generation_of("") is None
@@ -140,12 +134,10 @@ def test_a_descriptor():
     assert found.field("WGP_MODE") is None
     assert (found.wavefront_size, found.vgprs, found.sgprs) == (64, 48, 32)
     assert {field.name: field.meaning for field in found.fields if field.meaning} == {
-        "FLOAT_ROUND_MODE_32": "minus infinity",
-        "FLOAT_ROUND_MODE_16_64": "plus infinity",
-        "FLOAT_DENORM_MODE_32": "flush none",
-        "FLOAT_DENORM_MODE_16_64": "flush none",
+        "FLOAT_ROUND_MODE_32": "minus infinity",               "FLOAT_ROUND_MODE_16_64": "plus infinity",
+        "FLOAT_DENORM_MODE_32": "flush none",                  "FLOAT_DENORM_MODE_16_64": "flush none",
         "ENABLE_VGPR_WORKITEM_ID": "x, y, z",
-    }
+    }  # fmt: skip
     expected = [("PRIVATE_SEGMENT_BUFFER", 0, 4), ("KERNARG_SEGMENT_PTR", 4, 2)]
     assert [(user.name, user.first, user.count) for user in found.user_sgprs] == expected
 
@@ -159,17 +151,11 @@ def test_preloaded_arguments_follow_the_user_sgprs():
 
 @for_each(
     "generation, wave32, vgprs, sgprs, wavefront_size",
-    (GFX6, False, 12, 24, 64),
-    (GFX8, False, 12, 24, 64),
-    (GFX9, False, 12, 32, 64),
-    (GFX90A, False, 24, 32, 64),
-    (GFX10, False, 12, 128, 64),
-    (GFX10, True, 24, 128, 32),
-    (GFX11, True, 24, 128, 32),
-    (GFX12, False, 12, 128, 64),
-    (GFX125, True, 48, 128, 32),
+    (GFX6, False, 12, 24, 64),            (GFX8, False, 12, 24, 64),            (GFX9, False, 12, 32, 64),
+    (GFX90A, False, 24, 32, 64),          (GFX10, False, 12, 128, 64),          (GFX10, True, 24, 128, 32),
+    (GFX11, True, 24, 128, 32),           (GFX12, False, 12, 128, 64),          (GFX125, True, 48, 128, 32),
     (None, False, None, None, None),
-)
+)  # fmt: skip
 def test_registers_are_counted_in_the_blocks_of_the_generation(generation, wave32, vgprs, sgprs, wavefront_size):
     found = parse_descriptor(descriptor(rsrc1=2 | 2 << 6, properties=wave32 << 10), generation)
     assert (found.vgprs, found.sgprs, found.wavefront_size) == (vgprs, sgprs, wavefront_size)
@@ -207,12 +193,9 @@ def test_any_64_bytes_are_a_descriptor(data, generation):
         words[field.word] |= field.value << field.shift
     if generation is not None:
         assert words == {
-            RSRC1: found.compute_pgm_rsrc1,
-            RSRC2: found.compute_pgm_rsrc2,
-            RSRC3: found.compute_pgm_rsrc3,
-            PROPERTIES: found.kernel_code_properties,
-            PRELOAD: found.kernarg_preload,
-        }
+            RSRC1: found.compute_pgm_rsrc1,    RSRC2: found.compute_pgm_rsrc2,    RSRC3: found.compute_pgm_rsrc3,
+            PROPERTIES: found.kernel_code_properties,                             PRELOAD: found.kernarg_preload,
+        }  # fmt: skip
     assert found.user_sgprs is not None
 
 
@@ -419,13 +402,9 @@ SIZES = ("group_segment_fixed_size", "private_segment_fixed_size", "kernarg_size
 
 @for_each(
     "processor, options",
-    ("gfx90a", ("-O0",)),
-    ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
-    ("gfx1030", ("-O0", "-mwavefrontsize64")),
-    ("gfx1100", ("-O2",)),
-    ("gfx1200", ("-O0",)),
-    ("gfx1250", ("-O0",)),
-)
+    ("gfx90a", ("-O0",)),  ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
+    ("gfx1030", ("-O0", "-mwavefrontsize64")),    ("gfx1100", ("-O2",)), ("gfx1200", ("-O0",)), ("gfx1250", ("-O0",)),
+)  # fmt: skip
 def test_descriptors_are_what_llvm_disassembles(tmp_path, require_tool, processor, options):
     path = opencl(tmp_path, require_tool, processor, *options)
     text = run(require_tool("llvm-objdump-22"), "-D", "-j", ".rodata", path)

@@ -163,17 +163,9 @@ def test_printf_formats():
 
 @for_each(
     "data",
-    b"",
-    b"\xc1",
-    b"\x93\x01",
-    b"\xdf\xff\xff\xff\xff",
-    b"\xdd\xff\xff\xff\xff\x01",
-    b"\xdb\xff\xff\xff\xffabc",
-    b"\x81\x91\x01\x02",
-    b"\x91" * 5000,
-    msgpack.packb([1, 2]),
-    msgpack.packb("text"),
-)
+    b"", b"\xc1", b"\x93\x01", b"\xdf\xff\xff\xff\xff", b"\xdd\xff\xff\xff\xff\x01", b"\xdb\xff\xff\xff\xffabc",
+    b"\x81\x91\x01\x02", b"\x91" * 5000, msgpack.packb([1, 2]), msgpack.packb("text"),
+)  # fmt: skip
 def test_what_is_no_map_of_messagepack(data):
     found = metadata_of(data)
     assert found.kernels == ()
@@ -199,13 +191,9 @@ def test_missing_fields_are_named():
 def test_arguments_that_look_the_same_are_read_each():
     one = {".name": "a", ".offset": 0, ".size": 4, ".value_kind": "by_value", ".is_const": True}
     arguments = [
-        one,
-        one,
-        {**one, ".is_const": 1},
-        {**one, ".size": True},
-        {**one, ".other": [1]},
-        {**one, ".size": 4.0},
-    ]
+        one,                                 one,                                 {**one, ".is_const": 1},
+        {**one, ".size": True},              {**one, ".other": [1]},              {**one, ".size": 4.0},
+    ]  # fmt: skip
     found = metadata_of(document({".args": arguments}, {".args": arguments}))
     for kernel in found.kernels:
         assert [each.size for each in kernel.args] == [4, 4, 4, None, 4, None]
@@ -391,17 +379,10 @@ def test_the_yaml_that_is_read(text, value, loader):
     "? { a: 1 }\n: 2",
     "a: 1\nplain",
     "a: 1\n   b: 2",
-    r'a: "\xzz"',
-    r'a: "\ud800"',
-    "[" * 100 + "]" * 100,
-    "\n".join(" " * depth + "a:" for depth in range(100)),
-    "- " * 100 + "x",
-    "[" * 1_000_000,
-    r'a: "\UFFFFFFFF"',
-    "a: \x01",
-    "x" * (MAX_SIZE + 1),
+    r'a: "\xzz"', r'a: "\ud800"', "[" * 100 + "]" * 100, "\n".join(" " * depth + "a:" for depth in range(100)),
+    "- " * 100 + "x", "[" * 1_000_000, r'a: "\UFFFFFFFF"', "a: \x01", "x" * (MAX_SIZE + 1),
     "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]",
-)
+)  # fmt: skip
 def test_the_yaml_that_is_not_read(text, loader):
     raised(MalformedFile, yaml, text)
 

@@ -130,13 +130,9 @@ def test_the_gnu_form_of_split_units():
 
 
 MATCHING = loclist(
-    ("start_end", 0x10, 0x20, "50"),
-    ("default_location", "5d"),
-    ("start_length", 0x18, 0x10, "51"),
-    ("start_end", 0x30, 0x30, "52"),
-    "end_of_list",
-    ("start_end", 0, 0x100, "53"),
-)
+    ("start_end", 0x10, 0x20, "50"),      ("default_location", "5d"),           ("start_length", 0x18, 0x10, "51"),
+    ("start_end", 0x30, 0x30, "52"),      "end_of_list",                        ("start_end", 0, 0x100, "53"),
+)  # fmt: skip
 
 
 @for_each(
@@ -315,11 +311,9 @@ def test_a_base_selection_and_nothing_more_is_an_error():
 
 @for_each(
     "data, kind",
-    (b"", "truncated"),
-    (b"\x08", "unknown_entry_kind"),
-    (b"\x07", "truncated"),
-    (rnglist(("start_end", 2, 1)), "bad_range"),
-)
+    (b"", "truncated"),                                      (b"\x08", "unknown_entry_kind"),
+    (b"\x07", "truncated"),                                  (rnglist(("start_end", 2, 1)), "bad_range"),
+)  # fmt: skip
 def test_what_is_wrong_with_a_range_list(data, kind):
     found = read_ranges(data)
     assert failed(found)[0] == kind
@@ -472,11 +466,9 @@ def test_matching_is_what_the_text_says(given_entries):
 
 @given(
     st.one_of(st.binary(max_size=80), st.lists(entries, max_size=4).map(lambda e: loclist(*e))),
-    st.integers(0, 90),
-    st.sampled_from(SECTIONS),
-    st.sampled_from((4, 8)),
-    st.sampled_from(("little", "big")),
-)
+    st.integers(0, 90),                                      st.sampled_from(SECTIONS),
+    st.sampled_from((4, 8)),                                 st.sampled_from(("little", "big")),
+)  # fmt: skip
 def test_any_bytes_give_a_list(data, offset, section, size, order):
     found = read_list(data, offset, section=section, context=context(size=size, order=order))
     assert found.error is None or isinstance(found.error, DwarfGpuError)

@@ -50,19 +50,11 @@ def agree_on_locations(data, where, addresses, offset=0):
 @every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_entry(size, order):
     entries = [
-        ("offset_pair", 0x10, 0x20),
-        ("offset_pair", 0x123, 0x4567),
-        ("offset_pair", 0x12345, 0x1234567),
-        ("base_addressx", 1),
-        ("offset_pair", 0, 0x200000),
-        ("base_address", 0x8000),
-        ("offset_pair", 4, 8),
-        ("startx_endx", 0, 1),
-        ("startx_length", 0, 200),
-        ("start_end", 0x10, 0x300),
-        ("start_length", 0x10, 0x300),
-        ("offset_pair", 4, 4),
-    ]
+        ("offset_pair", 0x10, 0x20),         ("offset_pair", 0x123, 0x4567),      ("offset_pair", 0x12345, 0x1234567),
+        ("base_addressx", 1),                ("offset_pair", 0, 0x200000),        ("base_address", 0x8000),
+        ("offset_pair", 4, 8),               ("startx_endx", 0, 1),               ("startx_length", 0, 200),
+        ("start_end", 0x10, 0x300),          ("start_length", 0x10, 0x300),       ("offset_pair", 4, 4),
+    ]  # fmt: skip
     where = context(size, order)
     assert agree_on_ranges(rnglist(*entries, ("end_of_list",), size=size, order=order), where, ADDRESSES)
     located = [(*entry, "50") if "base" not in entry[0] else entry for entry in entries]

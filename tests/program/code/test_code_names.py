@@ -90,14 +90,11 @@ def _addresses(file, text):
 
 @for_each(
     "words",
-    ("kernels", HIP, "{}", "--json"),
-    ("state", HIP, "{}", "--grid", "64", "--work-group", "64", "--json"),
-    ("locals", HIP, "--pc", "{}+0x2c", "--json"),
-    ("cfi", HIP, "--function", "{}", "--json"),
-    ("cfi", HIP, "--pc", "{}+8", "--json"),
-    ("dump", HIP, "--pc", "{}+8", "--json"),
+    ("kernels", HIP, "{}", "--json"),     ("state", HIP, "{}", "--grid", "64", "--work-group", "64", "--json"),
+    ("locals", HIP, "--pc", "{}+0x2c", "--json"),            ("cfi", HIP, "--function", "{}", "--json"),
+    ("cfi", HIP, "--pc", "{}+8", "--json"),                  ("dump", HIP, "--pc", "{}+8", "--json"),
     ("info", HIP, "--pc", "{}+8", "--json"),
-)
+)  # fmt: skip
 def test_kernels_are_named_without_parameters(words):
     named, symbol = (run(*(word.format(name) for word in words)) for name in ("divergent", SYMBOL))
     assert (named.returncode, named.stdout) == (0, symbol.stdout)

@@ -323,14 +323,9 @@ def test_any_name_in_a_file_is_an_error_or_an_answer():
 
 
 MUTATED = [
-    "containers/tiny.gfx90a.co",
-    "containers/fatbin-two.x86_64",
-    "features/split.v5.co",
-    "features/zstd.v5.co",
-    "asm/clrx.gfx801.co",
-    "asm/forms.powerpc64",
-    "host/types.gcc.v5.x86_64",
-]
+    "containers/tiny.gfx90a.co", "containers/fatbin-two.x86_64", "features/split.v5.co", "features/zstd.v5.co",
+    "asm/clrx.gfx801.co", "asm/forms.powerpc64", "host/types.gcc.v5.x86_64",
+]  # fmt: skip
 
 
 def everything(data: bytes) -> None:
@@ -467,17 +462,10 @@ def test_a_broken_kernel_hides_no_other():
 
 
 CUT = [
-    "asm/forms.gfx90a.w64.o",
-    "asm/lists-dwarf64.gfx90a.w64.co",
-    "asm/operations.powerpc",
-    "containers/fatbin-two.x86_64",
-    "containers/hip-program-compressed.x86_64",
-    "features/debug-names.v5.co",
-    "features/split.v5.dwo",
-    "features/two-units.v5.dwp",
-    "features/zstd.v5.co",
-    "host/strict.gcc.v2.x86_64",
-]
+    "asm/forms.gfx90a.w64.o", "asm/lists-dwarf64.gfx90a.w64.co", "asm/operations.powerpc",
+    "containers/fatbin-two.x86_64", "containers/hip-program-compressed.x86_64", "features/debug-names.v5.co",
+    "features/split.v5.dwo", "features/two-units.v5.dwp", "features/zstd.v5.co", "host/strict.gcc.v2.x86_64",
+]  # fmt: skip
 
 
 FEW = 4

@@ -342,20 +342,12 @@ TYPES = [
     for name, encoding, size in (("char", 6, 1), ("uint", 7, 4), ("long", 5, 8), ("ulong", 7, 8))
 ]
 CONSTANTS = [
-    ("int", "data1", 200, 200),
-    ("int", "data2", 40000, 40000),
-    ("int", "data4", 0xFFFFFFF0, -16),
-    ("int", "data8", 0xFFFFFFF0, -16),
-    ("int", "sdata", -56, -56),
-    ("int", "udata", 200, 200),
-    ("uint", "data1", 200, 200),
-    ("uint", "sdata", -56, 0xFFFFFFC8),
-    ("char", "data1", 200, -56),
-    ("char", "data2", 200, -56),
-    ("long", "data4", 0xFFFFFFF0, 0xFFFFFFF0),
-    ("long", "data8", (1 << 64) - 16, -16),
-    ("ulong", "data8", (1 << 64) - 16, (1 << 64) - 16),
-]
+    ("int", "data1", 200, 200),           ("int", "data2", 40000, 40000),       ("int", "data4", 0xFFFFFFF0, -16),
+    ("int", "data8", 0xFFFFFFF0, -16),    ("int", "sdata", -56, -56),           ("int", "udata", 200, 200),
+    ("uint", "data1", 200, 200),          ("uint", "sdata", -56, 0xFFFFFFC8),   ("char", "data1", 200, -56),
+    ("char", "data2", 200, -56),          ("long", "data4", 0xFFFFFFF0, 0xFFFFFFF0),
+    ("long", "data8", (1 << 64) - 16, -16),                  ("ulong", "data8", (1 << 64) - 16, (1 << 64) - 16),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind, form, value, number", CONSTANTS)
@@ -371,17 +363,12 @@ def test_the_sign_of_a_constant_is_that_of_its_type(tmp_path, require_tool, kind
 
 ENUMERATIONS = [
     # underlying type, size, form, value, number
-    ("int", 4, "data1", 200, 200),
-    ("int", 4, "data4", 0xFFFFFFF0, -16),
-    ("uint", 4, "data4", 0xFFFFFFF0, 0xFFFFFFF0),
-    ("uint", 4, "sdata", -16, 0xFFFFFFF0),
-    ("char", 1, "data1", 200, -56),
-    ("long", 8, "data4", 0xFFFFFFF0, 0xFFFFFFF0),
-    ("long", None, "data1", 200, 200),
-    (None, 4, "data1", 200, 200),
-    (None, None, "data1", 200, 200),
-    (None, 4, "sdata", -16, -16),
-]
+    ("int", 4, "data1", 200, 200),                           ("int", 4, "data4", 0xFFFFFFF0, -16),
+    ("uint", 4, "data4", 0xFFFFFFF0, 0xFFFFFFF0),            ("uint", 4, "sdata", -16, 0xFFFFFFF0),
+    ("char", 1, "data1", 200, -56),                          ("long", 8, "data4", 0xFFFFFFF0, 0xFFFFFFF0),
+    ("long", None, "data1", 200, 200),                       (None, 4, "data1", 200, 200),
+    (None, None, "data1", 200, 200),                         (None, 4, "sdata", -16, -16),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind, size, form, value, number", ENUMERATIONS)

@@ -22,13 +22,9 @@ RETURN = b"\xc3"
 DEBUG_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
 
 PROGRAMS = [
-    ("gcc", "-O0", 60),
-    ("gcc", "-O2", 60),
-    ("clang", "-O0", 60),
-    ("clang", "-O2", 60),
-    ("gcc", f"-O2 {DEBUG_FRAME}", 30),
-    ("gcc", "-O2 -no-pie -fno-omit-frame-pointer", 30),
-]
+    ("gcc", "-O0", 60),         ("gcc", "-O2", 60),         ("clang", "-O0", 60),       ("clang", "-O2", 60),
+    ("gcc", f"-O2 {DEBUG_FRAME}", 30),                      ("gcc", "-O2 -no-pie -fno-omit-frame-pointer", 30),
+]  # fmt: skip
 """300 stops. The last but one has .debug_frame instead of .eh_frame."""
 
 

@@ -164,17 +164,12 @@ def results():
 
 
 NO_SEQUENCES = {
-    "Program": lambda _frame: dg.open(FILE),
-    "Wave": lambda _frame: dg.open(FILE).attach(STATE)[0],
-    "Frame": lambda frame: frame,
-    "Variable": lambda frame: frame["left"],
-    "Quantity": lambda frame: frame.expression("left + 1"),
-    "Object": lambda frame: frame["slots"].object(2),
-    "Value": lambda _frame: results().of(0),
-    "Location": lambda frame: frame["left"].location(2),
-    "LaneSet": lambda _frame: dg.LaneSet.of(range(4)),
-    "Reason": lambda frame: frame["unused"].why(4),
-}
+    "Program": lambda _frame: dg.open(FILE),                 "Wave": lambda _frame: dg.open(FILE).attach(STATE)[0],
+    "Frame": lambda frame: frame,                            "Variable": lambda frame: frame["left"],
+    "Quantity": lambda frame: frame.expression("left + 1"),  "Object": lambda frame: frame["slots"].object(2),
+    "Value": lambda _frame: results().of(0),                 "Location": lambda frame: frame["left"].location(2),
+    "LaneSet": lambda _frame: dg.LaneSet.of(range(4)),       "Reason": lambda frame: frame["unused"].why(4),
+}  # fmt: skip
 """Numpy and pandas hold these as one object each."""
 
 

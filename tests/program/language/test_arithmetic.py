@@ -80,11 +80,9 @@ def test_enumerations_are_integers():
 
 @for_each(
     "name, ctype",
-    ("int", ctypes.c_int32),
-    ("unsigned int", ctypes.c_uint32),
-    ("long", ctypes.c_int64),
-    ("unsigned long", ctypes.c_uint64),
-)
+    ("int", ctypes.c_int32),                                 ("unsigned int", ctypes.c_uint32),
+    ("long", ctypes.c_int64),                                ("unsigned long", ctypes.c_uint64),
+)  # fmt: skip
 @given(st.integers(-(1 << 65), 1 << 65), st.integers(-(1 << 65), 1 << 65), st.sampled_from(BINARY))
 def test_integers_are_those_of_c(name, ctype, left, right, operator):
     left, right = ctype(left).value, ctype(right).value
@@ -125,12 +123,9 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
     failing = [slot for slot, each in enumerate(alone) if each is EvaluationError]
     if UsageError in alone or failing:
         fault = raised(
-            UsageError if UsageError in alone else LaneFault,
-            C.binary,
-            operator,
-            ScalarOperand(first, columns[0]),
+            UsageError if UsageError in alone else LaneFault, C.binary, operator, ScalarOperand(first, columns[0]),
             ScalarOperand(second, columns[1]),
-        )
+        )  # fmt: skip
         assert not failing or fault.positions.tolist() == failing
         return
     together = C.binary(operator, ScalarOperand(first, columns[0]), ScalarOperand(second, columns[1]))

@@ -67,18 +67,12 @@ def test_a_vector_of_nothing_is_refused():
 
 @for_each(
     "name, expected",
-    ("long int", "long"),
-    ("short unsigned int", "unsigned short"),
-    ("long long unsigned int", "unsigned long long"),
-    ("unsigned int", "unsigned int"),
-    ("char", "char"),
-    ("long double", "long double"),
-    ("__int128 unsigned", "__int128 unsigned"),
-    ("Buffer<long int, 4>", "Buffer<long, 4>"),
-    ("f<const short unsigned int>", "f<const unsigned short>"),
-    ("long_int", "long_int"),
-    ("ns::short_name", "ns::short_name"),
-)
+    ("long int", "long"),  ("short unsigned int", "unsigned short"),
+    ("long long unsigned int", "unsigned long long"),                    ("unsigned int", "unsigned int"),
+    ("char", "char"),      ("long double", "long double"),               ("__int128 unsigned", "__int128 unsigned"),
+    ("Buffer<long int, 4>", "Buffer<long, 4>"),   ("f<const short unsigned int>", "f<const unsigned short>"),
+    ("long_int", "long_int"),                     ("ns::short_name", "ns::short_name"),
+)  # fmt: skip
 def test_names_have_their_usual_words(name, expected):
     assert canonical(name) == expected
     assert name in spellings(expected) or name == expected or "const" in name
@@ -354,14 +348,10 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
 
 @for_each(
     "owner, language, prefix",
-    (("structure_type", "A"), CPLUS, "A::"),
-    (("union_type", "A"), CPLUS, "A::"),
-    (("namespace", "N"), CPLUS, "N::"),
-    (("namespace",), CPLUS, "(anonymous namespace)::"),
-    (("structure_type",), CPLUS, ""),
-    (("subprogram", "f"), CPLUS, ""),
-    (("structure_type", "A"), C, ""),
-)
+    (("structure_type", "A"), CPLUS, "A::"),                                    (("union_type", "A"), CPLUS, "A::"),
+    (("namespace", "N"), CPLUS, "N::"),   (("namespace",), CPLUS, "(anonymous namespace)::"),
+    (("structure_type",), CPLUS, ""),     (("subprogram", "f"), CPLUS, ""),     (("structure_type", "A"), C, ""),
+)  # fmt: skip
 def test_enumerators_without_an_enumeration_by_name_have_its_scope(owner, language, prefix):
     """As GDB 13 prints them: the scope of the enumeration, but none for a class that has no name itself."""
     enumeration = entry("enumeration_type", None, entry("enumerator", "X", const_value=0), byte_size=4)

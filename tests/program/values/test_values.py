@@ -154,18 +154,9 @@ def test_rounding_is_that_of_the_processor(layout, number):
 
 @for_each(
     "layout",
-    f.HALF,
-    f.BFLOAT,
-    f.E4M3,
-    f.E4M3_FNUZ,
-    f.E5M2,
-    f.E5M2_FNUZ,
-    f.SINGLE,
-    f.DOUBLE,
-    f.X87,
-    f.QUAD,
+    f.HALF, f.BFLOAT, f.E4M3, f.E4M3_FNUZ, f.E5M2, f.E5M2_FNUZ, f.SINGLE, f.DOUBLE, f.X87, f.QUAD,
     ids=lambda each: each.name,
-)
+)  # fmt: skip
 @given(st.integers(0, (1 << 128) - 1))
 def test_encoding_is_the_opposite_of_decoding(layout, pattern):
     pattern &= (1 << layout.bit_size) - 1
@@ -184,16 +175,11 @@ def _is_unnormal(layout, pattern):
 
 @for_each(
     "layout, pattern, number",
-    (f.E4M3, 0x7E, 448),
-    (f.E4M3, 0x01, Fraction(1, 512)),
-    (f.E4M3_FNUZ, 0x7F, 240),
-    (f.E4M3_FNUZ, 0x01, Fraction(1, 1024)),
-    (f.E5M2, 0x7B, 57344),
-    (f.E5M2_FNUZ, 0x7F, 57344),
-    (f.E5M2_FNUZ, 0x01, Fraction(1, 131072)),
-    (f.X87, 0x3FFF8000000000000000, 1),
-    (f.X87, 0x4000C90FDAA22168C235, Fraction(0xC90FDAA22168C235, 1 << 62)),
-)
+    (f.E4M3, 0x7E, 448),                  (f.E4M3, 0x01, Fraction(1, 512)),     (f.E4M3_FNUZ, 0x7F, 240),
+    (f.E4M3_FNUZ, 0x01, Fraction(1, 1024)),                                     (f.E5M2, 0x7B, 57344),
+    (f.E5M2_FNUZ, 0x7F, 57344),           (f.E5M2_FNUZ, 0x01, Fraction(1, 131072)),
+    (f.X87, 0x3FFF8000000000000000, 1),   (f.X87, 0x4000C90FDAA22168C235, Fraction(0xC90FDAA22168C235, 1 << 62)),
+)  # fmt: skip
 def test_numbers_of_formats(layout, pattern, number):
     """Largest and smallest numbers of the 8-bit formats (OCP 8-bit floating point, table 1; and their fnuz forms)."""
     assert layout.exact(pattern) == number
@@ -381,14 +367,10 @@ def test_misuse_is_told():
 
 @for_each(
     "values, number, text",
-    ({"A": 0, "B": 5}, 5, "B"),
-    ({"A": 0, "B": 5}, 6, "6"),
-    ({"A": 1, "B": 2, "C": 8}, 9, "(A | C)"),
-    ({"A": 1, "B": 2, "C": 8}, 12, "(C | unknown: 0x4)"),
-    ({"A": 1, "B": 2}, 0, "0"),
-    ({"A": 1, "B": 6}, 7, "7"),
+    ({"A": 0, "B": 5}, 5, "B"), ({"A": 0, "B": 5}, 6, "6"), ({"A": 1, "B": 2, "C": 8}, 9, "(A | C)"),
+    ({"A": 1, "B": 2, "C": 8}, 12, "(C | unknown: 0x4)"),   ({"A": 1, "B": 2}, 0, "0"), ({"A": 1, "B": 6}, 7, "7"),
     ({"A": -1, "B": 2}, 3, "3"),
-)
+)  # fmt: skip
 def test_enumerations(values, number, text):
     names = tuple(Enumerator(name, value) for name, value in values.items())
     kind = Enumeration("E", 4, Lazy.known(names), prefix="ns::")
@@ -406,14 +388,10 @@ def test_the_unit_of_rust_is_no_number():
 def test_json():
     kind = struct(
         "S",
-        32,
-        member("i", INT, 0),
-        member("d", DOUBLE, 64),
-        member("t", array(CHAR, 4), 128),
-        member("b", BOOL, 160),
-        member("p", Pointer("*", Lazy.known(INT), 4, 3), 192),
-        member("u", INT, 224),
-    )
+        32,                                  member("i", INT, 0),                 member("d", DOUBLE, 64),
+        member("t", array(CHAR, 4), 128),    member("b", BOOL, 160),
+        member("p", Pointer("*", Lazy.known(INT), 4, 3), 192),                    member("u", INT, 224),
+    )  # fmt: skip
     data = bytearray(32)
     data[0], data[8:16], data[16:19], data[20], data[24] = 5, b"\0\0\0\0\0\0\xf8\x7f", b"abc", 1, 0x20
     found = value_json(
@@ -425,10 +403,7 @@ def test_json():
         {"name": "i", "type": "int", "value": 5},
         {"name": "d", "type": "double", "value": "nan", "bits": "0x7ff8000000000000"},
         {
-            "name": "t",
-            "type": "char [4]",
-            "lower": 0,
-            "length": 4,
+            "name": "t",              "type": "char [4]",       "lower": 0,               "length": 4,
             "elements": [
                 {"type": "char", "value": code, "text": text}
                 for code, text in [(97, "'a'"), (98, "'b'"), (99, "'c'"), (0, r"'\000'")]
@@ -438,7 +413,7 @@ def test_json():
         {"name": "b", "type": "bool", "value": True},
         {"name": "p", "type": "int *", "value": 32, "space": "local"},
         {"name": "u", "type": "int", "state": "undefined", "undefined_bits": "0xff"},
-    ]
+    ]  # fmt: skip
 
 
 def test_a_member_that_is_an_enumeration_has_both_names_in_json():
@@ -471,15 +446,10 @@ def kinds(draw, depth=0):
     """A type of any kind, also one that makes no sense."""
     sizes = st.sampled_from([0, 1, 2, 4, 7, 8, 16, 1 << 40])
     leaf = st.builds(
-        Base,
-        st.sampled_from(["int", "char", "e4m3", "bf16", "wchar_t", ""]),
-        st.integers(0, 0x14),
-        st.none() | sizes,
-        st.none() | st.integers(0, 70),
-        st.integers(0, 70),
-        st.none() | st.integers(1, 5),
+        Base, st.sampled_from(["int", "char", "e4m3", "bf16", "wchar_t", ""]), st.integers(0, 0x14),
+        st.none() | sizes, st.none() | st.integers(0, 70), st.integers(0, 70), st.none() | st.integers(1, 5),
         st.sampled_from([None, "big", "little"]),
-    )
+    )  # fmt: skip
     if depth > 3:
         return draw(leaf)
     inner = kinds(depth + 1)
