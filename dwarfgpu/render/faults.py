@@ -196,8 +196,9 @@ def _missed_text(row: MissedBuffer) -> str:
 
 MAX_GROUPS = 8
 """So many kinds of work-groups are described."""
+SOURCE = fact("source", value=lambda row: row.source and line_text(row.source))
 WAITING = Record(
-    "kind waves address# instruction", fact("source", value=lambda row: row.source and line_text(row.source))
+    "kind waves address# instruction", SOURCE, nested("in_flight=flying", Record("address# instruction", SOURCE))
 )
 WAITS = Record(
     "dispatch work_groups absent",
@@ -215,6 +216,8 @@ STATES = {
         "are at the barrier of {}, or have just passed it",
         "is at the barrier of {}, or has just passed it",
     ),
+    waits.COUNTER: ("are at a wait, {}", "is at a wait, {}"),
+    waits.SLEEP: ("are at s_sleep, {}", "is at s_sleep, {}"),
     waits.HALTED: ("are halted at {}", "is halted at {}"),
     waits.CRASHED: ("have crashed at {}", "has crashed at {}"),
     waits.ENDED: ("have ended", "has ended"),
@@ -227,13 +230,17 @@ STATES = {
 def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator[str]:
     """Yield what waves wait for, by work-group."""
     if not is_after_crash:
-        yield "no wave has crashed; these wait:"
+        is_certain = any(row.kind in waits.CERTAIN for group in groups for row in group.rows)
+        yield f"no wave has crashed; these {'wait' if is_certain else 'may wait'}:"
     for group in groups[:MAX_GROUPS]:
         first, count = group.work_groups[0], len(group.work_groups)
         more = f" and {counted(count - 1, 'more work-group')} alike" if count > 1 else ""
         yield from fitted(f"work-group {'??' if first is None else group_text(first)}{more}:", 2)
         for row in group.rows:
             yield from fitted(f"  {_wait_text(group, row)}", 4)
+            for access in row.flying:
+                source = "" if access.source is None else f" of {line_text(access.source, short=True)}"
+                yield from fitted(f"    may be in flight: {shown(access.instruction)}{source} ({access.address:#x})", 6)
         if group.absent:
             yield f"  {counted(group.absent, 'wave')} of it: not in this state (ended, or not saved)"
     if len(groups) > MAX_GROUPS:

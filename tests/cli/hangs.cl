@@ -35,3 +35,7 @@ KERNEL two(shared_int *flag, __global int *out) {
     out[ID] = 2;
   }
 }
+
+KERNEL loads(shared_int *flag, __global int *out) {
+  out[ID] = *flag + 1; // load
+}

@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from dwarfgpu.audits.memory_model.checker import MemoryCheck
+from dwarfgpu.program.code.code_object import opened
+
 SOURCE = Path(__file__).with_name("hangs.cl")
 HANGS = {
     "late": ("waves 1,3 wait at the barrier of {barrier}; not there: wave 2",),
     "gone": ("wave 2 waits at the barrier of {barrier}; not there: wave 3", "wave 1 has ended"),
+    "loads": ("these may wait: work-group (0,0,0): waves 1-3 are at a wait, {load}",),
     "two": (
         "wave 1 waits at the barrier of {first}; not there: wave 2",
         "wave 3 waits at the barrier of {barrier}; not there: wave 2",
@@ -90,7 +94,7 @@ def said(text: str) -> str:
 
 
 @pytest.mark.parametrize("processor, level", BUILDS)
-@pytest.mark.parametrize("kernel", HANGS)
+@pytest.mark.parametrize("kernel", ["late", "gone", "two"])
 def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     status, text, _ = run("fault", state, file)
@@ -118,3 +122,25 @@ def test_alike_work_groups_are_told_once(run, hang):
     assert (len(group["work_groups"]), group["absent"]) == (10, 0)
     assert (waiting["kind"], len(waiting["waves"])) == ("barrier", 20)
     assert waiting["missing"] == elsewhere["waves"]
+
+
+LOADS = {"gfx803": "flat_load_dword v", "gfx1100": "global_load_b32 v", "gfx1200": "global_load_b32 v"}
+
+
+@pytest.mark.parametrize("processor", LOADS)
+def test_the_loads_that_a_wait_is_for(run, hang, processor):
+    file, state = hang("loads", processor, "O2")
+    check = MemoryCheck(opened(str(file)))
+    (function,) = check.code.functions("loads")
+    names = [step.instruction.name for step in function.steps]
+    load = next(i for i, name in enumerate(names) if name.startswith(("flat_load", "global_load")))
+    wait = next(i for i, name in enumerate(names) if i > load and name.startswith("s_wait"))
+    stopped = json.loads(state.read_text("utf-8"))
+    start = int(stopped["code_objects"][0]["load_address"], 0)
+    for wave in stopped["waves"]:
+        del wave["stop_detail"]
+        wave["pc"] = hex(start + function.addresses[wait])
+    state.write_text(json.dumps(stopped), "utf-8")
+    text = said(run("fault", state, file)[1])
+    assert [sentence for sentence in expected("loads") if sentence not in text] == []
+    assert f"may be in flight: {LOADS[processor]}" in text

@@ -1,4 +1,4 @@
-"""What the waves of a state that hangs wait for, by work-group: who is at a barrier, and who is not there.
+"""What the waves of a state that hangs wait for: at a barrier who is not there, at a counter what may be in flight.
 
 A wave waits where the machine says so, or its registers. One that merely stands at a barrier may be about to arrive,
 and one that stands behind it may have passed it.
@@ -9,8 +9,11 @@ from __future__ import annotations
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.memory_model.checker import processor_of
-from dwarfgpu.audits.memory_model.function_code import CodeFunctions
+from attrs import evolve
+
+from dwarfgpu.audits.memory_model.checker import MemoryCheck
+from dwarfgpu.audits.memory_model.outstanding import MOST
+from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.barriers import WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
@@ -26,10 +29,12 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
 
-AT_BARRIER, NEAR_BARRIER, HALTED, CRASHED, ENDED, AT_END, ELSEWHERE = (
-    "barrier", "near barrier", "halted", "crashed", "ended", "at its end", "elsewhere",
+AT_BARRIER, NEAR_BARRIER, COUNTER, SLEEP, HALTED, CRASHED, ENDED, AT_END, ELSEWHERE = (
+    "barrier", "near barrier", "counter", "sleep", "halted", "crashed", "ended", "at its end", "elsewhere",
 )  # fmt: skip
-WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, HALTED))
+WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, COUNTER, SLEEP, HALTED))
+CERTAIN = frozenset((AT_BARRIER, HALTED))
+"""What no other wave or memory has to be asked about."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
 DETAILS = {"waits at a barrier": AT_BARRIER, "has ended": ENDED}
@@ -44,6 +49,17 @@ class WaitSite:
     kind: str
     """What the code alone says of waves here."""
     instruction: str | None = None
+    flying: tuple[tuple[int, str], ...] = ()
+    """The accesses that may not be complete, which a wait for a counter waits for: addresses and instructions."""
+
+
+@frozen
+class FlyingAccess:
+    """An access that may not be complete where waves wait for its counter."""
+
+    address: int
+    instruction: str
+    source: SourceLine | None
 
 
 @frozen
@@ -58,6 +74,8 @@ class WaitingWaves:
     """Of the barrier, or where they stand; None where the program counter is not known."""
     instruction: str | None
     source: SourceLine | None
+    flying: tuple[FlyingAccess, ...] = ()
+    """What a wait for a counter waits for."""
 
 
 @frozen
@@ -127,7 +145,8 @@ def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[s
             rows.append(WaitingWaves(kind, numbers, ids, None, None, None))
             continue
         source = stopped.loaded.calls_at(place.address)[0].source
-        rows.append(WaitingWaves(kind, numbers, ids, place.address, place.instruction, source))
+        flying = (FlyingAccess(*each, stopped.loaded.calls_at(each[0])[0].source) for each in place.flying)
+        rows.append(WaitingWaves(kind, numbers, ids, place.address, place.instruction, source, tuple(flying)))
     positions = tuple(place_of(machine, waves[0]).work_group for waves in groups)
     return WaitingGroups(machine.place_of(groups[0][0])[0], positions, tuple(rows), absent)
 
@@ -137,7 +156,9 @@ class _Codes:
 
     def __init__(self, stopped: Stopped) -> None:
         self.stopped = stopped
-        self.functions: dict[str, list[FunctionCode]] = {}
+        self.functions: dict[str, tuple[MemoryCheck, list[FunctionCode]]] = {}
+        self.is_complete = getattr(stopped.machine, "weak_memory", False) is None
+        """Whether it is a machine that runs, whose memory has everything at once."""
         self.standing: dict[WaitSite, WaitSite] = {}
         """By the place of a barrier the place behind it, where waves stand."""
 
@@ -153,11 +174,12 @@ class _Codes:
         here = code.in_file(pc)
         try:
             if code.file.name not in self.functions:
-                file = code.file
-                self.functions[file.name] = [*CodeFunctions(file, processor_of(file)).functions()]
+                check = MemoryCheck(code.file)
+                self.functions[code.file.name] = check, [*check.code.functions()]
         except DwarfGpuError:
             return WaitSite(pc, ELSEWHERE)
-        function = next((each for each in self.functions[code.file.name] if here in each.addresses), None)
+        check, functions = self.functions[code.file.name]
+        function = next((each for each in functions if here in each.addresses), None)
         if function is None:
             return WaitSite(pc, ELSEWHERE)
 
@@ -172,8 +194,19 @@ class _Codes:
                 place = made(at, NEAR_BARRIER)
                 self.standing[place] = made(index, ELSEWHERE)
                 return place
-        is_halted = index > 0 and _is_halt(function, index - 1)
-        return made(index, AT_END if name.startswith("s_endpgm") else HALTED if is_halted else ELSEWHERE)
+        waits = dict(function.steps[index].action.waits)
+        if waits and not self.is_complete:
+            rows = outstanding_at(check, here)[1]
+            late = [
+                row for row in rows if any(later >= waits.get(counter, MOST + 1) for counter, later in row.counters)
+            ]
+            flying = tuple((code.in_program(row.address), row.instruction) for row in late if row.address is not None)
+            return evolve(made(index, COUNTER if flying else ELSEWHERE), flying=flying)
+        if index > 0 and _is_halt(function, index - 1):
+            return made(index, HALTED)
+        return made(
+            index, AT_END if name.startswith("s_endpgm") else SLEEP if name.startswith("s_sleep") else ELSEWHERE
+        )
 
 
 def _operand(function: FunctionCode, index: int) -> int:
