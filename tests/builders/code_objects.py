@@ -22,7 +22,6 @@ kernel void k1(global int *out, const global float *restrict in, local int *lds,
 __attribute__((work_group_size_hint(1, 2, 4))) __attribute__((vec_type_hint(int4)))
 kernel void k2(global int *out, char c, short4 v) { out[0] = c + v.x; }
 """
-
 HIP = """
 #define __global__ __attribute__((global))
 struct dim3 { unsigned x, y, z; };
@@ -32,7 +31,6 @@ extern "C" int __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void *
 __global__ void NAME(int *p) { p[0] = 1; }
 int call_NAME() { int x; void *a[] = {&x}; return hipLaunchKernel((const void *)NAME, {1, 1, 1}, {1, 1, 1}, a, 0, 0); }
 """
-
 RUNTIME = """
 int hipLaunchKernel() { return 0; }
 int __hipPushCallConfiguration() { return 0; }

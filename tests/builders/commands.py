@@ -20,8 +20,7 @@ from unittest import mock
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.cli import main
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
 
 
 def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -42,7 +42,6 @@ int OTHER(int c, char **v) {
   }
 }
 """
-
 TARGETS = {
     "x86-64": "-target x86_64-linux-gnu -fPIC",
     "i386": "-target i386-linux-gnu -fPIC",

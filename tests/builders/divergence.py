@@ -3,15 +3,14 @@
 E is the mask of the lanes that were active on entry, C1 and C2 the lanes for which the two conditions hold.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code import code_object
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.states.stopped import Stopped
+from tests.builders.folders import FIXTURES
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 VARIANTS = (
     ("asm/lane-pc.gfx90a.w64.co", None),                     ("asm/lane-pc-old-numbers.gfx90a.w64.co", None),
     ("asm/lane-pc-legacy.gfx90a.w64.co", "llvm-legacy"),     ("asm/lane-pc.gfx1100.w32.co", None),

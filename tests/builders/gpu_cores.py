@@ -20,6 +20,7 @@ from dwarfgpu.machines.protocol import WaveStop
 from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.folders import ROOT
 
 LOAD_ADDRESS = 0x7F12_3400_0000
 KERNARG = 0x7F55_0000_1000
@@ -111,7 +112,6 @@ def image_of(image: Image, uri: str, address: int) -> LoadedImage:
     return LoadedImage(uri, address, segments)
 
 
-ROOT = Path(__file__).resolve().parents[2]
 CRASH = ROOT / "docs/examples/crash.core"
 
 

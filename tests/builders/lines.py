@@ -11,7 +11,6 @@ from tests.builders.lists import number
 
 OPCODE_LENGTHS = bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1))
 LINE_BASE, LINE_RANGE, OPCODE_BASE = -5, 14, 13
-
 STANDARD = {
     "copy": (1, ""),                      "advance_pc": (2, "u"),               "advance_line": (3, "s"),
     "set_file": (4, "u"),                 "set_column": (5, "u"),               "negate_stmt": (6, ""),

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
+
 CODE = ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co"
 BROKEN = ("", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects": [{"path": "none.co"}]}')
 """Texts of snapshots that are none."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dwarfgpu.program.code.code_object import opened
+from tests.builders.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 FOLDERS = {"amdgpu": "prologues-amdgpu.txt", "llvm24": "prologues-llvm24.txt", "asm": "prologues-asm.txt"}
 COMMAND = "llvm-objdump-22 -d --no-show-raw-insn --no-leading-addr FILE"

@@ -1,15 +1,13 @@
 """Files with one defect each, for the checks of files, and what the checks find in them."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.audits.verify.findings import FileFinding
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
-
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+from tests.builders.folders import FIXTURES
 
 
 class Seed(NamedTuple):

@@ -33,7 +33,6 @@ int main(int argc, char **argv) {
   return p ? vla[0] : global_var;
 }
 """
-
 CXX = """
 namespace ns {
 struct Base { virtual ~Base(); int base; static int count; };
@@ -54,13 +53,11 @@ extern "C" int entry(int n) {
   return box.get(n) + secret(n) + versioned(n) + pack(1, 2.0, 'c') + (Outer{} + n) + int(k);
 }
 """
-
 OPENCL = """
 typedef struct { int a; float b; } S;
 int helper(global int *p, int n) { int l[4]; for (int i = 0; i < 4; i++) l[i] = p[i] * n; return l[n & 3]; }
 kernel void k(global int *out, local int *lds, S s) { lds[0] = helper(out, s.a); out[0] = lds[0]; }
 """
-
 SOURCES = {"c": C, "cpp": CXX, "cl": OPENCL}
 
 

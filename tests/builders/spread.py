@@ -12,7 +12,6 @@ from tests.builders.elf import ElfBuilder
 TARGET = "amdgcn-gfx90a"
 GFX90A = 0x3F
 SIZE = 0x1000
-
 IN_LANE = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
 SCRATCH = "DW_OP_const1u {}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address"
 HALVES = f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(20)}; DW_OP_piece 4"

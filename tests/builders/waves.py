@@ -18,7 +18,6 @@ from dwarfgpu.targets.resolve import resolve
 SCRATCH = 1 << 17
 LANE_BITS = 32
 MASK = (1 << 32) - 1
-
 _LINE = re.compile(r"\t(\S.*?)\s*// ([0-9A-F]+):")
 _NO_RESULT = re.compile(
     r"s_(nop|wait|cbranch|branch|cmp|setpc|delay|clause|endpgm|sethalt|barrier)|.*_store|v_cmpx|v_nop"

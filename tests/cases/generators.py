@@ -15,7 +15,6 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"target": "amdgcn-gfx1100-wave32"},          {"target": "amdgcn-gfx803"},
     {"target": "x86_64", "rules": "amd", "dialect": "llvm-user"},
 )  # fmt: skip
-
 TYPES: dict[str, Any] = {
     "1": {"encoding": "signed", "byte_size": 4},
     "2": {"encoding": "unsigned", "byte_size": 1},
@@ -30,7 +29,6 @@ TYPES: dict[str, Any] = {
     "11": {"encoding": "float", "byte_size": 2},
     "12": {"encoding": "bfloat16", "byte_size": 2},
 }
-
 _LIKED = """
     lit4 dup over swap rot drop pick plus minus mul div mod shl shr shra eq lt bra skip deref deref_size
     deref_type regval_type breg0 bregx regx piece bit_piece stack_value implicit_value LLVM_offset

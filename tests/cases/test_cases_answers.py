@@ -55,8 +55,6 @@ def implicit(data, bit_offset=0):
 UNDEFINED = {"kind": "undefined"}
 BOTH = {"kind": "multiple", "places": [register(0, "r0"), register(1, "r1")]}
 TWICE = {**AMD, "dies": {"unit:16": {"location": ["50", "51"]}}}
-
-
 POINTER = {"kind": "implicit_pointer", "die": "info:0x4c", "byte_offset": 4, "space": 0}
 LANE_5 = {**GPU, "lane": 5}
 LOCATIONS = [
@@ -131,7 +129,6 @@ VF = {"encoding": "float", "byte_size": 4, "vector_size": 2}
 V5 = {"encoding": "unsigned", "byte_size": 1, "bit_size": 4, "vector_size": 3}
 BOOLEAN = {"encoding": "boolean", "byte_size": 1}
 UTF = {"encoding": "UTF", "byte_size": 4}
-
 VALUES = [
     ("generic", 5, 5),     ("generic", -1, 2**64 - 1),                   (S32, -5, -5),         (S32, 0xFFFFFFFF, -1),
     (U8, 255, 255),        (U8, -1, 255),         ({"encoding": "signed_char", "byte_size": 1}, 200, -56),

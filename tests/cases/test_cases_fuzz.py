@@ -17,7 +17,6 @@ from tests.cases.generators import SETTINGS, TYPES, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
 WIDE = {"encoding": "unsigned", "byte_size": 2000}
-
 ODD = (
     *(None, True, False, 0, 1, -1, 7, 64, 1 << 31, 1 << 64, -(1 << 70), 1 << 9000, 0.5, -0.0, 1e300),
     *("", "0", "-1", "0x10", "0x" + "f" * 40, "9" * 3000, "zz", "00", "ff" * 40, "\u0000", "\ud800"),

@@ -1,12 +1,11 @@
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from tests.builders import cores
+from tests.builders.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 STATE = ROOT / "docs/examples/calls.json"
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"

@@ -12,9 +12,9 @@ import pytest
 
 from dwarfgpu.render.layout import shown, wrapped
 from tests.builders import commands
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 LIT = ("eval", "--ops", "DW_OP_lit5")
 FATBIN = "fixtures/containers/fatbin.x86_64"
 TINY = "fixtures/containers/tiny.gfx90a.co"

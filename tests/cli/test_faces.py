@@ -1,14 +1,13 @@
 """A question has one text, one JSON and one error, at the command line and at the debugger's prompt."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dwarfgpu.questions.table import AT_SHELL
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
 STATE = str(ROOT / "docs/examples/variables.json")
 CORE = str(ROOT / "docs/examples/crash.core")

@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import document, run
+from tests.builders.commands import ROOT, document, run
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 FATBIN = "fixtures/containers/fatbin.x86_64"
 TINY = "fixtures/containers/tiny.gfx90a.co"
 SPLIT = "fixtures/features/split.v5.co"

@@ -1,6 +1,5 @@
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from tests.builders import commands
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
 
-ROOT = Path(__file__).resolve().parents[2]
 CFI = "fixtures/asm/cfi.gfx90a.w64.co"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
 NOTHING = "fixtures/features/split.v5.dwo"

@@ -4,13 +4,12 @@ import ast
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 INTERRUPTED_AFTER = """
 import signal, sys
 from dwarfgpu.cli import main

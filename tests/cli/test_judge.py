@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.judged_statements import assembled_loop
 
-ROOT = Path(__file__).resolve().parents[2]
 SIZES = ("--grid", "64", "--work-group", "64")
 RIGHT = ("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "X", *SIZES, "zeros(64)", "40")
 CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"

@@ -4,14 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import document, documents, run
+from tests.builders.commands import ROOT, document, documents, run
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"

@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import pytest
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = "docs/examples/launch.json"
 QUEUE, PACKET, SIGNAL, DESCRIPTOR = "0x7f0000010000", "0x7f0000011000", "0x7f0000012080", "0x7f0000000540"
 

@@ -9,8 +9,6 @@ LEGACY = "fixtures/asm/lane-pc-legacy.gfx90a.w64.co"
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ("--state", "docs/examples/variables.json")
 MIX = ("--pc", "_Z3mixcsbh+0x40")
-
-
 WRONG = (
     ("--dialect", "there is no dialect"),
     ("--attributes", "there is no attribute dialect"),

@@ -11,7 +11,6 @@ from tests.builders.browser import check_width, errors_of, probed, shown
 from tests.builders.commands import run
 
 pytestmark = pytest.mark.slow
-
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/lanes.json"
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"

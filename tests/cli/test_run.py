@@ -2,15 +2,14 @@ import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.machines import snapshot
+from tests.builders.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 LAUNCH = ("run", FILE, "group_x", "--grid", "300", "--work-group", "256")
 

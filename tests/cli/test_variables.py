@@ -1,7 +1,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +8,10 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.cli import main
 from tests.builders.dwarf import die
+from tests.builders.folders import ROOT
 from tests.builders.hostile import Case, bounded, gpu, named, typed
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ("--state", ROOT / "docs/examples/variables.json")
 

@@ -1,15 +1,13 @@
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import run
+from tests.builders.commands import ROOT, run
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu, named, typed, variable
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
 JUDGED = "fixtures/llvm24/hip-kernels.gfx1100.w32.O2.co"
 """A kernel in which a judge finds warnings and notes."""

@@ -46,7 +46,6 @@ OLD_OURS = (
     "(?:DW_AT_LLVM_active_lane|DW_AT_LLVM_augmentation|DW_AT_LLVM_lanes|DW_AT_LLVM_lane_pc"
     "|DW_AT_LLVM_vector_size|DW_AT_LLVM_iterations)"
 )
-
 DIFFERENCES = (
     Explained(
         "operations-not-decoded",

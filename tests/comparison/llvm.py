@@ -383,7 +383,6 @@ def _selected(text: str) -> str:
 
 
 _SECTION = re.compile(r"^\.(\S+) contents:$")
-
 READERS: dict[str, Callable[[str, list[str], Target], Iterator[Row]]] = {
     ".debug_info": unit_rows,             ".debug_types": unit_rows,            ".debug_loc": location_list_rows,
     ".debug_loclists": location_list_rows,                                      ".debug_ranges": range_rows,

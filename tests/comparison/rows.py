@@ -28,7 +28,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 ASPECTS = ("units", "dies", "expressions", "lists", "list sections", "lines", "names", "tables")
-
 UNREAD = "(not understood)"
 """Begins what a row says that was made of output in which nothing is recognised."""
 

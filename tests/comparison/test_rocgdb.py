@@ -12,7 +12,6 @@ from tests.builders.cases import Case, table
 
 PAGE = Path(__file__).parents[2] / "docs/differences.md"
 SECTION = PAGE.read_text(encoding="utf-8").partition("\n## What ROCgdb does otherwise\n")[2].partition("\n## ")[0]
-
 REGISTERS = {"5": {"bytes": "1122334455667788"}, "6": {"bytes": "99aabbccddeeff00"}}
 TWO_PARTS = "DW_OP_reg5; DW_OP_piece 4; DW_OP_reg6; DW_OP_piece 4"
 """A composite under construction."""
@@ -52,13 +51,11 @@ ROWS = [
         entry_values={"DW_OP_breg5 0; DW_OP_lit4; DW_OP_plus": 7},
     ),
 ]
-
 UNKNOWN_TO_ROCGDB = [
     row("A.2.5.4.3.4 (5)", "DW_OP_lit0; DW_OP_lit8; DW_OP_xderef_size 1", "9", memory=NINE),
     row("A.2.5.4.3.1 (6)", "DW_OP_constx 3", "77", debug_addr={"3": 77}),
     row("A.2.5.4.2 (5)", "DW_OP_call_ref 0x10; DW_OP_lit1; DW_OP_plus", "6", dies={"info:16": {"location": "35"}}),
 ]
-
 test_what_the_text_says = table(ROWS)
 test_operations_that_rocgdb_does_not_know = table(UNKNOWN_TO_ROCGDB)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.builders.folders import ROOT
+
 SECTIONS = re.split(r"^#{2,3} ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.MULTILINE)
 DIFF = re.compile(r"^```diff\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n\$ (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.parameters import for_each
 from tools.sessions import Session, run, sessions_of
 from tools.shell_words import words_of
 from tools.ways import Way, ways_of
 
-ROOT = Path(__file__).resolve().parents[2]
 MARK = "=-=-="
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
+
 PAGE = (ROOT / "docs" / "findings.md").read_text("utf-8")
 SOURCES = ROOT / "docs" / "examples" / "findings"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"

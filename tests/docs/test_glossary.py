@@ -1,11 +1,11 @@
 """docs/glossary.md against the code: each noun has a home, and each class that carries a noun is in its row."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.builders.folders import ROOT
+
 MEANINGS, CARRIERS = (ROOT / "docs" / "glossary.md").read_text("utf-8").split("\n## ")
 ROW = re.compile(r"^\| ([a-z -]+) \| (.*) \|$", re.MULTILINE)
 NOUNS = dict(ROW.findall(MEANINGS)[1:])

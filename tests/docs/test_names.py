@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(?:console|python|json|c|sh)\n.*?^```$", re.MULTILINE | re.DOTALL)
 MODULE = re.compile(r"(?<![\w./*<-])((?:\w+/)+(?:\w+\.py)?)(?![\w*<])")

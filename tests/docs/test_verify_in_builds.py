@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
+
 PAGE = (ROOT / "docs/verify.md").read_text(encoding="utf-8")
 LIT_SETTINGS = """
 import lit.formats

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import pytest
 from elftools.dwarf.callframe import CIE, FDE
@@ -17,12 +16,10 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.code_object import list_contents
 from dwarfgpu.states.program import open_program
+from tests.builders.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {".md", ".toml", ".s", ".S", ".c", ".h", ".cpp", ".hip", ".cl", ".py", ".ll", ".txt", ".json", ".sh", ".cu"}
-
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{16}\b|\d+")
-
 REASONS = {
     ("sections", "ELFRelocationError: Unsupported relocation type: N"): "it knows no relocations of AMDGPU",
     ("sections", "ELFCompressionError: Unknown compression type: N"): "it knows no zstd",

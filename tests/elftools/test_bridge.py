@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from elftools.dwarf.callframe import FDE, CFARule
@@ -12,9 +11,8 @@ from dwarfgpu.elftools import Bridge
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.states.program import open_program
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "fixtures"
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 HOST = FIXTURES / "host/frames.gcc.O2.v5.x86_64"
 MACHINE = str(ROOT / "docs/examples/variables.json")

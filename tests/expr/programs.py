@@ -26,17 +26,14 @@ def form_id(form):
 
 
 FORM_IDS = [form_id(form) for form in FORMS]
-
 DIALECTS = [dialects.get(name) for name in dialects.NAMES]
 LLVM_USER = dialects.get("llvm-user")
 GNU = dialects.get("gnu")
 DWARF5 = dialects.get("dwarf5")
 DWARF6 = dialects.get("dwarf6")
-
 FORM = Format()
 AMDGCN = resolve("amdgcn-gfx90a")
 X86_64 = resolve("x86_64")
-
 UNSIGNED = {"u1": 8, "u2": 16, "u4": 32, "u8": 64, "uleb": 64}
 SIGNED = {"s1": 8, "s2": 16, "s4": 32, "s8": 64, "sleb": 64, "branch": 16}
 POINTERS = {0x00: "address", 0x01: "uleb", 0x03: "u4", 0x09: "sleb", 0x1B: "s4", 0x80: "address"}

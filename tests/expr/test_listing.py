@@ -192,7 +192,6 @@ UNKNOWN_TO_LLVM = {
     "DW_OP_GNU_push_tls_address", "DW_OP_GNU_entry_value", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index",
     "DW_OP_GNU_implicit_pointer",
 }  # fmt: skip
-
 PROGRAMS = [
     "DW_OP_lit1; DW_OP_bra 3; DW_OP_dup; DW_OP_dup; DW_OP_dup",
     "DW_OP_lit1; DW_OP_skip -3",

@@ -29,7 +29,6 @@ from tests.expr.programs import (
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 every_form = pytest.mark.parametrize("form", FORMS, ids=FORM_IDS)
-
 ODD = ("DW_OP_bra", "DW_OP_skip", "DW_OP_LLVM_NVIDIA_mux")
 """Operations whose operands no number can stand for."""
 SETTINGS = st.tuples(st.sampled_from(DIALECTS), st.sampled_from(FORMS))

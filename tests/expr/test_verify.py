@@ -120,7 +120,6 @@ def test_operations_that_no_path_reaches_are_reported_once_for_each_run_of_them(
 
 OK: list[str] = []
 KIND = ["wrong_kind"]
-
 KINDS = [
     # program, then what is found with the rules dwarf5, amd and dwarf6
     ("addr 8; lit1; plus", OK, OK, OK),  # a byte address is a value
@@ -297,7 +296,6 @@ PART = "A.2.5.4.4.6"
 READ = "A.2.5.4.3.4 (4)"
 OFFSET = "A.2.5.4.4.1 (1)"
 SELECT = "A.2.5.4.4.6 (5)"
-
 SIZED = [
     # program, then what is found on gfx90a with the rules amd: where, kind, clause; and the same, evaluated
     ("bregx s33 8", (0x0, "read_past_storage", READ)),
@@ -372,7 +370,6 @@ SIZED = [
     ("regx v0; push_lane; lit4; mul; LLVM_offset; deref", None),
     ("LLVM_undefined; lit4; LLVM_offset; piece 8", None),
 ]
-
 DEPENDS = ("LLVM_call_frame_entry_reg", "push_lane; LLVM_select_bit_piece")
 """The error depends on call frame information, or on the mask."""
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
+
 INSIDE = Path(__file__).parent / "inside"
 ENTRY = ROOT / "dwarfgpu" / "gdbplugin" / "entry.py"
 PACKAGES = "DWARFGPU_PATH"

@@ -63,8 +63,6 @@ int main(void)
   return 0;
 }
 """
-
-
 NO_PROCESS = "GDB has no process to read from (start the program, attach to one, or open a core file)"
 
 

@@ -9,12 +9,12 @@ import dwarfgpu as dg
 from dwarfgpu.machines import snapshot
 from dwarfgpu.states.program import open_core
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.folders import FIXTURES
 from tests.gdb.running import INSIDE, ROOT, environment, python, run_gdb, stub, typed
 from tests.machines.conformance import BIG, WAVE32, WAVE64, State
 from tests.machines.test_conformance import machine_of
 
 EXAMPLES = ROOT / "docs" / "examples"
-FIXTURES = ROOT / "fixtures"
 SNAPSHOTS = {
     "variables": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
     "lanes": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",

@@ -2,7 +2,6 @@ import json
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,12 @@ from dwarfgpu.isa.decoder import decode, decoder, executed, text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 from tests.conftest import lacking
 from tools import isa
 from tools.isa_oracle import NoOracle, Oracle
 
-ROOT = Path(__file__).resolve().parents[2]
 WORDS = ROOT / "tests/golden/isa-words.txt"
 
 

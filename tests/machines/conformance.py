@@ -49,7 +49,6 @@ BIG = State(
     {"r0": 0x01020304, "r7": 5},
     [("default", 0x10, bytes(range(1, 33)))],
 )
-
 SPACES = {
     "global": st.one_of(st.integers(0xFF8, 0x1408), st.integers(0x1FF8, 0x2048)),
     "local": st.integers(0, 70),
@@ -63,10 +62,7 @@ SPACES = {
         st.integers((3 << 32) + (1 << 48) - 4, (3 << 32) + (1 << 48) + 4),
     ),
 }  # fmt: skip
-
 STATES = st.sampled_from([WAVE64, WAVE32])
-
-
 for_every_member = settings(suppress_health_check=[HealthCheck.differing_executors])
 """A test of the suite runs in each member, from a fresh start: runs are derandomised, and nothing is replayed."""
 

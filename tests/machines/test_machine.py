@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -23,6 +22,7 @@ from dwarfgpu.machines.machine import Dispatch, Machine
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 WAVE64, WAVE32 = resolve("gfx90a"), resolve("gfx1100")
@@ -290,9 +290,6 @@ def test_extents_hold_what_a_dictionary_would(data):
         assert (extents.read(key, size) or b"") == (b"" if missing else bytes(expected))
         assert missing or row == expected
     assert extents.joined().tolist() == [model[key] for key in sorted(model)]
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("kind", ["<u4", ">u4", "<i8", "|u1", "<u8"])

@@ -22,7 +22,6 @@ COMPILERS = {
     ("gcc", "c"): ("gcc",),     ("gcc", "cpp"): ("g++",),   ("clang", "c"): ("clang-22", "clang"),
     ("clang", "cpp"): ("clang++-22", "clang++"),            ("clang", "cl"): ("clang-22", "clang"),
 }  # fmt: skip
-
 PLAIN = [
     (compiler, language, f"-gdwarf-{version} {level}")
     for compiler in ("gcc", "clang")
@@ -42,8 +41,6 @@ OTHERS = [
     *(("clang", "cpp", f"-gdwarf-5 -gpubnames -gsplit-dwarf {more}") for more in ("", "-fdebug-types-section")),
     ("clang", "cpp", "-gdwarf-5 -glldb -gpubnames -gdwarf64"),
 ]  # fmt: skip
-
-
 EXPLAINED = (
     "location-views", "operations-not-decoded", "relocated-expressions", "ranges-of-a-split-unit-alone",
     "file-names-of-type-units",

@@ -21,7 +21,6 @@ from dwarfgpu.targets.resolve import resolve
 TARGETS = ("amdgcn-gfx90a", "amdgcn-gfx1100-wave32")
 LANES = 8
 LIMITS = Limits(steps=400, stack=200, nesting=6, composite_depth=12)
-
 TYPES = {
     0x10: ("signed", 32, None),           0x11: ("unsigned", 8, None),          0x12: ("float", 32, None),
     0x13: ("float", 64, None),            0x14: ("signed", 128, None),          0x15: ("unsigned", 64, None),

@@ -48,7 +48,6 @@ int main(int argc, char **argv)
 }
 """
 BUILDS = {"gcc -O0": "gcc -O0", "gcc -O2": "gcc -O2", "clang -O0": "clang-22 -O0", "clang -O2": "clang-22 -O2"}
-
 LINES = [f"info line prog.c:{number}" for number in range(1, 38)]
 ALONE = [
     *LINES,

@@ -2,17 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from dwarfgpu.cli import main
 from dwarfgpu.errors import Unsupported
+from tests.builders.folders import FIXTURES, ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "fixtures"
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 OBJDUMP = ("llvm-objdump", "llvm-objdump-22")

@@ -9,10 +9,10 @@ import pytest
 from dwarfgpu.questions.completion import KINDS, complete, operand_before
 from dwarfgpu.questions.registry import Command
 from dwarfgpu.questions.table import COMMANDS
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 

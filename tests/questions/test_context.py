@@ -1,13 +1,10 @@
 """``context``: its sections, how they fit a screen, and when they are shown."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.builders.folders import FIXTURES, ROOT
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "fixtures"
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 SECTIONS = "source locals lanes registers stack"

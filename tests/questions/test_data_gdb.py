@@ -11,7 +11,6 @@ from tests.questions.harness import Run, commands
 from tests.questions.test_against_gdb import asked
 
 pytestmark = pytest.mark.slow
-
 SOURCE = r"""
 #include <stdlib.h>
 enum color { RED, GREEN = 5, BLUE };
@@ -43,7 +42,6 @@ int crash(int depth, const char *why, struct node *n) {
 }
 int main(int argc, char **argv) { int count = argc + 3; return crash(count, text, &first); }
 """
-
 CPLUS = r"""
 #include <cstdlib>
 struct A { int x = 1; double d = 2.5; };
@@ -60,7 +58,6 @@ Box<B> bb;
 extern "C" int crash(int &r, B by_value) { r++; abort(); }
 int main() { crash(i, b); }
 """
-
 BARE = r"""
 #include <cstdlib>
 namespace ns {
@@ -70,7 +67,6 @@ int counter = 3;
 }
 int main() { ns::Box<int> box; return box.crash(&box); }
 """
-
 IN_CPLUS = commands("""
     print b; print h; set print pretty on; print b; print e; print h; print bb; print empty; print/x b; print b.pair
     print &b; print *h.p; info args; info locals; set print static-members off
@@ -82,7 +78,6 @@ IN_CPLUS = commands("""
     show values 1; output h.i; output/x i; printf "%d %s|%5.2f|%-4d|%04x %% %c\\n", i, text, b.d, b.x, b.y, 65
     printf "%lu %p\\n", sizeof(B), &b; printf "%d"; printf "%d" i
 """)
-
 COMMANDS = commands("""
     print; print $; print $$; print $1; print local; print; print $; print $1 + $$; print $$2; print $$99; print $99
     print/x local; print/t local; print/o local; print/c local; print/a local; print/z local; print/d tall

@@ -10,6 +10,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.objfile.info.forms import DIALECTS
 from dwarfgpu.questions.settings import READING, SETTINGS
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
@@ -247,7 +248,6 @@ def test_a_verbose_print_shows_what_the_file_alone_says():
     assert "repaired" not in before
 
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 LEGACY = FIXTURES / "asm" / "lane-pc-legacy.gfx90a.w64.co"
 CLANG_19 = FIXTURES / "compilers" / "cl.clang19.gfx900.w64.O0.v5.co"
 HIP_19 = FIXTURES / "compilers" / "hip.clang19.gfx900.w64.O0.v5.co"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 from tests.questions.test_waves import HOST, LANES, STATE, TINY, changed, threads  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
 

@@ -9,7 +9,6 @@ from tests.builders.commands import run
 from tests.questions.harness import commands
 
 pytestmark = pytest.mark.slow
-
 FILE = "fixtures/host/classes.gcc.O0.v5.x86_64"
 COMMANDS = commands("""
     info line main; info symbol main; info address main; info scope main; info source

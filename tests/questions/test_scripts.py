@@ -6,11 +6,11 @@ import pytest
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.scripts import is_open, joined, run_lines, run_script
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import STATE, Run
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Script(Run):

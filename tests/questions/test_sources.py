@@ -1,15 +1,12 @@
 """``list``, ``info line``, ``info source``: where source is found, which lines, and what is marked."""
 
-from pathlib import Path
-
 import pytest
 
 from dwarfgpu.questions.sources import line_text
+from tests.builders.folders import FIXTURES, ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "fixtures"
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.folders import ROOT
 from tests.builders.hostile import bounded
 from tests.questions.harness import Run
 from tests.questions.test_waves import CALLS, CALLS_STATE, LANES, STATE, TINY, changed, threads  # noqa: F401
-
-ROOT = Path(__file__).resolve().parents[2]
 
 FRAMES = [
     "#0  leaf (x=<error>) at src/hip/calls.hip:13",

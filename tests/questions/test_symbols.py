@@ -1,14 +1,11 @@
 """``info symbol``, ``address``, ``scope``, ``functions``, ``variables``, ``types``."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.builders.folders import FIXTURES, ROOT
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
-FIXTURES = ROOT / "fixtures"
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 CLASSES = FIXTURES / "host/classes.gcc.O0.v5.x86_64"

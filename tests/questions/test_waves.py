@@ -10,10 +10,10 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.selectors import numbers_of
 from dwarfgpu.questions.waves import positions
 from tests.builders import cores
+from tests.builders.folders import ROOT
 from tests.builders.parameters import every, for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[2]
 LANES = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/lanes.json"
 LANES32 = ROOT / "fixtures/asm/lane-pc.gfx1100.w32.co"

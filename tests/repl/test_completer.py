@@ -1,5 +1,4 @@
 import threading
-from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -10,10 +9,10 @@ from dwarfgpu.program.code import completion_index
 from dwarfgpu.repl import prompt
 from dwarfgpu.repl.prompt import CommandCompleter, NameIndexer, toolbar
 from dwarfgpu.repl.tui import Panel, Panels
+from tests.builders.folders import ROOT
 from tests.questions.harness import Run
 from tests.repl.sitting import Sitting
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (
     sys.executable, "-m", "dwarfgpu", "debug", "fixtures/asm/lane-pc.gfx90a.w64.co",
     "--state", "docs/examples/variables.json", "-nx",

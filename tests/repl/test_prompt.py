@@ -7,9 +7,9 @@ import pytest
 
 from dwarfgpu.repl.prompt import toolbar
 from dwarfgpu.repl.runner import Interrupts
+from tests.builders.folders import ROOT
 from tests.repl.sitting import ENTER, INTERRUPT, TAB, Sitting
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 ESCAPE = "\x1b"

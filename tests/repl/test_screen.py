@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.folders import ROOT
+
 PATIENCE = 60.0
 """Seconds until what is expected counts as missing."""
 STEP = 0.03
@@ -106,8 +108,6 @@ class Screen:
 
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
 PROMPT = "(dwarfgpu)"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "docs/examples/variables.json"
 STOPPED = (FILE, "--state", STATE)

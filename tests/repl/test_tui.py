@@ -10,9 +10,9 @@ from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.render.lanes import lane_table
 from dwarfgpu.repl.tui import FullScreen, Panels
 from tests.builders.errors import raised
+from tests.builders.folders import ROOT
 from tests.repl.sitting import ENTER, INTERRUPT, LEAVE, Sitting
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/variables.json"
 LEFT, RIGHT, UP, DOWN = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B"

@@ -3,17 +3,16 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.serve.packets import MAX_PACKET, PacketParser, converse, escaped, framed, unescaped
+from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 STATE = "docs/examples/variables.json"
 CRASH = "docs/examples/crash.core"
 CODE = "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -12,8 +12,8 @@ from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.serve.listener import open_served, served_waves
 from dwarfgpu.serve.packets import PacketParser, framed, unescaped
 from dwarfgpu.serve.remote import HANDLERS, REFUSAL, RemoteStub
+from tests.builders.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 STATE = str(ROOT / "docs/examples/variables.json")
 CALLS = str(ROOT / "docs/examples/calls.json")
 

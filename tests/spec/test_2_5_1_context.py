@@ -8,10 +8,8 @@ from tests.builders.cases import Rows, answer, parsed, table
 from tests.builders.contexts import TARGET, outcome
 
 rows = Rows("A.2.5.1", vars(), rules="amd", dialect="llvm-user")
-
 GPU = {"target": "amdgcn-gfx90a"}
 U4 = {"encoding": "unsigned", "byte_size": 4}
-
 MISSING = rows("""
     # "If the evaluation requires a context element that is not specified, then the result ... is an error."
     [A.2.5.1 current lane] LLVM_push_lane -> lane
@@ -37,7 +35,6 @@ MISSING = rows("""
     GNU_variable_value 4 -> unit
     [A.2.5.1 current object] push_object_address -> object
     """)
-
 test_elements_are_what_the_operations_give = rows.table("""
     # *A current result kind*: "The kind of result required by the DWARF expression evaluation."
     [A.2.5.1 current result kind] lit5 -> mem 0x5 where want="location"
@@ -99,7 +96,6 @@ test_elements_are_what_the_operations_give = rows.table("""
     push_object_address; deref -> 5 where registers={"1": 5},
         object={"kind": "multiple", "places": [{"kind": "undefined"}, {"kind": "register", "register": 1}]}
     """)
-
 test_elements_must_be_consistent = rows.table("""
     # A lane "must be consistent with the value of the DW_AT_LLVM_lanes attribute": pushing another is ill-formed.
     [A.2.5.1 current lane] LLVM_push_lane -> bad_operand where lane=8, lane_count=8
@@ -108,7 +104,6 @@ test_elements_must_be_consistent = rows.table("""
     [A.2.5.1 current iteration] LLVM_push_iteration -> bad_operand where iteration=1
     LLVM_push_iteration -> bad_operand where iteration=4, iterations=4
     """)
-
 test_a_missing_element_has_its_own_error = table(MISSING)
 
 

@@ -30,10 +30,8 @@ TYPES = base_types(
     "0x75 signed_fixed32, 0x76 unsigned_fixed32, 0x77 decimal_float64, 0x56 unsigned33/8, 0x57 signed33/8, 0x58 "
     "unsigned65/16, 0x59 signed65/16, 0x80 unsigned0, 0x81 unsigned17/2, 0x82 unsigned32x0, 0x83 unsigned0/4"
 )
-
 rows = Rows("A.2.5.2", vars(), rules="amd", base_types=TYPES)
 row = rows.row
-
 test_the_generic_type = table(
     # The generic type "has the size of an address in the target architecture default address space".
     *(
@@ -54,7 +52,6 @@ test_the_generic_type = table(
         memory=[{"space": 0, "address": 16, "bytes": "010203"}]
     """),
 )
-
 test_types_and_literal_values = table(
     # "A value has a type and a literal value": each encoding.
     row("A.2.5.2", "const_type 0x10 80", "-128:signed8"),
@@ -140,7 +137,6 @@ test_integral_types = rows.table("""
     const_type 0x76 01020304; not -> integral_type_required
     const_type 0x77 0102030405060708; not -> integral_type_required
     """)
-
 test_vectors = rows.table("""
     # "The representation of a vector base type is as N contiguous elements".
     [A.5.1 (1)] const_type 0x60 01020304 -> [1, 2, 3, 4]:unsigned8x4
@@ -161,7 +157,6 @@ test_vectors = rows.table("""
     # A base type without the attribute "is not a vector type": one with it is another type, also with one element.
     const_type 0x64 01000000; const_type 0x22 01000000; eq -> type_mismatch
     """)
-
 test_ill_formed_types = table(
     # "The DWARF is ill-formed if N is not greater than 0."
     row("A.5.1 (1)", "const_type 0x82 01000000", "bad_type"),

@@ -23,7 +23,6 @@ WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
 UINT32 = base_types("type unsigned32")
-
 rows = Rows("A.2.5.3", vars(), rules="amd")
 
 
@@ -52,7 +51,6 @@ IMPLICIT = {"kind": "implicit", "bytes": "0500000000000000"}
 BOTH = places(reg(5), mem(16))
 FIVE = "0500000000000000"
 KNOWN: dict[str, Any] = {"registers": {"5": 5}, "memory": [memory(16, FIVE)]}
-
 test_reading_several_places = rows.table("""
     # The object can be read from any of its places.
     deref -> 5 where initial_stack=[BOTH], **KNOWN
@@ -95,7 +93,6 @@ test_reading_several_places = rows.table("""
         registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
     deref_size 4 -> 5 where initial_stack=[BOTH], registers={"5": {"bytes": "05000000"}}, memory=[memory(16, FIVE)]
     """)
-
 test_acting_on_several_places = rows.table("""
     # Operations that act on a location description of several places give one of several places.
     dup => ("r5 | mem 0x10", "r5 | mem 0x10") where initial_stack=[BOTH]
@@ -112,7 +109,6 @@ test_acting_on_several_places = rows.table("""
     stack_value -> wrong_kind where initial_stack=[places(mem(16), mem(32))]
     -> r5 | mem 0x10 where initial_stack=[BOTH], want="location"
     """)
-
 test_multiloc = rows.table("""
     # The operation that DWARF 6 has for it, while the text has none but location lists.
     [DWARF 6 (260227.1)] reg5; addr 0x10; multiloc -> r5 | mem 0x10 where rules="dwarf6"
@@ -121,7 +117,6 @@ test_multiloc = rows.table("""
     reg5; reg6; multiloc; deref -> bad_operand where rules="dwarf6", registers={"5": 5, "6": 6}
     reg5; multiloc -> stack_underflow where rules="dwarf6"
     """)
-
 test_writing_several_places = rows.table("""
     # A changed value must be written to all places.
     -> 1122334400000000 where initial_stack=[BOTH], write="11223344", read={"bytes": 8}, registers={"5": 0},
@@ -148,9 +143,7 @@ test_writing_several_places = rows.table("""
     -> read_past_storage where initial_stack=[BOTH], write="06" * 8, registers={"5": {"bytes": "05000000"}},
         memory=[memory(16, FIVE)]
     """)
-
 BY_LANE = [memory(8, f"{100 + lane:02x}000000", "private_lane", lane=lane) for lane in range(32)]
-
 test_owners = rows.table("""
     # What a location description denotes goes with the context it was created in, not with that of the access.
     deref_size 4 -> 105 where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32, memory=BY_LANE
@@ -187,9 +180,7 @@ test_owners = rows.table("""
         -> aabbccdd66000000aabbccdd where initial_stack=[mem(8, "private_lane", lane=5)], lane=2, target=WAVE32,
         memory=BY_LANE, write="aabbccdd", read={"bytes": 12}
     """)
-
 R5 = {"5": 0xF0E1D2C3B4A59687}
-
 test_reading = rows.table("""
     # Bits are read from the bit offset on.
     reg5 -> 8796a5b4c3d2e1f0 where read={"bytes": 8}, registers=R5
@@ -240,9 +231,7 @@ test_reading = rows.table("""
     reg5 -> offset_out_of_storage where read={"bytes": 0, "offset": 8}, registers=R5
     reg5 -> offset_out_of_storage where read={"bytes": 1, "offset": -1}, registers=R5
     """)
-
 R5_AND_R6 = "reg5; bit_piece 3 5; reg6; bit_piece 5 59"
-
 test_what_cannot_be_written = rows.table("""
     # Implicit storage can only be read, undefined storage neither read nor written.
     implicit_value 00 -> not_writable where write="00"

@@ -102,7 +102,6 @@ PREFIX = [
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6"),
 ]
-
 LEGACY = [
     legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
     legacy("LLVM_push_lane", "3", "e2"),
@@ -127,7 +126,6 @@ LEGACY = [
     legacy("GNU_push_tls_address", "mem 0x9005", "35 e0"),
     legacy("GNU_const_index 300", "163", "fc ac02"),
 ]
-
 OLDEST = [
     oldest("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
@@ -145,7 +143,6 @@ THREE_MEANINGS = [
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
     legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
 ]
-
 GNU = [
     gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"),
     gnu("reg5; GNU_uninit", "r5", "55 f0"),
@@ -202,7 +199,6 @@ STANDARD = [
     Case("A.2.5.4.0 (1)", "LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
     Case("A.2.5.4.0 (1)", "LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
 ]
-
 test_the_prefix = table(PREFIX)
 test_the_single_bytes = table(LEGACY)
 test_the_oldest_layout = table(OLDEST)

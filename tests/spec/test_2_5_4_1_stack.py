@@ -7,7 +7,6 @@ DIES = {"info:0x4c": {"location": {"ops": "reg7"}}}
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 # The stack of DWARF 5, table D.1 (Appendix D.1.2): 17 on top, then 29, then 1000.
 THREE = [1000, 29, 17]
-
 rows = Rows("A.2.5.4.1", vars(), rules="amd", dialect="llvm-user", base_types=TYPES, dies=DIES)
 row = rows.row
 

@@ -16,10 +16,8 @@ TYPES = base_types(
     "1 signed8, 2 unsigned8, 3 float32, 4 float64, 5 address64, 6 boolean8, 7 unsigned8x2, 8 signed128, 9 "
     "unsigned128, 10 bfloat1616, 11 UTF32, 12 signed7, 13 signed_char8, 14 unsigned_char8, 15 complex_float64"
 )
-
 rows = Rows("A.2.5.4.2", vars(), rules="amd", dialect="llvm-user", base_types=TYPES)
 row = rows.row
-
 test_nop = rows.table("""
     # "It has no effect on the DWARF stack entries."
     (1) nop => ()
@@ -27,7 +25,6 @@ test_nop = rows.table("""
     reg5; piece 4; nop; reg6; piece 4 -> {32:r5 32:r6}
     lit1; LLVM_nop => ("1",)
     """)
-
 RELATIONS = ("le", "ge", "eq", "lt", "gt", "ne")
 
 
@@ -40,7 +37,6 @@ def compared(operands, true, **case):
 
 
 LESS, EQUAL, GREATER, UNORDERED = "le lt ne", "le ge eq", "ge gt ne", "ne"
-
 test_comparisons = table(
     # "former second entry, relational operator, former top entry"
     *compared("lit1; lit2", LESS),
@@ -96,7 +92,6 @@ test_operands_of_comparisons = table(
     *(row("(2)", f"{one}", "stack_underflow") for one in RELATIONS),
     *(row("(2)", f"lit1; {one}", "stack_underflow") for one in RELATIONS),
 )
-
 test_branches = table(
     # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte
     # constant"
@@ -186,7 +181,6 @@ test_branches_that_go_nowhere = rows.table("""
     -> unknown_operation where expr="2f01003001"
     -> truncated where expr="2f01003008"
     """)
-
 test_what_branches_pop = rows.table("""
     # The value that DW_OP_bra pops must be one.
     (4) bra 0 -> stack_underflow
@@ -218,7 +212,6 @@ test_lanes_branch_by_themselves = rows.table("""
         end:")}
     (2) LLVM_push_lane; lit1; le => ["1", "1", "0"] where lane_count=3
     """)
-
 test_calls = rows.table("""
     # DW_OP_call2 and DW_OP_call4: "a 2-byte or 4-byte unsigned offset DR ... relative to the ... current compilation
     # unit"
@@ -279,7 +272,6 @@ test_calls = rows.table("""
     call4 4 -> truncated where dies={"unit:4": {"location": "3008"}}
     lit5; skip @end; call4 4; end: -> 5 where dies={"unit:4": {"location": "01"}}
     """)
-
 test_calls_of_location_lists = rows.table("""
     # "the specified location list expression E is evaluated ... The location description result is pushed on the
     # stack."
@@ -316,7 +308,6 @@ test_calls_of_location_lists = rows.table("""
     # Lists that call lists.
     call4 4 => ("r5 | r6 | r7",) where dies={"unit:4": listed("call4 8", "reg7"), "unit:8": listed("reg5", "reg6")}
     """)
-
 test_calls_of_constants_and_of_nothing = rows.table("""
     # "If D has a DW_AT_const_value attribute with a value V, then it is as if a DW_OP_implicit_value V ... was
     # executed."

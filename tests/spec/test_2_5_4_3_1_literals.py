@@ -8,16 +8,13 @@ TYPES = base_types(
     "0xffffffffffffffff signed32, 6 signed33/8"
 )
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
-
 rows = Rows("A.2.5.4.3.1", vars(), rules="amd", dialect="llvm-user", base_types=TYPES)
 row = rows.row
-
 test_lit = table(
     # "an unsigned literal value N from 0 through 31, inclusive ... with the generic type"
     *(row("(1)", f"lit{n}", str(n)) for n in range(32)),
     *(row("(1)", "lit31", "31", address_size=size) for size in SIZES),
 )
-
 test_constants = rows.table("""
     # "a single operand that is a 1, 2, 4, or 8-byte unsigned integer constant U"
     (2) const1u 0 -> 0
@@ -108,7 +105,6 @@ test_values_larger_than_the_generic_type_are_truncated = table(
         for size in SIZES
     ),
 )
-
 test_constx = rows.table("""
     # "a zero-based index into the .debug_addr section": "It pushes the value N with the generic type."
     (6) constx 0 -> 4096 where debug_addr={"0": 0x1000}
@@ -123,7 +119,6 @@ test_constx = rows.table("""
     constx 0xffffffffffffffff -> bad_operand where debug_addr={"0": 0}
     constx 0 -> unit
     """)
-
 test_const_type = table(
     # "The least significant TS bits of B are interpreted as a value V of the type D. It pushes the value V with the
     # type D."
@@ -180,7 +175,6 @@ test_const_type = table(
     row("(7)", "const_type 12 0100", "bad_size"),  # one element is not the vector
     row("(7)", f"const_type 10 {'ff' * 255}", "bad_size"),  # no operand can be that long
 )
-
 test_push_lane = rows.table("""
     # "pushes the current lane as a value with the generic type": "the zero-based lane number"
     (8) LLVM_push_lane -> 0 where lane=0
@@ -203,7 +197,6 @@ test_push_lane = rows.table("""
     LLVM_push_lane -> bad_operand where lane=32, target="amdgcn-gfx1100-wave32"
     LLVM_push_lane => ["0", "bad_operand", "1", "bad_operand"] where lanes=[0, 2, 1, 7], lane_count=2
     """)
-
 test_push_iteration = rows.table("""
     # "pushes the current iteration as a value with the generic type"
     (9) LLVM_push_iteration -> 0 where iteration=0

@@ -12,8 +12,6 @@ NUMBERS = {
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
 INTEGRAL_ONLY = ("and", "mod", "or", "shl", "shr", "shra", "xor")
-
-
 rows = TypedRows("DWARF 5, 2.5.1.4", vars())
 row = rows.row
 
@@ -49,7 +47,6 @@ test_abs = table(
     abs float32    -0.0                   -> 0.0
     """)
 )
-
 test_bitwise_operations = table(
     lines("""
     and generic64   0xff00ff00ff00ff00 0x0ff00ff00ff00ff0 -> 1080880403494997760
@@ -255,7 +252,6 @@ test_operands_of_different_types = table(
     const_type 1 01; const_type 2 02; plus -> 3:signed8 where base_types=base_types("1 signed8, 2 signed8")
     """),
 )
-
 test_operands = table(
     # Operands that are no values.
     each(ONE, "reg1; ", "wrong_kind"),
@@ -278,7 +274,6 @@ test_operands = table(
     (7) lit9; lit1; neg; neg => ("9", "1")
     """),
 )
-
 test_operands_that_differ_from_lane_to_lane = rows.table("""
     (10) LLVM_push_lane; lit10; plus => ["10", "11", "12"] where lane_count=3
     (4) lit1; LLVM_push_lane; minus => ["1", "0", str(2**64 - 1)] where lane_count=3

@@ -83,7 +83,6 @@ test_floats_to_integers = conversions("""
     convert float32    2.5                   -> address64    2
     convert float64    1.5                   -> boolean8     1
     """)
-
 test_floats_to_floats = conversions("""
     convert float32    0.5                   -> float64    0.5
     convert float32    0.1                   -> float64    0.10000000149011612
@@ -134,7 +133,6 @@ test_reinterpret_needs_the_same_size = conversions("""
     reinterpret unsigned8  1                   -> unsigned8x2  bad_size
     reinterpret signed128  1                   -> signed2048   bad_size
     """)
-
 test_vectors_and_types_without_conversions = rows.table("""
     # Vectors have bits, but no conversion: the standard defines none.
     (2) const_type <unsigned16> 0102; reinterpret <unsigned8x2> -> [1, 2]:unsigned8x2
@@ -154,7 +152,6 @@ test_vectors_and_types_without_conversions = rows.table("""
     lit1; convert <complex_float64> -> unsupported_type_operation
     lit1; convert <float80> -> unsupported_type_operation
     """)
-
 test_operands = rows.table("""
     # "or value 0 which represents the generic type", whatever stands at offset 0
     (1) const_type <signed8> ff; convert 0 => str(2**64 - 1)
@@ -188,8 +185,6 @@ test_operands = rows.table("""
     LLVM_push_lane; convert <unsigned128> => ["0:unsigned128", "1:unsigned128"] where lane_count=2
     (2) LLVM_push_lane; neg; reinterpret <signed64> => ["0:signed64", "-1:signed64"] where lane_count=2
     """)
-
-
 SCALARS = ["generic64"] + [
     kind
     for kind in KINDS

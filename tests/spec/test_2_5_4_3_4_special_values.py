@@ -104,7 +104,6 @@ test_regval_type = rows.table("""
     regval_type 0 0x63 -> bad_type
     regval_type 0 0xffffffffffffffff -> bad_type
     """)
-
 test_deref = table(
     # "S is the bit size of the generic type divided by 8"
     row("(2)", "addr 0x100; deref", "578437695752307201"),
@@ -152,7 +151,6 @@ test_deref = table(
         where lane_count=2
     """),
 )  # fmt: skip
-
 test_deref_size = table(
     # "TS is the smaller of the generic type bit size and S scaled by 8"; the value "is zero-extended to the generic
     # type"
@@ -187,7 +185,6 @@ test_deref_size = table(
     row("(3)", "addr 0x100; deref_size 0", "bad_size"),
     row("(3)", "addr 0x100; deref_size 0", "bad_size", rules="dwarf5"),
 )
-
 test_deref_type = rows.table("""
     # "A value V of TS bits is retrieved ... V is pushed on the stack with the type T."
     (4) addr 0x100; deref_type 1 0x20 -> 1:unsigned8
@@ -286,7 +283,6 @@ test_implicit_pointers = rows.table("""
     (4) implicit_pointer 0x4c 4; deref_type 4 0x22 -> implicit_pointer_misuse
     (2) implicit_pointer 0x4c 4; deref; lit1; plus -> implicit_pointer_misuse
     """)
-
 LOCAL = {
     "target": GPU,
     "memory": [
@@ -350,7 +346,6 @@ test_xderef = rows.table("""
     (6) lit0; const2u 0x100; aspace_deref_size 1 -> 1 where dialect="dwarf6"
     (7) lit0; const2u 0x100; aspace_deref_type 1 0x10 -> 1:signed8 where dialect="dwarf6"
     """)
-
 test_entry_values_of_call_sites = rows.table("""
     # A call site may say what a value was on entry (DW_TAG_call_site_parameter).
     (8) entry_value (reg5) -> 119 where entry_values={"55": 0x77}
@@ -363,7 +358,6 @@ test_entry_values_of_call_sites = rows.table("""
     -> truncated where expr="a30255"
     -> truncated where expr="a3"
     """)
-
 test_gnu_operations = rows.table("""
     [GCC] GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": die("reg5")}
     GNU_variable_value 0x4c -> 578437695752307201 where dies={"info:0x4c": die("addr 0x100")}
@@ -375,8 +369,6 @@ test_gnu_operations = rows.table("""
     GNU_variable_value 0x4c -> unit
     GNU_parameter_ref 0x4c -> frame
     """)
-
-
 GENERIC = resolve("generic")
 UNIT = Unit(types.unsigned(32))
 

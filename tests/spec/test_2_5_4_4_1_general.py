@@ -8,9 +8,7 @@ TYPES = base_types(
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "register", "register": 5}]}
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
-
 rows = Rows("A.2.5.4.4.1", vars(), rules="amd", base_types=TYPES)
-
 test_offset = rows.table("""
     # It adds B scaled by 8 to the bit offset of each single location description, of any storage.
     (1) addr 0x10; lit4; LLVM_offset -> mem 0x14
@@ -81,7 +79,6 @@ test_offset = rows.table("""
     regx s5; lit2; LLVM_push_lane; minus; LLVM_offset => ["s5+16", "s5+8", "s5", *["offset_out_of_storage"] * 29]
         where target=WAVE32
     """)
-
 test_offset_uconst = rows.table("""
     # DW_OP_LLVM_offset_uconst B is DW_OP_constu B; DW_OP_LLVM_offset.
     (2) addr 0x10; LLVM_offset_uconst 4 -> mem 0x14
@@ -98,7 +95,6 @@ test_offset_uconst = rows.table("""
     const_type 4 0000803f; LLVM_offset_uconst 4 -> wrong_kind
     LLVM_offset_uconst 4 -> stack_underflow
     """)
-
 test_bit_offset = rows.table("""
     # It adds B to the bit offset of each single location description.
     (3) addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3
@@ -132,7 +128,6 @@ test_bit_offset = rows.table("""
     addr 0x10; LLVM_push_lane; LLVM_bit_offset => [f"mem {0x10 + lane // 8:#x}" + (f".{lane % 8}" if lane % 8 else "")
         for lane in range(32)] where target=WAVE32
     """)
-
 test_push_object_address = rows.table("""
     # It pushes the location description of the current object, wherever that is.
     (4) push_object_address -> mem 0x1000 where object=0x1000
@@ -153,7 +148,6 @@ test_push_object_address = rows.table("""
     push_object_address -> object
     lit0; bra @end; lit1; skip @end; push_object_address; end: nop -> 1
     """)
-
 test_call_frame_entry_reg = rows.table("""
     # The location that holds the value of the register on entry, as the call frame information has it.
     (5) LLVM_call_frame_entry_reg 5 -> mem 0x2000 where entry_registers={"5": {"kind": "memory", "address": 0x2000}}

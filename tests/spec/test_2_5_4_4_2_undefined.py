@@ -5,10 +5,7 @@ from tests.builders.cases import Rows
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 MAYBE = {"kind": "multiple", "places": [{"kind": "undefined"}, {"kind": "register", "register": 5}]}
-
 rows = Rows("A.2.5.4.4.2", vars(), rules="amd")
-
-
 test_undefined = rows.table("""
     (1) LLVM_undefined -> undefined
     LLVM_undefined -> undefined where want="location"
@@ -29,7 +26,6 @@ test_undefined = rows.table("""
     LLVM_undefined; bra @end; end: nop -> wrong_kind
     LLVM_undefined; lit0; LLVM_form_aspace_address -> wrong_kind
     """)
-
 test_offset_operations = rows.table("""
     # There is no bit offset in it: the offset operations leave it unchanged.
     LLVM_undefined; lit4; LLVM_offset -> undefined
@@ -49,7 +45,6 @@ test_offset_operations = rows.table("""
     piece 4; LLVM_piece_end; lit3; LLVM_offset -> {32:undefined}+24
     piece 4; LLVM_piece_end; lit4; LLVM_offset -> offset_out_of_storage
     """)
-
 test_pieces = rows.table("""
     # The piece operations specify it implicitly or explicitly, with any size and offset; all bits of the part are
     # undefined.
@@ -69,7 +64,6 @@ test_pieces = rows.table("""
         where read={"bytes": 2}, registers={"5": 0x87 << 56}, byte_order="big"
     LLVM_undefined; reg5; lit2; LLVM_select_bit_piece 8 2 -> {8:undefined 8:r5+8}
     """)
-
 test_access = rows.table("""
     # Neither reading nor writing it is meaningful (A.2.5.4.3.4 (4): an evaluation error if any bit is undefined).
     LLVM_undefined; deref -> undefined_read

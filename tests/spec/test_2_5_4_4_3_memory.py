@@ -21,11 +21,9 @@ from tests.builders.parameters import for_each
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 OTHER64 = "amdgcn-gfx1100-wave64"
-
 TYPES = base_types("1 signed8, 2 unsigned64, 3 float32, 4 unsigned32, 5 signed64, 6 unsigned128, 7 address64")
 PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 FORM = "LLVM_form_aspace_address"
-
 rows = Rows("A.2.5.4.4.3", vars(), rules="amd", base_types=TYPES)
 row = rows.row
 
@@ -59,7 +57,6 @@ test_implicit_conversion_to_a_location = rows.table("""
     const_type 4 10000000; piece 4 -> wrong_kind where address_size=4
     const_type 2 1000000000000000; convert 0 -> mem 0x10 where want="location"
     """)
-
 test_implicit_conversion_to_a_value = rows.table("""
     # One byte address memory location description in the default address space becomes its address.
     addr 0x10 -> 16 where want="value"
@@ -91,9 +88,7 @@ test_implicit_conversion_to_a_value = rows.table("""
     lit1; stack_value; lit1; plus -> wrong_kind
     LLVM_undefined; neg -> wrong_kind
     """)
-
 FIELD = [memory(16, "123456")]
-
 test_positions = table(
     rows("""
     # A bit offset that is no multiple of 8 is bit B of the byte at address A; bits are accessed from there on.
@@ -124,7 +119,6 @@ test_positions = table(
     row("", "addr 0x10", "memory_unavailable", write="00"),
     row("", "addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]),
 )
-
 test_addr = rows.table("""
     (1) addr 0x1234 -> mem 0x1234
     addr 0xffffffffffffffff -> mem 0xffffffffffffffff
@@ -137,7 +131,6 @@ test_addr = rows.table("""
     -> mem 0x123456789abcdef0 where expr="03123456789abcdef0", byte_order="big"
     -> truncated where expr="0378563412"
     """)
-
 test_addrx = rows.table("""
     (2) addrx 1 -> mem 0x2000 where debug_addr={"0": 0x1000, "1": 0x2000}
     addrx 0 -> mem 0x1000 where debug_addr={"0": 0x1000}, address_size=4, byte_order="big"
@@ -146,7 +139,6 @@ test_addrx = rows.table("""
     addrx 2 -> bad_operand where debug_addr={"0": 0x1000, "1": 0x2000}
     addrx 2 -> unit
     """)
-
 test_form_aspace_address = table(
     # The first entry is the address space, the second the address.
     row("(3)", f"lit16; lit0; {FORM}", "mem 0x10"),
@@ -211,8 +203,6 @@ test_form_aspace_address = table(
         "private_wave#0x10", *["bad_address_space"] * 25] where target=WAVE32
     """),
 )
-
-
 LOCAL_BASE = 1 << 48
 PRIVATE_BASE = 2 << 48
 
@@ -323,7 +313,6 @@ test_address_spaces_that_alias = table(
         memory=[memory(16, dwords(1), "local"), memory(16, dwords(2)), memory(16, dwords(3), "region")]
     """),
 )
-
 test_form_tls_address = rows.table("""
     # The location that corresponds to a thread-local storage address.
     (4) lit16; form_tls_address -> mem 0x7000 where tls={"16": 0x7000}
@@ -339,7 +328,6 @@ test_form_tls_address = rows.table("""
     lit16; form_tls_address -> thread
     lit17; form_tls_address -> memory_unavailable where tls={"16": 0x7000}
     """)
-
 test_call_frame_cfa = rows.table("""
     (5) call_frame_cfa -> mem 0x1000 where cfa=0x1000
     call_frame_cfa -> mem 0x1000 where cfa=0x1000, address_size=4, byte_order="big"
@@ -351,7 +339,6 @@ test_call_frame_cfa = rows.table("""
     # The call frame information is required.
     call_frame_cfa -> frame
     """)
-
 test_fbreg = rows.table("""
     # The frame base, updated as by DW_OP_LLVM_offset_uconst B.
     (6) fbreg 8 -> mem 0x1008 where frame_base=0x1000
@@ -370,7 +357,6 @@ test_fbreg = rows.table("""
     # The frame base of the current subprogram is required.
     fbreg 8 -> frame
     """)
-
 BASE_IN_R5 = {"kind": "register", "register": 5}
 
 
@@ -402,7 +388,6 @@ test_frame_base = table(
     ),
     base("fbreg 8", "wrong_kind", {"kind": "implicit_pointer", "die": "info:0x10"}, dies={"info:0x10": {}}),
 )
-
 test_breg = table(
     # The contents of the register as an unsigned number of S bits, plus B.
     *[
@@ -430,7 +415,6 @@ test_breg = table(
     row("(7)", "breg5 0", "read_past_storage", registers={"5": {"bytes": "10000000"}}),
     row("(7)", "breg5 0", "register_unavailable"),
 )
-
 test_bregx = rows.table("""
     (8) bregx 5 8 -> mem 0x1008 where registers={"5": 0x1000}
     bregx 1000000 -8 -> mem 0xff8 where registers={"1000000": 0x1000}
@@ -442,7 +426,6 @@ test_bregx = rows.table("""
     bregx v0 0 -> mem 0x200000001 where registers={"v0": [1, 2, 3]}, target=WAVE32
     bregx 5 8 -> register_unavailable
     """)
-
 test_aspace_bregx = rows.table("""
     # As DW_OP_breg<N>, in the address space popped, whose address size decides.
     (9) lit0; LLVM_aspace_bregx 5 8 -> mem 0x1008 where registers={"5": 0x1000}

@@ -22,10 +22,8 @@ from tests.builders.parameters import for_each
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 TYPES = base_types("1 unsigned32, 2 unsigned64, 3 unsigned32x4, 4 unsigned2048")
-
 rows = Rows("A.2.5.4.4.4", vars(), rules="amd", base_types=TYPES)
 row = rows.row
-
 test_reg = table(
     # DW_OP_reg<N> is DW_OP_regx N: the register location storage, with a bit offset of 0.
     *[row("(1)", f"reg{number}", f"r{number}") for number in range(32)], row("(1)", "reg5", "r5", want="location"),
@@ -33,7 +31,6 @@ test_reg = table(
     row("(1)", "reg1", "exec", target=WAVE32), row("(1)", "reg0", "rax", target="x86_64"),
     row("(1)", "lit1; reg5; reg6", ("1", "r5", "r6")),
 )  # fmt: skip
-
 test_regx = rows.table("""
     (2) regx 5 -> r5
     regx 0x123456789 -> r4886718345
@@ -49,7 +46,6 @@ test_regx = rows.table("""
     regx 5 -> r5 where registers={}
     regx 5; deref -> register_unavailable where registers={}
     """)
-
 test_storage = rows.table("""
     # The size of the storage is that of the register.
     reg5; deref -> 7 where registers={"5": 7}
@@ -73,7 +69,6 @@ test_storage = rows.table("""
     reg5; lit12; LLVM_bit_offset; deref_size 2 => str(0x1122334455667788 >> 64 - 12 - 16 & 0xFFFF)
         where registers={"5": 0x1122334455667788}, byte_order="big"
     """)
-
 test_contents = table(
     rows("""
     # DW_OP_reg* gives the location. For the contents there is regval_type, DW_OP_breg* and DW_OP_deref*.

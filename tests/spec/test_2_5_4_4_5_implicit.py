@@ -20,15 +20,12 @@ WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
 MISUSE = "implicit_pointer_misuse"
-
 TYPES = base_types(
     "1 signed8, 2 unsigned16, 3 signed32, 4 unsigned64, 5 float32, 6 float64, 7 boolean8, 8 unsigned128, 9 "
     "address64, 10 unsigned32x3, 11 UTF32, 12 signed_char8, 13 unsigned13, 14 complex_float64, 15 unsigned32"
 )
-
 rows = Rows("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
 row = rows.row
-
 test_implicit_value = table(
     # A storage with the literal value V and a size of S, at a bit offset of 0.
     # "Bits accessed ... access the corresponding implicit storage value starting at the bit offset": of 0x1234
@@ -122,7 +119,6 @@ test_stack_value = table(
     lit5; stack_value -> not_writable where write="00"
     """),
 )  # fmt: skip
-
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
     "info:0x11": {"location": {"ops": "reg5"}},
@@ -178,7 +174,6 @@ test_implicit_pointer = table(
     ptr(f"{PTR}; piece 9", "bad_piece"),
     ptr(f"{PTR}; piece 5", "bad_piece", address_size=4),
 )
-
 test_dereference = table(
     # Retrieving the complete contents gives an implicit pointer value ...
     ptr(f"{PTR}; deref; stack_value", "ptr info:0x10"),
@@ -244,9 +239,7 @@ test_dereference = table(
         target=WAVE32,
     ),
 )  # fmt: skip
-
 USE = "deref; LLVM_offset_uconst 0"
-
 test_pointee = table(
     # An implicit pointer value that must be a location becomes that of the entry, moved by the displacement.
     ptr(f"{PTR}; {USE}", "mem 0x1000"),
@@ -317,9 +310,7 @@ test_pointee = table(
     # A pointer to what it points to itself never comes to an end.
     ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"),
 )  # fmt: skip
-
 LOCAL_PTR = "lit3; LLVM_aspace_implicit_pointer 0x21 4"
-
 test_other_address_spaces = table(
     # DW_OP_LLVM_form_aspace_address with the address space of the pointer.
     ptr(f"{PTR}; deref; lit0; {FORM}", "mem 0x1000"),
@@ -365,9 +356,7 @@ test_other_address_spaces = table(
     row("(4)", "reg5; LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
     row("(4)", "LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES),
 )
-
 IPV = f"{PTR}; deref"
-
 test_other_uses = table(
     # It is an evaluation error if the storage or the value is accessed in any other manner.
     ptr(f"{IPV}; lit1; plus", MISUSE),
@@ -400,8 +389,6 @@ test_other_uses = table(
     ptr(IPV, "ptr info:0x10", want="value"),
     ptr(IPV, "ptr info:0x10"),
 )
-
-
 SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF
 

@@ -5,7 +5,6 @@ from tests.builders.cases import Rows, base_types, table
 WAVE64 = "amdgcn-gfx90a"
 WAVE32 = "amdgcn-gfx1100-wave32"
 FORM = "LLVM_form_aspace_address"
-
 TYPES = base_types("1 signed8, 2 unsigned32, 3 float32, 4 unsigned64, 5 unsigned128, 6 unsigned3, 7 signed32")
 BOTH = {"kind": "multiple", "places": [{"kind": "register", "register": 5}, {"kind": "memory", "address": 16}]}
 END = "LLVM_piece_end"
@@ -16,7 +15,6 @@ MAX = 8 << 64
 
 rows = Rows("A.2.5.4.4.6", vars(), rules="amd", base_types=TYPES)
 row = rows.row
-
 test_storage = table(
     rows("""
     # The parts are contiguous, in the order in which their operations are executed; the size is the sum of theirs.
@@ -104,7 +102,6 @@ test_storage = table(
         where read={"bytes": 6}, registers={str(number): 0x5566778800000000 for number in (5, 6, 7)}, byte_order="big"
     """),
 )
-
 test_incomplete_composites = table(
     # When the operation expression has completed, the composite on top is converted to a complete one.
     row("", "reg5; piece 4", "{32:r5}"),
@@ -165,7 +162,6 @@ test_incomplete_composites = table(
     call4 0x10; LLVM_offset_uconst 1 -> {32:r5}+8 where dies={"unit:0x10": {"location": [{"ops": "reg5; piece 4"}]}}
     """),
 )
-
 test_piece = rows.table("""
     # The stack is empty: a new composite, with an undefined part.
     (1) piece 4 -> {32:undefined}
@@ -207,10 +203,8 @@ test_piece = rows.table("""
     regx s4; LLVM_push_lane; LLVM_bit_offset; bit_piece 24 0
         => ["{24:s4}", *(f"{{24:s4+{lane}}}" for lane in range(1, 9)), *["bad_piece"] * 23] where target=WAVE32
     """)
-
 NIBBLES = "reg5; bit_piece 4 8; reg5; bit_piece 4 20"
 DIGITS = {"5": 0x0123456789ABCDEF}
-
 test_bit_piece = table(
     rows("""
     # As DW_OP_piece: a part of S bits, at B bits into the location.
@@ -248,7 +242,6 @@ test_bit_piece = table(
     const_type 3 0000803f; bit_piece 8 0 -> wrong_kind
     """),
 )
-
 test_piece_end = table(
     # It makes the incomplete composite on top of the stack complete.
     row("(3)", f"reg5; piece 4; {END}", "{32:r5}"),
@@ -266,7 +259,6 @@ test_piece_end = table(
     row("(3)", f"reg5; LLVM_extend 8 2; {END}", "wrong_kind"),
     row("(3)", END, "wrong_kind", initial_stack=[{"kind": "composite", "parts": [{"bit_size": 8, "location": BOTH}]}]),
 )
-
 test_extend = rows.table("""
     # A complete composite of C identical parts of S bits.
     (4) reg5; LLVM_extend 8 3 -> {8:r5 8:r5 8:r5}
@@ -297,7 +289,6 @@ test_extend = rows.table("""
     reg5; lit1; LLVM_bit_offset; LLVM_extend 64 1 -> bad_piece
     LLVM_extend 65 1 -> bad_piece where initial_stack=[BOTH]
     """)
-
 test_select_bit_piece = rows.table("""
     # C parts of S bits: part N is at N*S bits from L1 where bit N of the mask is 1, otherwise from L0.
     (5) reg5; reg6; lit10; LLVM_select_bit_piece 8 4 -> {8:r5 8:r6+8 8:r5+16 8:r6+24}
@@ -364,7 +355,6 @@ test_select_bit_piece = rows.table("""
         => [f"{{8:{'s6' if lane & 1 else 's5'} 8:{'s6' if lane & 2 else 's5'}+8}}" for lane in range(32)]
         where target=WAVE32
     """)
-
 test_overlay = rows.table("""
     # DW_OP_LLVM_overlay is DW_OP_LLVM_bit_overlay with sizes in bytes.
     (6) reg5; reg6; lit2; lit3; LLVM_overlay -> {16:r5 24:r6 24:r5+40}
@@ -396,7 +386,6 @@ test_overlay = rows.table("""
     const2u 0x1000; regx s6; LLVM_push_lane; lit4; mul; lit4; LLVM_overlay; lit8; LLVM_offset; deref_size 4
         => ["3", "3", "9", *["3"] * 29] where registers={"s6": 9}, memory=[memory(0x1008, "03000000")], target=WAVE32
     """)
-
 test_bit_overlay = table(
     rows("""
     # BL, with BS bits of it, from BO on, replaced by those at OL.

@@ -9,9 +9,7 @@ TYPES = base_types("1 signed32, 2 unsigned64, 3 float64, 4 address64, 5 boolean8
 TWO_PLACES = {"kind": "multiple", "places": [{"kind": "memory", "address": 16}, {"kind": "memory", "address": 32}]}
 DIES = {"info:0x4c": {"location": {"ops": "reg7"}}, "info:0x50": {}}
 GPU = {"target": "amdgcn-gfx90a"}
-
 rows = Rows("A.2.5.4", vars(), rules="amd", dialect="llvm-user", base_types=TYPES, dies=DIES)
-
 test_a_location_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
     -> undefined where want="location"
@@ -56,7 +54,6 @@ test_a_location_is_wanted = rows.table("""
     # An implicit pointer value whose object has no location is an evaluation error (A.2.5.4.4.5 (3)).
     implicit_pointer 0x50 0; deref -> implicit_pointer_misuse where want="location"
     """)
-
 test_a_value_is_wanted = rows.table("""
     # "If the top stack entry is a value, ... then the result is that"
     lit16 -> 16 where want="value"
@@ -88,7 +85,6 @@ test_a_value_is_wanted = rows.table("""
     # ... a composite is none of the five, even where its only part is in memory.
     addr 0x10; piece 8; LLVM_piece_end -> bad_result_kind where want="value"
     """)
-
 test_nothing_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
     -> undefined
@@ -108,7 +104,6 @@ test_nothing_is_wanted = rows.table("""
     lit1; reg5; lit3 => ("1", "r5", "3")
     reg5; piece 4; lit3 -> 3
     """)
-
 test_the_initial_stack = rows.table("""
     # "starts with an empty stack on which the entries from the initial stack ... are pushed in the order provided"
     -> 3 where initial_stack=[1, 2, 3]

@@ -42,7 +42,6 @@ NO_MATCH = [
     calling(expected="undefined_read", after="deref"),       calling(expected="00 undefined ff", read={"bytes": 1}),
     pointing(expected="undefined"),                          pointing(expected="undefined", displacement=4),
 ]  # fmt: skip
-
 ONE_MATCH = [
     # Otherwise it is the location description that the expression of the entry gives.
     calling("addr 0x1000", expected="mem 0x1000"),
@@ -82,7 +81,6 @@ ONE_MATCH = [
     calling("lit1; plus", expected="stack_underflow"),
     calling("LLVM_push_lane", expected="lane", target=WAVE64),
 ]  # fmt: skip
-
 SEVERAL_MATCHES = [
     # The union of the single location descriptions of all matching entries: an object in more than one place.
     calling("addr 0x1000", "reg5", expected="mem 0x1000 | r5"),
@@ -130,9 +128,7 @@ SEVERAL_MATCHES = [
         target=WAVE32,
     ),
 ]
-
 OVERLAID = "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
-
 NESTED = [
     # An entry may use another list ...
     calling(
@@ -169,7 +165,6 @@ NESTED = [
     calling(expected="implicit 0102", dies={"unit:0x10": {"const_value": "0102"}}),
     calling(expected="undefined", dies={"unit:0x10": {}}),
 ]
-
 test_no_entry_matches = table(NO_MATCH)
 test_one_entry_matches = table(ONE_MATCH)
 test_several_entries_match = table(SEVERAL_MATCHES)

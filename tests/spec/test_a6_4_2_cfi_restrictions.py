@@ -21,9 +21,7 @@ from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 pytestmark = pytest.mark.spec("A.6.4.2")
-
 WAVE64 = "amdgcn-gfx90a"
-
 OTHER_SECTIONS = {
     # Call frame information must not depend on other debug sections.
     "DW_OP_addrx": "DW_OP_addrx 1",               "DW_OP_call2": "DW_OP_call2 0x10",
@@ -49,7 +47,6 @@ CIRCULAR = {
     "DW_OP_entry_value": "DW_OP_entry_value (DW_OP_reg16)",
 }
 FORBIDDEN = {**OTHER_SECTIONS, **NO_OBJECT, **WHOLE_THREAD, **CIRCULAR}
-
 NOT_IN_THE_LIST = {
     # Operations that the list of the text lacks, but to which one of its four reasons applies.
     "DW_OP_LLVM_aspace_implicit_pointer": "as DW_OP_implicit_pointer",

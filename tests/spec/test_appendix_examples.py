@@ -14,7 +14,6 @@ from tests.builders.parameters import for_each
 WAVE64 = "amdgcn-gfx90a"
 FLAT64 = "amdgcn-gfx942"
 WAVE32 = "amdgcn-gfx1100-wave32"
-
 rows = Rows("D.1.3", vars(), rules="amd")
 row = rows.row
 
@@ -67,7 +66,6 @@ def field(offset: int) -> str:
 
 ASSOCIATED = f"{field(FLAGS)}; lit1; and"
 ALLOCATED = f"{field(FLAGS)}; lit2; and"
-
 test_fortran_array = table(
     [
         case
@@ -145,7 +143,6 @@ DST = """
 """2.20: dst is at R0, but dst[i] is in R2, where i is R1."""
 
 LOOP: dict[str, Any] = {"address_size": 4, "registers": {"0": 0x1000, "1": 2, "2": 0xAABBCCDD}}
-
 test_chapter_2 = table(
     row("2.20", DST, f"{{64:mem 0x1000 32:r2 {(8 << 32) - 8 * 0x100C}:mem 0x100c}}", **LOOP),
     row(
@@ -206,7 +203,6 @@ test_chapter_2 = table(
 # --- The program locations of lanes (2.13; AMDGPU usage, "AMDGPU DW_AT_LLVM_lane_pc") -----------------------------
 
 PC_NOW, LEX_1_START, LEX_1_1_END = 0x1234, 0x1100, 0x1200
-
 ACTIVE = "regx 16; LLVM_extend 64, 64; regval_type 17 1; LLVM_select_bit_piece 64, 64"
 DIVERGENT = "LLVM_undefined; LLVM_extend 64, 64"
 
@@ -316,7 +312,6 @@ def wave_state(target: str, lane_count: int, mask: int) -> dict[str, Any]:
 
 ELEMENT = "LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4"
 FRAMES = "A.6.4.2"
-
 test_call_frame_information = table(
     # The CFA of a kernel, and of functions with flat and with buffer scratch.
     row(FRAMES, KERNEL, "private_wave#0x0", target=WAVE64),
@@ -425,7 +420,6 @@ def test_call_frame_information_uses_what_it_may(ops):
 
 FLAT_S33: dict[str, Any] = {"frame_base": {"kind": "register", "name": "s33"}, "registers": {"s33": 0}}
 PRODUCERS = "A.2.5.4.3.4 (5)"
-
 test_variables_of_upstream_llvm = rows.table("""
     # -O0: an address space is forced upon the address in the default one, and the memory there is read.
     [A.2.5.4.3.4 (5)] fbreg 8; lit5; swap; xderef -> 7

@@ -84,8 +84,6 @@ def model(operation, kind, width, left, right=0):  # noqa: PLR0911 (one for each
 
 FORM = Format()
 DIALECT = dialects.get("dwarf5")
-
-
 _CODE = {}
 
 

@@ -17,10 +17,8 @@ from tests.builders.cases import Rows, answer, die, listed, parsed, short, table
 from tests.builders.contexts import TARGET, Frame, Unit, kind_of
 
 DEFAULTS = Limits()
-
 rows = Rows("A.2.5.4", vars(), rules="amd", dialect="llvm-user")
 row = partial(rows.row, "")
-
 FOUR = "lit1; lit2; lit3; lit4"
 test_steps = table(
     rows("""
@@ -56,7 +54,6 @@ test_steps = table(
     GNU_variable_value 4 -> limit_exceeded where dies={"info:4": die("skip -3")}
     """),
 )
-
 test_stack = table(
     row("again: lit1; skip @again", "limit_exceeded"),
     row("lit1; again: dup; skip @again", "limit_exceeded"),
@@ -108,7 +105,6 @@ test_nesting = table(
         minus; call4 4; end:")}
     """),
 )
-
 test_cycles = rows.table("""
     # Calls on the same stack.
     call4 4 -> limit_exceeded where dies={"unit:4": die("call4 4")}
@@ -131,7 +127,6 @@ test_cycles = rows.table("""
     # A variable whose value is its own.
     GNU_variable_value 4 -> cycle where dies={"info:4": die("GNU_variable_value 4")}
     """)
-
 test_parts = table(
     row(f"reg5; LLVM_extend 1 {DEFAULTS.composite_parts + 1}", "limit_exceeded"),
     row("reg5; LLVM_extend 1 0xffffffffffffffff", "limit_exceeded"),
@@ -146,7 +141,6 @@ test_parts = table(
     row("piece 0xffff; piece 1; drop", "incomplete_composite", address_size=2),
     row("LLVM_undefined; LLVM_extend 0xffffffffffffffff 65536", "bad_piece"),
 )
-
 test_blocks = table(
     row(f"implicit_value {'00' * (DEFAULTS.block + 1)}", "limit_exceeded"),
     row(
@@ -155,8 +149,6 @@ test_blocks = table(
         "5",
     ),
 )
-
-
 MESSAGES = [
     ("skip -3", "10000 operations"),
     ("again: lit1; skip @again", "4096 entries"),

@@ -301,13 +301,10 @@ LANE_WITHOUT_SIMT = rows("""
     LLVM_push_lane -> 3 where lane_count=8, lane=3
     LLVM_push_lane -> bad_operand where lane=1
     """)
-
 FIELDS = [name for name in Rules.__annotations__ if name != "name"]
 ROWS = {field: globals()[field.upper()] for field in FIELDS}
 """The tables by field of the rules."""
 test_rules = table(*ROWS.values())
-
-
 FLAGS = ["eq", "ge", "gt", "le", "lt", "ne"]
 BINARY = [*FLAGS, "and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor"]
 SIGNED_64, UNSIGNED_128, SIGNED_32 = BaseType("signed", 64), BaseType("unsigned", 128), BaseType("signed", 32)

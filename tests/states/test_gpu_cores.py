@@ -21,9 +21,9 @@ from dwarfgpu.states.memory_image import image_in_memory
 from dwarfgpu.states.program import open_program
 from dwarfgpu.states.stopped import OpenOptions
 from tests.builders.errors import raised
+from tests.builders.folders import ROOT
 from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, save, written
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs/examples"
 TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
 LANE_PC = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"

@@ -14,6 +14,7 @@ from dwarfgpu.states.program import open_core, open_program
 from dwarfgpu.states.state_template import template, text
 from tests.builders.commands import run
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES, ROOT
 from tests.builders.parameters import for_each
 
 CRASH = "docs/examples/crash.core"
@@ -95,7 +96,6 @@ def test_each_part_of_a_crash_finds_the_other(host, gpu, parts, tmp_path):
         assert "(found beside it)" in run("core", "info", str(tmp_path / name)).stdout
 
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/lanes.json"
 
@@ -187,7 +187,6 @@ def test_other_texts_are_no_states(tmp_path):
     assert "does not name its code" in str(raised(UsageError, open_core, path))
 
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 CALLS = FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co"
 PLACES = [

@@ -16,7 +16,6 @@ OTHER_VERSIONS = {
     *("gfx11-7-generic", "gfx12-5-generic", "gfx13-generic"),
 }
 OF_LLVM_22 = [processor for processor in processors() if processor.name not in OTHER_VERSIONS]
-
 KERNEL = "define amdgpu_kernel void @k() { ret void }\n"
 
 # A function with one argument in v0 and one in s0.

@@ -12,7 +12,6 @@ import corpus_oracle as oracle
 from tests.builders.parameters import for_each
 
 BAD = ("not built", "wrong", "error", "not known", "not shown", "repair missed", "repair applied wrongly")
-
 SLICE = [
     ("bools.cl", "gfx900", 2, 5),  # values computed of lanes
     ("vectors.cl", "gfx1030", 1, 4),  # pieces, and parts without location

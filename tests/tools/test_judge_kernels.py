@@ -1,11 +1,10 @@
 """tools/judge_kernels.py: kernels are compiled, launched with small numbers, and judged."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.builders.folders import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +19,9 @@ from dwarfgpu.render.layout import plain
 from tests.builders.commands import run
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import every, for_each, some_slow
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 HIP = "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
 HOST = "host/optimized.gcc.O2.v5.x86_64"
 

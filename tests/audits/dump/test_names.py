@@ -13,9 +13,8 @@ from dwarfgpu.program.types.declaration import type_name
 from dwarfgpu.program.types.reader import TYPES
 from dwarfgpu.render.dump import entry_json
 from tests.builders.dwarf import die, dwarf, unit
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
-
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
 def names(fixture: str) -> set[str]:

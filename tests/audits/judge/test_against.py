@@ -14,9 +14,9 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[3]
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
 
 

@@ -184,7 +184,6 @@ SPACES = "spaces", (np.zeros(64, "i4"), 256)
 MEMORY = "_Z6memoryPi3Rowi", (np.zeros(64, "i4"), {"cells": [1, 2, 3, 4]}, 3)
 DIVERGENT = "_Z9divergentPii", (np.zeros(64, "i4"), 40)
 XDEREF = "DW_OP_swap, DW_OP_xderef"
-
 IDIOMS = [
     pytest.param(CL, "gfx90a.w64.O0.v5", SAXPY, "product", rf"DW_OP_fbreg \+\d+, DW_OP_lit5, {XDEREF}$", id="slot"),
     pytest.param(CL, "gfx1100.w32.O0.v5", SAXPY, "product", rf"DW_OP_fbreg \+\d+, DW_OP_lit5, {XDEREF}$",

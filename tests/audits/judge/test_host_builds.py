@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.commands import run
+from tests.builders.commands import ROOT, run
 
-ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 SOURCE = ROOT / "fixtures" / "src" / "opencl" / "kernels.cl"
 GPU = str(ROOT / "fixtures" / "amdgpu" / "cl-kernels.{}.v5.co")

@@ -12,6 +12,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_object import opened
 from tests.audits.memory_model.generator import TARGETS, compiled, source
 from tests.audits.memory_model.seeds import assembled, assembly, seeded
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 
 HEAD = """\t.text
@@ -183,7 +184,6 @@ def test_what_is_outstanding_at_an_address(assemble):
     assert [(row.instruction, row.counters, row.registers) for row in rows] == expected
 
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 LEFT_OUT_BY_LLVM = {"send_all", "__clang_ocl_kern_imp_send_all"}
 """Functions of fixtures/src/opencl/ordering.cl in which LLVM 22 leaves out a wait."""
 

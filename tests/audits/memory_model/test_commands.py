@@ -161,8 +161,6 @@ LOOP = """kernel void ring(global int *bell, int n) {
     __scoped_atomic_store_n(bell, i, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
 }
 """
-
-
 FIRST = """kernel void ring(global int *bell, int n) {
   __scoped_atomic_store_n(bell, n, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
 }

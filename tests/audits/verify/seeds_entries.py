@@ -160,13 +160,11 @@ VALUES = {
     "identifier": ("letters of case 7", at_place("a", ("identifier_case", "data1", 7))),
     "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20))),
 }
-
 PLACE = ("location", "exprloc", V0)
 LABEL = die("label", named("l"))
 MEMBER_OF_F = die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))
 RANGES = rnglist(("start_length", CODE, 4), "end_of_list")
 CLANG_14 = "AMD clang version 14.0.0"
-
 SEEDS = (
     *(inside("attribute-class", f"class {n} of a variable", each) for n, each in enumerate(CLASSES)),
     *(of_kernel("attribute-class", f"{each[0]} with {each[1]}", each) for each in OF_KERNEL),

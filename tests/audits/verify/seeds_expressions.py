@@ -42,7 +42,6 @@ WRONG_KINDS = (
     "DW_OP_regx v0; DW_OP_regx v1; DW_OP_LLVM_offset",
 )
 PAST = {"8 bytes of s1": "DW_OP_regx s1; DW_OP_deref; DW_OP_stack_value", "an address in s33": "DW_OP_bregx s33 8"}
-
 SEEDS = (
     *(location("stack-underflow", text, text) for text in UNDERFLOWS),
     *(location("wrong-kind", text, text) for text in WRONG_KINDS),

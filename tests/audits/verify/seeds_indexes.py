@@ -230,7 +230,6 @@ PUBLIC = (
     names_of_unit("die", "with a flag", ".debug_gnu_pubnames", step=1),
     names_of_unit("die", "a type with a flag", ".debug_gnu_pubtypes", step=0x1000),
 )
-
 UNUSED = b"\x63\x34"
 """The beginning of an abbreviation that no entry has: the code 99 of a variable."""
 
@@ -302,5 +301,4 @@ TABLES = (
     addresses("base", "into the header", header(0, 5, 8, 0, data=ADDRESS), base=4),
     addresses("base", "the second address", header(0, 5, 8, 0, data=ADDRESS * 2), base=16),
 )
-
 SEEDS = (*NAMES, *SETS, *PUBLIC, *TABLES)

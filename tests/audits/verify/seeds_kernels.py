@@ -1,6 +1,5 @@
 import struct
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -8,9 +7,9 @@ import msgpack
 from dwarfgpu.objfile.kernels.kernel import DESCRIPTOR
 from dwarfgpu.objfile.opening import open_image
 from tests.builders.elf import ElfBuilder
+from tests.builders.folders import FIXTURES
 from tests.builders.seeds import Seed
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 V2, V3, V6 = "asm/code-object-v2.gfx803.co", "asm/code-object-v3.gfx906.co", "features/stripped.v5.co"
 """Files without DWARF; the first has an amd_kernel_code_t and YAML, the others descriptors and MessagePack."""
 GFX90A, GFX942, GFX1100, GFX1250 = 0x53F, 0x54C, 0x41, 0x49

@@ -71,7 +71,6 @@ def two_units(second: int) -> bytes:
 
 
 FILES_OF_A = table_5(((PATH, STRING),), (b"a.c\0",), (b"b.c\0",))
-
 SEEDS = (
     raw("version", "1", patched(4, "H", 1)),
     raw("version", "7", patched(4, "H", 7)),

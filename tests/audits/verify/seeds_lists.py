@@ -60,7 +60,6 @@ def in_one_place(attribute: str) -> Seed:
 VARIABLE = die("variable", named("a"), typed("int"), ("location", "sec_offset", 12))
 BLOCK = die("lexical_block", ("ranges", "sec_offset", 12))
 DEFAULT, WHOLE = ("default_location", V0), ("start_length", CODE, 16)
-
 SEEDS = (
     indexed("list-bad-index", "behind the table", 7, 12),
     indexed("list-bad-index", "behind the table", 7, 12, kind="rnglist"),

@@ -28,8 +28,8 @@ from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.program.code.repairs import as_written
 from dwarfgpu.program.frames.frame import Frame
 from dwarfgpu.states.program import Program
+from tests.builders.folders import FIXTURES
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FILES = sorted(
     path
     for folder in ("amdgpu", "asm", "compilers", "features", "host", "llvm24")

@@ -11,10 +11,10 @@ from dwarfgpu.audits.verify.reports import check_file, check_files
 from dwarfgpu.audits.verify.rule_table import RULES
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.dwarf import die
+from tests.builders.folders import FIXTURES
 from tests.builders.hostile import gpu, named, ops, variable
 from tests.builders.seeds import findings_in
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
 DEFECTS = {
     ("host/split.gcc.v4.dwo", "expression-pointer-target"),  ("host/split.gcc.v5.dwo", "expression-pointer-target"),

@@ -10,9 +10,9 @@ from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_kernels
+from tests.builders.folders import FIXTURES
 from tests.builders.seeds import findings_in
 
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 FOLDERS = ("amdgpu", "compilers", "features", "llvm24")
 """The folders of what compilers and linkers have made."""
 FILES = sorted(path for folder in FOLDERS for path in (FIXTURES / folder).iterdir() if path.is_file())

@@ -11,12 +11,11 @@ from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from tests.audits.verify import seeds_indexes
+from tests.builders.folders import FIXTURES
 from tests.builders.hostile import gpu
 from tests.builders.indexes import Names
 from tests.builders.parameters import every
 from tests.builders.seeds import findings_in
-
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def test_a_file_is_checked_for_all_parts() -> None:

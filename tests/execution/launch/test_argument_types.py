@@ -14,7 +14,6 @@ from tests.builders.parameters import every
 from tests.questions.harness import Run
 
 pytestmark = pytest.mark.slow  # it compiles
-
 PRELUDE = {
     "cl": """
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

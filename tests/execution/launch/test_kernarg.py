@@ -2,7 +2,6 @@
 
 import contextlib
 import struct
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -25,9 +24,9 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.geometry import geometry
 from tests.builders.errors import raised
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[3]
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx90a.w64.O2.co"
 
 
@@ -159,8 +158,6 @@ def test_pointers_to_local_memory_and_arguments_without_names():
 
 
 NAMED = kernel(argument(0, 8, "global_buffer", name="out"), argument(8, 4, name="n"))
-
-
 UNNAMED = kernel(argument(0, 8, "global_buffer"), argument(8, 4, type_name="int"))
 
 

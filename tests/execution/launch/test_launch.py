@@ -32,11 +32,10 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run as run_command
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-ROOT = Path(__file__).resolve().parents[3]
-FIXTURES = ROOT / "fixtures"
 GRID, GROUP = (50, 12, 6), (16, 4, 2)
 UNIFORM = (48, 12, 6)
 """A grid without partial work-groups."""

@@ -5,7 +5,6 @@ import random
 import re
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,6 +22,7 @@ from dwarfgpu.objfile.opening import open_image
 from tests.builders.code_objects import opencl, readobj, run
 from tests.builders.elf import ElfBuilder, small_elf
 from tests.builders.errors import raised
+from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 CLASSES = [(size, order) for size in (4, 8) for order in ("little", "big")]
@@ -495,7 +495,6 @@ def test_a_summary_says_what_is_missing(linked, unlinked):
     assert section_info(image, image.section(".debug_info")).relocated_by == (".rela.debug_info",)
 
 
-ROOT = Path(__file__).resolve().parents[3]
 BIAS = 0x7F0000000000
 TEXT, DATA, DYNAMIC = 0x1000, 0x2000, 0x3000
 RELATIVE64, ABS64, ABS32_LO, ABS32_HI, REL64, GOTPCREL, ABS32, NONE = 13, 3, 1, 2, 5, 7, 6, 0

@@ -89,7 +89,6 @@ Kernels:
       MaxFlatWorkGroupSize: 1024
 ...
 """
-
 KERNEL = {
     ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8,
     ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".wavefront_size": 64, ".sgpr_count": 10,

@@ -432,7 +432,6 @@ def test_lists_with_views_are_what_readelf_prints(tmp_path, require_tool):
 
 
 SECTIONS = (".debug_loclists", ".debug_loc", ".debug_loc.dwo", ".debug_rnglists", ".debug_ranges")
-
 entries = st.one_of(
     st.tuples(st.just("start_end"), st.integers(0, 40), st.integers(0, 40), st.just("50")),
     st.tuples(st.just("start_length"), st.integers(0, 40), st.integers(0, 40), st.just("51")),

@@ -2,7 +2,6 @@ import contextlib
 import json
 import random
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -19,13 +18,12 @@ from dwarfgpu.render.layout import plain
 from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import SHT_NOBITS, ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.lines import program, table
 from tests.builders.lists import loclist, rnglist, table_of_lists
 from tests.builders.parameters import every, few_or_all, for_each
 from tools import fuzz_drives
 from tools.fixtures import FOLDER
-
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
 def file(name: str) -> CodeObject:
@@ -466,8 +464,6 @@ CUT = [
     "containers/fatbin-two.x86_64", "containers/hip-program-compressed.x86_64", "features/debug-names.v5.co",
     "features/split.v5.dwo", "features/two-units.v5.dwp", "features/zstd.v5.co", "host/strict.gcc.v2.x86_64",
 ]  # fmt: skip
-
-
 FEW = 4
 """Of so many sizes one is tried in each run of the tests, and all of them in a slow one."""
 

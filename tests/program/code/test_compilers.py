@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,9 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.types.model import Pointer, stripped
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 COMPILERS = FIXTURES / "compilers"
 
 

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from dwarfgpu.cfi.rules import Offset, RegisterOffset
@@ -10,10 +8,10 @@ from dwarfgpu.render import call_frame_info as render
 from tests.builders import compiled
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.frames import FrameBuilder, z
 from tests.builders.parameters import every, for_each
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64, PPC64 = 62, 21
 LOW = 0x1000
 

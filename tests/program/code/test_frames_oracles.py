@@ -3,17 +3,14 @@
 Where they differ, the tables below say why.
 """
 
-from pathlib import Path
-
 import pytest
 
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code import code_object
 from tests.builders import compiled, framedump
+from tests.builders.folders import FIXTURES
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 NAMES = (".debug_frame", ".eh_frame", ".zdebug_frame")
-
 UNREAD_BY_LLVM = {
     "asm/cfi-vendor.gfx90a.w64.co": "it gives up the whole section at DW_CFA_MIPS_advance_loc8; readelf does not",
     "features/zdebug.v4.co": "it no longer reads sections compressed in the way of GNU",

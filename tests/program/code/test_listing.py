@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,10 +15,9 @@ from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, 
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.states.program import open_program
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[3]
-FIXTURES = ROOT / "fixtures"
 OBJDUMP = ("llvm-objdump-22", "llvm-objdump")
 LINE = re.compile(r"\t(.*?)\s*// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)(?: <.*)?$", re.MULTILINE)
 

@@ -1,6 +1,5 @@
 import re
 import subprocess
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -40,21 +39,18 @@ from dwarfgpu.program.code.repairs import (
 )
 from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import every, for_each, some_slow
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 CLANG = "Debian clang version 22.1.8 (1~deb12u1)"
 ROCM = "AMD clang version 19.0.0git (https://github.com/RadeonOpenCompute/llvm-project roc-6.4.0)"
 ALL = EVERY
 LANE = 5
-
 PRIVATE = "DW_OP_lit5; DW_OP_swap; DW_OP_xderef"
 EXTENDED = "DW_OP_dup; DW_OP_constu 7; DW_OP_shr; DW_OP_lit0; DW_OP_not; DW_OP_mul; DW_OP_constu 8; DW_OP_shl; DW_OP_or"
 """How LLVM extends the sign of 8 bits without base types."""
 LANE_OF_V4 = "DW_OP_regx v4; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset; DW_OP_deref_size 4"
 IN_LANE = "DW_OP_regx v3; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset"
-
-
 TYPES = {
     1: BaseType("unsigned", 32),          2: BaseType("unsigned", 16),          3: BaseType("signed", 64),
     4: BaseType("unsigned", 64),          5: BaseType("float", 32),             6: BaseType("unsigned", 8),
@@ -295,8 +291,6 @@ def test_policies():
 
 WIDENED = "DW_OP_convert 1; DW_OP_convert 3"
 LANE_OF_V5 = LANE_OF_V4.replace("v4", "v5")
-
-
 COMPUTED = """
     bregx v4 0; convert 1; convert 6 -> {LANE_OF_V4}; convert 1; convert 6
     bregx v4 0; lit0; ne; convert 1; convert 6 -> {LANE_OF_V4}; lit0; ne; convert 1; convert 6

@@ -12,10 +12,9 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import AT_LAUNCH, IN_SEGMENT, LaunchRecord
 from dwarfgpu.program.frames.wave import Wave
 from dwarfgpu.states.core_writing import write_core
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 
-ROOT = Path(__file__).resolve().parents[3]
-FIXTURES = ROOT / "fixtures"
 VERSIONS = {  # files by the version of the code object (`e_ident[EI_ABIVERSION]` + 2)
     "V3": "compilers/cl.clang13.gfx900.w64.O2.v5.hsa3.co",   "V4": "compilers/hip.clang13.gfx1030.w32.O2.v4.co",
     "V5": "compilers/hip.clang19.gfx1100.w32.O2.v5.co",      "V6": "amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",

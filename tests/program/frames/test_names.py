@@ -11,12 +11,12 @@ from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.render.values import Look, ValueWriter, value_text
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
 from tests.builders.dwarf import die, entry
+from tests.builders.folders import FIXTURES
 from tests.builders.gdb_stops import stops
 from tests.builders.parameters import every, for_each
 from tests.program.frames.test_variables_gdb import aligned, demangled, folded, shown_as_gdb_does
 
 CORPUS = Path(__file__).parent.parent / "corpus"
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 NOTHING = object()
 
 
@@ -43,7 +43,6 @@ NAMES = (
     "loops::one::second loops::two::first shapes::blue inner::side ::loud ::red blend c::blend member mix "
     "sizeof(Mix) Low High c::Low joined::Low sounds::Low sizeof(c::Mix) (c::Level)4 kept local number colours::shade"
 )
-
 UNLIKE_GDB = {
     "inner::side": "an alias counts in the block that it is in; gdb knows it everywhere",
     "sounds::Low": "it is not in that namespace; gdb takes what a declaration of the function means",

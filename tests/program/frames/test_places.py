@@ -1,12 +1,9 @@
-from pathlib import Path
-
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.linespec import Linespecs, symbol_at
 from dwarfgpu.states.program import open_program
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
-
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
 def places(name: str) -> Linespecs:

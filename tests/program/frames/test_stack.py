@@ -30,12 +30,12 @@ from dwarfgpu.targets.resolve import resolve
 from tests.builders import dwarf, nested
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised
+from tests.builders.folders import FIXTURES
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import gpu
 from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 X86_64 = resolve("x86_64")
 BIAS = 0x10000
 ALIGNED, INDIRECT, PROGRAM, STARTER = 0x401100, 0x40119E, 0x401211, 0x401225

@@ -12,7 +12,6 @@ from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
 OLD = Path("fixtures/asm/code-object-v2.gfx803.co")
-
 TEXT = """
     .text
     .globl f

@@ -20,7 +20,6 @@ UNAVAILABLE = ("undefined_read", "frame", "memory_unavailable", "offset_out_of_s
 NORMAL, SIGNAL_TRAMPOLINE = 0, 4  # gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME
 RETURN = b"\xc3"
 DEBUG_FRAME = "-fno-asynchronous-unwind-tables -fno-unwind-tables"
-
 PROGRAMS = [
     ("gcc", "-O0", 60),         ("gcc", "-O2", 60),         ("clang", "-O0", 60),       ("clang", "-O2", 60),
     ("gcc", f"-O2 {DEBUG_FRAME}", 30),                      ("gcc", "-O2 -no-pie -fno-omit-frame-pointer", 30),

@@ -33,7 +33,6 @@ TWICE = {lane: 2 * lane for lane in LANES}
 """What `2 * $lane` is."""
 COUNTED = [TWICE[lane] if lane in EXECUTING else None for lane in LANES]
 NANS = [float("nan") if each is None else each for each in COUNTED]
-
 AS_DATA = {
     "a loop": (lambda values: [*values], COUNTED),
     "list": (list, COUNTED),

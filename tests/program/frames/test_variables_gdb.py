@@ -292,8 +292,6 @@ EXPRESSIONS = {
         ),
     ),
 }  # fmt: skip
-
-
 UNLIKE_GDB = {
     "count": "a name that one thing alone has needs no scope",                  "created + 1": "the same",
     "unit": "the same",                   "hidden": "the same",                 "Base::count": "the same",

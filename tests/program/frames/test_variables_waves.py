@@ -1,7 +1,6 @@
 """Variables and expressions in waves whose state is written by hand, with the truth beside it."""
 
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.types.declaration import safe_text
+from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
 from tests.builders.spread import code_object
 
-FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 LOAD = 0x7F00_0000_0000
 LANE_PC = {64: "asm/lane-pc.gfx90a.w64.co", 32: "asm/lane-pc.gfx1100.w32.co"}
 TARGETS = {64: "amdgcn-amd-amdhsa--gfx90a", 32: "amdgcn-amd-amdhsa--gfx1100"}

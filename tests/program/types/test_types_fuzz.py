@@ -39,7 +39,6 @@ COMPUTED = [
     "data_member_location", "upper_bound", "lower_bound", "count", "data_location", "allocated", "associated", "rank",
     "byte_stride", "string_length", "use_location", "byte_size",
 ]  # fmt: skip
-
 names = st.sampled_from(["a", "b", "char", "_vptr.a", "e4m3"]).map(lambda name: ("name", "string", name))
 types = st.sampled_from(LABELS).map(lambda label: ("type", "ref4", label))
 references = st.tuples(

@@ -61,7 +61,6 @@ VALUES = [
         r"ptype constant_triple", r"const int \[3\]", "an array that is constant as a whole: gdb drops the word"
     ),
 ]
-
 EXPRESSIONS = [
     Difference(r"yes\+yes", r"Invalid operation on booleans", "C makes integers of them; gdb refuses"),
     Difference(r"(huge|little128).*", r"not available on integers", "gdb computes with at most 8 bytes"),
