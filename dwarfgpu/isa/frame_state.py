@@ -59,6 +59,7 @@ _ADD = re.compile(r"s_((add|sub)k?_(co_)?[iu]32|(addc|add_co_ci)_u32)$")
 _WITH_CARRY = frozenset(("s_addc_u32", "s_add_co_ci_u32"))
 _SAVES_MASK = re.compile(r"s_\w+_saveexec_")
 _MOVES = frozenset(("s_mov_b32", "s_mov_b64", "s_movk_i32"))
+_LOADS = frozenset(("s_load_b64", "s_load_dwordx2"))
 _LANES = frozenset(("v_writelane_b32", "v_readlane_b32"))
 _VECTOR_MOVES = ("v_mov_b32", "v_accvgpr_write_b32", "v_accvgpr_read_b32", "v_accvgpr_mov_b32", "v_accvgpr_write",
                  "v_accvgpr_read")  # fmt: skip
@@ -346,7 +347,7 @@ class FunctionReading:
         return None
 
     @classmethod
-    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:
+    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: PLR0911 (one for each form)
         """Return an instruction with the method that executes it, and what this needs to know."""
         name, operands = instruction.name, instruction.operands
         if name in CALLS or name == "s_getpc_b64":
@@ -355,6 +356,9 @@ class FunctionReading:
             return instruction, cls._move, (operands[0].index, _source(operands[1], operands[0].count))
         if name == "s_sext_i32_i16":
             return instruction, cls._sign_extend, (operands[0].index, _source(operands[1]))
+        if name in _LOADS and (operands[2].kind is OperandKind.IMMEDIATE or operands[2].register == "null"):
+            offset = operands[2].value + instruction.modifiers.get("offset", 0)
+            return instruction, cls._load, (operands[0].index, _source(operands[1], 2), offset)
         if name in _LANES:
             source, lane = operands[1], _source(operands[2])
             if name == "v_writelane_b32":
@@ -482,10 +486,21 @@ class FunctionReading:
     def _target(self, state: CodeState, instruction: GpuInstruction, pc: int) -> int | None:
         if instruction.branch is not None:
             return pc + instruction.branch
-        low, high = self._values(state, _source(instruction.sources[0], 2))
+        return self._address(state, _source(instruction.sources[0], 2))
+
+    def _address(self, state: CodeState, source: Source) -> int | None:
+        low, high = self._values(state, source)
         if low is None or high is None or low[0] != NUMBER or high[0] != NUMBER:
             return None
         return high[1] << 32 | low[1]
+
+    def _load(self, state: CodeState, facts: tuple[int, Source, int], pc: int) -> None:
+        """Load an address that the loader has put into the file, as those of functions are."""
+        target, source, offset = facts
+        address = self._address(state, source)
+        pointer = None if address is None else self._reading.pointer_at(address + offset)
+        for each in range(2):
+            self.write(state, target + each, None if pointer is None else (NUMBER, pointer >> 32 * each & WORD), pc)
 
     def _call(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
         self._change(state, self._reading.clobbers_of(self._target(state, instruction, pc)), pc)
@@ -575,7 +590,12 @@ class CodeReading:
     """Reads the functions of one file, each once."""
 
     def __init__(
-        self, processor: str, wave_size: int, stack_scale: int, code_of: Callable[[int], tuple[int, bytes] | None]
+        self,
+        processor: str,
+        wave_size: int,
+        stack_scale: int,
+        code_of: Callable[[int], tuple[int, bytes] | None],
+        pointer_at: Callable[[int], int | None] = lambda _address: None,
     ) -> None:
         self._processor = processor
         self.wave_size = wave_size
@@ -583,6 +603,8 @@ class CodeReading:
         """The bytes of the wave for which the stack pointer counts one."""
         self._code_of = code_of
         """Returns the start and the bytes of the function at an address of the file."""
+        self.pointer_at = pointer_at
+        """Returns the address that a word of the file has once it is loaded and never changes."""
         self._functions: dict[int, FunctionReading | None] = {}
         self._depth = 0
         self._prepared: dict[bytes, tuple[GpuInstruction, Any, Any]] = {}

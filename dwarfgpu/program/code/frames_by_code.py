@@ -6,7 +6,8 @@ variables of callers follow as if the file had it. Where a file has rules, its r
 
 from __future__ import annotations
 
-from functools import cache
+from bisect import bisect_right
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
@@ -18,6 +19,9 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
+from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
+from dwarfgpu.objfile.elf.loading import words_of_loader
+from dwarfgpu.objfile.info.pc_ranges import ranges_of
 from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
@@ -59,16 +63,9 @@ class CodeUnwinding:
         reading = self._readings.get(code)
         if reading is None:
             processor = self._target.name.removeprefix("amdgcn-").partition("-wave")[0]
-            scale, lanes = self._target.stack_scale, self._target.lane_count
-
-            def function_of(address: int) -> tuple[int, bytes] | None:
-                symbol = code.file.symbol_image.symbol_at(address)
-                if symbol is None or not symbol.size:
-                    return None
-                return symbol.value, contents(symbol.value, symbol.size)
-
-            contents = cache(code.file.image.read)
-            reading = self._readings[code] = CodeReading(processor, lanes, scale, function_of)
+            scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
+            reading = CodeReading(processor, lanes, scale, functions.at, functions.pointer_at)
+            self._readings[code] = reading
         address = code.in_file(pc)
         function = reading.function_at(address)
         if function is None:
@@ -78,6 +75,49 @@ class CodeUnwinding:
             raise _unknown(f"no path from the entry of the function leads to {pc:#x}")
         row = StateRules(self._target, state).row(pc)
         return Information(row, PC_64, code.in_program(function.start), _expression, source=BY_CODE)
+
+
+class _Functions:
+    """The functions of a file."""
+
+    def __init__(self, code: LoadedCode) -> None:
+        self._code = code
+        self._contents = cache(code.file.image.read)
+
+    def at(self, address: int) -> tuple[int, bytes] | None:
+        """Return the start and the bytes of the function at an address of the file."""
+        symbol = self._code.file.symbol_image.symbol_at(address)
+        if symbol is not None and symbol.size:
+            return symbol.value, self._contents(symbol.value, symbol.size)
+        die = self._code.function_at(self._code.in_program(address))
+        if die is not None:
+            low, high = ranges_of(die)[0]
+            return (low, self._contents(low, high - low)) if low <= address < high else None
+        before = bisect_right(self._unsized, address)
+        if not 0 < before < len(self._unsized):
+            return None
+        start, end = self._unsized[before - 1 : before + 1]
+        return start, self._contents(start, end - start)
+
+    @cached_property
+    def _unsized(self) -> list[int]:
+        """Where functions begin, and where sections with code end: a function without a size reaches to the next."""
+        image = self._code.file.symbol_image
+        starts = {each.value for each in image.symbols() if each.type == "FUNC" and each.section is not None}
+        ends = {each.address + each.size for each in image.sections if each.header.flags & SHF_EXECINSTR}
+        return sorted(starts | ends) if starts else []
+
+    @cached_property
+    def _words(self) -> dict[int, tuple[bytes, str]]:
+        return words_of_loader(self._code.file.image, 0)
+
+    def pointer_at(self, address: int) -> int | None:
+        """Return the address that the loader has put into the file where nothing can change it: table of offsets."""
+        constant = (each for each in self._code.file.image.segments if each.type == PT_GNU_RELRO)
+        if not any(each.address <= address < each.address + each.memory_size for each in constant):
+            return None
+        word, why = self._words.get(address, (b"", ""))
+        return int.from_bytes(word, "little") if len(word) == 8 and not why else None
 
 
 def _unknown(message: str) -> NoInformation:

@@ -1,5 +1,6 @@
 """Callers that reading the code finds, against the calls that the machine has executed."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -52,6 +53,57 @@ def test_a_backtrace_says_which_callers_the_code_tells(require_tool, tmp_path):
     assert [each["function"] for each in stack["frames"]] == ["leaf", "outer", "calls"]
     assert [each.get("found") for each in stack["frames"]] == [None, "by the code", "by the code"]
     assert stack["end"]["kind"] == "outermost"
+
+
+CALLING = """
+#define CALLED VISIBLE __attribute__((noinline)) unsigned
+CALLED leaf(unsigned x) { return x * 3 + 1; }
+CALLED middle(unsigned x, unsigned y) { unsigned a = leaf(x) ^ y; unsigned b = leaf(a + y) + x; return b * a; }
+CALLED outer(unsigned x, unsigned y) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < (x & 3); ++i) sum += middle(x + i, sum) * y;
+  return sum & 1 ? sum ^ leaf(y) : sum + x;
+}
+__attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) unsigned *out, unsigned n) {
+  unsigned lane = __builtin_amdgcn_workitem_id_x();
+  out[lane] = outer(lane, n) + middle(lane, n);
+}
+"""
+SHARED, LOCAL = '-DVISIBLE=__attribute__((visibility("default")))', "-DVISIBLE=static"
+
+
+def calling(require_tool, folder, words, edited=""):
+    """Return a file compiled from C; with a pattern, from assembly text without what this matches."""
+    clang, text, path = require_tool("clang-22"), folder / "calling.s", folder / "calling.co"
+    words = ["--target=amdgcn-amd-amdhsa", "-nogpulib", "-std=gnu2x", *words]
+    subprocess.run([clang, "-x", "c", *words, "-S", "-", "-o", str(text)], input=CALLING.encode(), check=True)
+    text.write_text(re.sub(edited, "", text.read_text()) if edited else text.read_text())
+    subprocess.run([clang, "-x", "assembler", *words[:2], words[-1], str(text), "-o", str(path)], check=True)
+    return path
+
+
+@pytest.mark.parametrize(
+    "processor, level, word, edited, is_stripped",
+    [
+        ("gfx1100", "O2", SHARED, "", False),  # calls through the table of offsets
+        ("gfx1200", "O0", SHARED, "", False),
+        ("gfx90a", "O1", SHARED, "", False),
+        ("gfx1100", "O2 -g0", LOCAL, r"\t\.size\t.*", False),  # as assembly by hand is
+        ("gfx1030", "O1", LOCAL, "", True),  # only the debugging information has the functions
+    ],
+)
+def test_callers_are_found_however_functions_are_known(
+    processor, level, word, edited, is_stripped, require_tool, tmp_path
+):
+    path = calling(require_tool, tmp_path, [word, "-g", *f"-{level}".split(), f"-mcpu={processor}"], edited)
+    if is_stripped:
+        subprocess.run([require_tool("llvm-objcopy-22"), "--strip-all", "--keep-section=.debug*", path], check=True)
+    options = {"grid": "64", "work_group": "64", "private-size": "4096"}
+    calls = ExecutedCalls(path, "kernel", ("zeros(64,u4)", "5"), stacks=2, **options).run()
+    assert calls.halt.has_ended
+    assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
+    assert calls.counts["unknown"] == 0, calls.problems
+    assert calls.counts["right"] > 80
 
 
 UNOPTIMIZED = ["gfx90a", "gfx1100", "gfx1200:64"]
