@@ -13,12 +13,13 @@ from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
-    from dwarfgpu.audits.faults.wave_faults import FailedAccess, LanesOutside, MissedBuffer, WaveFault
+    from dwarfgpu.audits.faults.wave_faults import CallingLine, FailedAccess, LanesOutside, MissedBuffer, WaveFault
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.code.scopes import SourceLine
 
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
@@ -41,6 +42,14 @@ ACCESS = Record(
     nested("outside=lanes", OUTSIDE),
     nested("missed", MISSED),
 )
+VALUES = fact("values", value=lambda row: [{"name": name, "value": value} for name, value in row.values])
+CALLER = Record(
+    fact("function", value=lambda row: row.frame.name),
+    fact("source", value=lambda row: row.frame.call.source and line_text(row.frame.call.source)),
+    fact("found?", value=lambda row: row.frame.found or None),
+    "line",
+    VALUES,
+)
 FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
@@ -48,7 +57,8 @@ FAULT = Record(
     "pc# line cause",
     nested("lanes", EXECUTING),
     nested("accesses", ACCESS),
-    fact("values", value=lambda row: [{"name": name, "value": value} for name, value in row.values]),
+    VALUES,
+    nested("callers", CALLER),
     "waves_examined=examined problems",
 )
 
@@ -61,10 +71,9 @@ DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 def fault_text(fault: WaveFault) -> Iterator[str]:
     """Yield one fault: the place, the access and its lanes, the values."""
-    where = "" if fault.source is None else f" at {line_text(fault.source)}"
     kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
     signal = signal_text(fault.reasons)
-    head = f"{kernel}{shown(fault.frame.name or '??')} (){where}: {'|'.join(fault.reasons)}"
+    head = f"{kernel}{shown(fault.frame.name or '??')} (){_at(fault.source)}: {'|'.join(fault.reasons)}"
     yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
@@ -86,8 +95,9 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
         yield f"{counted(left, 'more wave')} with this reason at this place: the registers were not looked at"
     if fault.values and len(fault.numbers) > 1:
         yield f"variables of the line in the lanes of wave {_values_wave(fault)}:"
-    for name, value in fault.values:
-        yield from fitted(f"  {name} = {value}", 4)
+    yield from _values_lines(fault.values)
+    for caller in fault.callers:
+        yield from _caller_lines(caller)
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
 
@@ -133,6 +143,24 @@ def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> I
     yield f"and then: dwarfgpu fault gpucore.PID{'' if page is None else f' --address {page:#x}'}"
     if file is not None and str(file.target.target_id).startswith("gfx110"):
         yield f"{file.target.target_id} writes none: run it in rocgdb, and there `gcore FILE`"
+
+
+def _at(source: SourceLine | None) -> str:
+    return "" if source is None else f" at {line_text(source)}"
+
+
+def _values_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in values:
+        yield from fitted(f"  {name} = {value}", 4)
+
+
+def _caller_lines(caller: CallingLine) -> Iterator[str]:
+    frame, source = caller.frame, caller.frame.call.source
+    found = f" ({frame.found})" if frame.found else ""
+    yield from fitted(f"called by {shown(frame.name or '??')} (){_at(source)}{found}", 2)
+    if caller.line is not None and source is not None:
+        yield f"{source.line}\t{shown(caller.line.strip())}"
+    yield from _values_lines(caller.values)
 
 
 def _values_wave(fault: WaveFault) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders.code_objects import run as call
+
 FIXTURES = Path(__file__).parents[2] / "fixtures/amdgpu"
 SAXPY = "saxpy --grid 64 --work-group 64 a=2 n=64"
 CRASHES = {
@@ -89,6 +91,43 @@ def test_text_says_which_lanes_missed_what(run, tmp_path):
     assert "this is `x[i]` 0 to 212 bytes past the end of `x`, which has 40 bytes" in words
     assert "i = 10 .. 31" in words
     assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
+
+
+SCENE = """
+typedef struct { float x, y; } Point;
+
+__attribute__((noinline)) float height(global const Point *points, int at) {
+  return points[at].y;
+}
+
+kernel void heights(global float *out, global const Point *all, int first) {
+  int i = __builtin_amdgcn_workitem_id_x();
+  out[i] = height(all, first + i);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_the_calls_that_led_there_have_their_lines_and_values(run, tmp_path, level, require_tool):
+    """With the member of the structure that is read, and the argument that the parameter was."""
+    source, file, state = (tmp_path / f"scene.{end}" for end in ("cl", "co", "json"))
+    source.write_text(SCENE)
+    require_tool("ld.lld-22")
+    options = f"-cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -g -{level}"
+    call(require_tool("clang-22"), *options.split(), source, "-o", file)
+    words = ("heights", "--grid", "64", "--work-group", "64", "out=zeros(64)", "all=zeros(80,f4)", "first=8")
+    assert run("run", file, *words, "--state", state)[0] == 1
+    (fault,) = json.loads(run("fault", state, file, "--json")[1])["faults"]
+    assert fault["line"].strip() == "return points[at].y;"
+    (access,) = fault["accesses"]
+    (missed,) = access["missed"]
+    assert (missed["argument"], missed["nearest"], missed["farthest"]) == ("all", 4, 252)
+    assert access["expression"] == ("points[at].y" if level == "O0" else None)
+    caller = fault["callers"][0]
+    assert (caller["function"], caller["line"].strip()) == ("heights", "out[i] = height(all, first + i);")
+    if level == "O0":
+        values = {row["name"]: row["value"] for row in caller["values"]}
+        assert (values["first"], values["i"]) == ("8", "32 .. 63")
 
 
 def test_a_state_without_a_crash_is_refused(run, tmp_path):

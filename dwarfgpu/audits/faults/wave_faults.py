@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,11 +51,14 @@ NULL = 1 << 16
 """Addresses below this are those of a null pointer, with the offset of an element."""
 NEAR = 1 << 16
 """An address that is not as near to a buffer may belong to any."""
+MAX_CALLERS = 4
+"""So many of the calls that led to a place are told."""
 MAX_TRIED = 64
 """How many expressions are compared with the addresses of the lanes."""
 GLOBAL_SPACES = frozenset((actions.GLOBAL, actions.GENERIC, actions.SCALAR))
 MEMORY_REASONS = frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR"))
-_INDEXED = re.compile(r"\b[A-Za-z_]\w*(?:(?:->|\.)\w+)*\s*(?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+")
+_MEMBERS = r"(?:(?:->|\.)\w+)*"
+_INDEXED = re.compile(rf"(\b[A-Za-z_]\w*{_MEMBERS}\s*(?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+){_MEMBERS}")
 _POINTER = re.compile(r"\*\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
 _POINTED = re.compile(r"\b[A-Za-z_]\w*(?:->\w+)+|\*+\s*[A-Za-z_]\w*")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
@@ -141,6 +144,17 @@ class FailedAccess:
 
 
 @frozen
+class CallingLine:
+    """A line with a call that led to the place of a fault."""
+
+    frame: Frame = field(eq=False, repr=False)
+    line: str | None
+    """Its text."""
+    values: tuple[tuple[str, str], ...]
+    """Its variables, with what they are in the lanes that failed."""
+
+
+@frozen
 class WaveFault:
     """What is known of waves that stand at one place for the same reasons."""
 
@@ -160,6 +174,8 @@ class WaveFault:
     """Those that may have failed, the likeliest first."""
     values: tuple[tuple[str, str], ...] = ()
     """The variables of the source line, with what they are in the lanes that failed."""
+    callers: tuple[CallingLine, ...] = ()
+    """The calls that led there, the innermost first, up to the kernel's own."""
     cause: str | None = None
     """What a trap, an assertion or an instruction that is none says."""
     lanes: tuple[LanesOutside, ...] = ()
@@ -222,6 +238,8 @@ class FaultSearch:
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
+        frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
+        lanes = (chosen or self._executing(self.waves[0])).lanes if self.frame.has_lanes else ()
         return WaveFault(
             tuple(self.machine.ids[number] for number in self.numbers),
             tuple(self.numbers),
@@ -234,7 +252,8 @@ class FaultSearch:
             source,
             line,
             tuple(accesses),
-            tuple(self._values(line, chosen)),
+            tuple(self._values(line, frame, lanes)),
+            tuple(self._callers(source_line, frame, lanes, kernel)),
             cause,
             () if accesses or not self.frame.has_lanes else tuple(map(self._executing, self.waves)),
             len(self.waves),
@@ -495,9 +514,10 @@ class FaultSearch:
         if not outside.lanes:
             return None
         if line is not None:
-            texts = [match[0].strip() for pattern in (_INDEXED, _POINTED) for match in pattern.finditer(line)]
+            indexed = [text for match in _INDEXED.finditer(line) for text in (match[0], match[1])]
+            texts = [*indexed, *(match[0].strip() for match in _POINTED.finditer(line))]
         else:
-            variables = self._variables()
+            variables = self._variables(self.frame)
             pointers = [each.name for each in variables if isinstance(self._type(each), Pointer)]
             numbers = [each.name for each in variables if each.name not in pointers]
             texts = [f"{pointer}[{number}]" for pointer, number in product(pointers, numbers)]
@@ -527,23 +547,33 @@ class FaultSearch:
         except DwarfGpuError:
             return None
 
-    def _variables(self) -> list[Any]:
+    @staticmethod
+    def _variables(frame: Frame) -> list[Any]:
         try:
-            return [variable for variable in self.frame.variables() if variable.name]
+            return [variable for variable in frame.variables() if variable.name]
         except DwarfGpuError:
             return []
 
-    def _values(self, line: str | None, outside: LanesOutside | None) -> Iterator[tuple[str, str]]:
-        """Yield the variables that the line names, with their values in the lanes that failed."""
+    def _callers(
+        self, source_line: Callable[[Frame, SourceLine | None], str | None], frame: Frame, lanes: tuple[int, ...],
+        kernel: str | None,
+    ) -> Iterator[CallingLine]:  # fmt: skip
+        """Yield the lines with the calls that led to a frame."""
+        for caller in islice(frame.wave or (), 1, MAX_CALLERS + 1):
+            if frame.name == kernel:
+                return
+            frame, line = caller, source_line(caller, caller.call.source)
+            yield CallingLine(frame, line, tuple(self._values(line, frame, lanes)))
+
+    def _values(self, line: str | None, frame: Frame, lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
+        """Yield the variables that a line names, with their values in some lanes."""
         names = None if line is None else set(_NAME.findall(line))
-        frame = self.frame if outside is None else self.stopped.wave(outside.number).frame(0)
-        chosen: Any = list((outside or self._executing(self.waves[0])).lanes) or None
-        known = [variable for variable in self._variables() if names is None or variable.name in names]
+        known = [variable for variable in self._variables(frame) if names is None or variable.name in names]
         for variable in {each.name: each for each in reversed(known)}.values():
-            if not frame.has_lanes or chosen is None:
+            if not lanes:
                 continue
             with suppress(DwarfGpuError):
-                values = answer(frame.quantity(variable.name), variable.name, chosen).by_lane
+                values = answer(frame.quantity(variable.name), variable.name, lanes).by_lane
                 objects = [each.value for each in values if each.value is not None]
                 if not objects:
                     continue
