@@ -36,8 +36,7 @@ def test_each_test_runs_once(tmp_path: Path, options: list[str], dies: str, summ
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "tests.forked", "--processes", "2", *options], cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": "", "DIES": dies}, capture_output=True, text=True, timeout=60,
-        check=False,
-    )  # fmt: skip
+        check=False)  # fmt: skip
     assert summary in done.stdout
     assert done.returncode == (0 if "99 passed" in summary else 1)
     assert not options or "written by" not in done.stdout

@@ -55,8 +55,7 @@ def test_equality_and_hash_are_those_of_the_fields():
 
 @pytest.mark.parametrize("other, is_same", [
     (per_slot(1, 2), True), (per_slot(1, 2, dtype=object), True), (per_slot(1, 3), False),
-    (per_slot(1, 2, 2), False), (Value(GENERIC, 1), False),
-])  # fmt: skip
+    (per_slot(1, 2, 2), False), (Value(GENERIC, 1), False)])  # fmt: skip
 def test_arrays_are_compared_as_a_whole(other, is_same):
     assert (per_slot(1, 2) == other) is is_same
     assert (other == per_slot(1, 2)) is is_same

@@ -99,8 +99,7 @@ class StoppedKernel:
         return {
             "schema": 1,         "target": target,    "code_objects": [{"path": "f.co", "load_address": hex(BASE)}],
             "dispatches": [{"id": 1, "kernel": "f", "grid": [32, 1, 1], "work_group": [32, 1, 1]}],
-            "waves": [{**place, "exec": "0x21", "registers": registers}],  "memory": memory,
-        }  # fmt: skip
+            "waves": [{**place, "exec": "0x21", "registers": registers}],  "memory": memory}  # fmt: skip
 
 
 REGISTERS = """
@@ -185,8 +184,7 @@ def hip(folder: Path, tools: Any, processor: str) -> tuple[Path, Path, dict[str,
     content = {
         "out": struct.pack("<Q", 0x1000),    "d": struct.pack("<3i", 1, 2, 3),    "a": struct.pack("<3i", 4, 5, 6),
         "r": struct.pack("<Q", PRIVATE + at["a"] + 8),                            "p": struct.pack("<Q", LOCAL),
-        "b": struct.pack("<Q", PRIVATE + at["d"] + 4),                            "none": bytes(8),
-    }  # fmt: skip
+        "b": struct.pack("<Q", PRIVATE + at["d"] + 4),                            "none": bytes(8)}  # fmt: skip
     memory: list[dict[str, Any]] = [
         {"space": "private_lane", "wave": "w", "lane": 0, "address": at[name], "bytes": data.hex()}
         for name, data in content.items()

@@ -91,8 +91,7 @@ def answer(ops: str, **case: Any) -> dict[str, Any]:
     """The answer to a case; keys of the context may be given beside those of the case."""
     keys = {
         "target", "dialect", "rules", "address_size", "byte_order", "offset_size", "dwarf_version",
-        "want", "lanes", "read", "write", "stack", "limits", "context", "id", "expr",
-    }  # fmt: skip
+        "want", "lanes", "read", "write", "stack", "limits", "context", "id", "expr"}  # fmt: skip
     context = {key: case.pop(key) for key in list(case) if key not in keys}
     if context:
         case["context"] = {**case.get("context", {}), **context}

@@ -59,8 +59,7 @@ def opencl(folder: Path, tools: Any, processor: str, *options: str, link: bool |
     out = folder / f"{name}.o"
     run(
         tools("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}",
-        "-nogpulib", "-g", "-w", *options, "-c", source, "-o", out,
-    )  # fmt: skip
+        "-nogpulib", "-g", "-w", *options, "-c", source, "-o", out)  # fmt: skip
     if not link:
         return out
     linked = folder / f"{name}.co"
@@ -76,8 +75,7 @@ def bundle(folder: Path, tools: Any, entries: dict[str, Path], *options: str, ve
     environment = {"COMPRESSED_BUNDLE_FORMAT_VERSION": version} if version else {}
     run(
         tools("clang-offload-bundler-22"), "-type=o", f"-targets={','.join(entries)}", *inputs, f"-output={out}",
-        *options, **environment,
-    )  # fmt: skip
+        *options, **environment)  # fmt: skip
     return out
 
 
@@ -94,8 +92,7 @@ def host_program(folder: Path, tools: Any, *options: str, units: int = 2) -> Pat
         objects.append(folder / f"{name}.o")
         run(
             clang, "-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "-nogpuinc", "-nogpulib", "-g",
-            "-O1", *options, "-c", folder / f"{name}.hip", "-o", objects[-1], folder=folder,
-        )  # fmt: skip
+            "-O1", *options, "-c", folder / f"{name}.hip", "-o", objects[-1], folder=folder)  # fmt: skip
     out = folder / "program"
     run(clang, *objects, "-o", out)
     return out

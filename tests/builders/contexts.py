@@ -81,8 +81,7 @@ def outcome(code, rules=AMD, backend=None, **changes):
     """Return the result, or the error, in a context in which every element is specified, with some changed."""
     elements = {
         "lanes": LaneSet.one(0),   "iteration": 0,            "frame": Frame(),          "unit": Unit(),
-        "object": locations.at(Memory(TARGET.default_space)), "pc": 0,
-    }  # fmt: skip
+        "object": locations.at(Memory(TARGET.default_space)), "pc": 0}  # fmt: skip
     return evaluate(code, Context(TARGET, rules, backend or Zeros(), **{**elements, **changes})).of(0)
 
 

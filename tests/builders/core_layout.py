@@ -13,30 +13,26 @@ UNITS = {
     "gfx942": (8, 0, "unified", True, (9, 0xFF), 512),       "gfx950": (8, 0, "unified", True, (9, 0xFF), 1280),
     "gfx1010": (4, 8, "plain", False, (10, 0xFF), 512),      "gfx1030": (4, 8, "plain", False, (10, 0xFF), 512),
     "gfx1100": (4, 8, "plain", False, (10, 0xFF), 512),      "gfx1200": (4, 8, "plain", False, (10, 0xFF), 512),
-    "gfx1250": (0, 16, "plain", False, (10, 0x1FF), 1024),
-}  # fmt: skip
+    "gfx1250": (0, 16, "plain", False, (10, 0x1FF), 1024)}  # fmt: skip
 # processor: (mask of the slot, shift and mask of the engine, scratch bit, first bit, last bit)
 WAVE_WORD = {
     "gfx900": (0x1FF, 11, 3, 15, 17, 16), "gfx906": (0x1FF, 11, 3, 15, 17, 16), "gfx908": (0x1FF, 11, 7, 15, 17, 16),
     "gfx90a": (0x1FF, 9, 7, 15, 17, 16),  "gfx942": (0x1FF, 9, 3, 15, 17, 16),  "gfx950": (0x1FF, 9, 3, 15, 17, 16),
     "gfx1010": (0x3FF, 24, 3, 11, 12, 29),                   "gfx1030": (0x3FF, 24, 3, 11, 12, 29),
     "gfx1100": (0x3FF, 24, 7, 11, 12, 29),                   "gfx1200": (0x3FF, 24, 7, 11, 12, 29),
-    "gfx1250": (0x3FF, 24, 7, 11, 12, 13),
-}  # fmt: skip
+    "gfx1250": (0x3FF, 24, 7, 11, 12, 13)}  # fmt: skip
 GFX9 = {"m0": 0, "exec": 3, "status": 5, "trapsts": 6, "xnack_mask": 7, "mode": 9}
 GFX10 = {"m0": 0, "exec": 3, "status": 5, "trapsts": 6, "xnack_mask": 7, "mode": 8, "flat_scratch": 9}
 GFX12 = {
     "m0": 0, "exec": 3, "state_priv": 5, "excp_flag_priv": 6, "xnack_mask": 7, "mode": 8, "flat_scratch": 9,
-    "excp_flag_user": 11, "trap_ctrl": 12, "status": 13,
-}  # fmt: skip
+    "excp_flag_user": 11, "trap_ctrl": 12, "status": 13}  # fmt: skip
 HARDWARE = {
     **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"), GFX9),
     **dict.fromkeys(("gfx1010", "gfx1030", "gfx1100"), GFX10),
     **dict.fromkeys(("gfx1200", "gfx1250"), GFX12),
 }
 PARKS = {
-    "gfx900": 0, "gfx906": 0, "gfx908": 0, "gfx90a": 0, "gfx1010": 0, "gfx1100": 9, "gfx1200": 9,
-}  # fmt: skip
+    "gfx900": 0, "gfx906": 0, "gfx908": 0, "gfx90a": 0, "gfx1010": 0, "gfx1100": 9, "gfx1200": 9}  # fmt: skip
 """The r_version from which a processor parks; the others never do."""
 SCRATCH = {  # the shift and the mask of the size, its unit, and whether the waves are those of an engine
     "gfx11": (12, 0x7FFF, 256, True),
@@ -45,8 +41,7 @@ SCRATCH = {  # the shift and the mask of the size, its unit, and whether the wav
 }
 VERSIONS = {
     90000: "gfx900", 90006: "gfx906", 90008: "gfx908", 90010: "gfx90a", 90402: "gfx942", 90500: "gfx950",
-    100100: "gfx1010", 100300: "gfx1030", 110000: "gfx1100", 120000: "gfx1200", 120500: "gfx1250",
-}  # fmt: skip
+    100100: "gfx1010", 100300: "gfx1030", 110000: "gfx1100", 120000: "gfx1200", 120500: "gfx1250"}  # fmt: skip
 
 
 def u32(data: bytes, at: int) -> int:

@@ -14,8 +14,7 @@ from tests.builders.folders import FIXTURES
 VARIANTS = (
     ("asm/lane-pc.gfx90a.w64.co", None),                     ("asm/lane-pc-old-numbers.gfx90a.w64.co", None),
     ("asm/lane-pc-legacy.gfx90a.w64.co", "llvm-legacy"),     ("asm/lane-pc.gfx1100.w32.co", None),
-    ("asm/lane-pc-legacy.gfx1100.w32.co", "llvm-legacy"),
-)  # fmt: skip
+    ("asm/lane-pc-legacy.gfx1100.w32.co", "llvm-legacy"))  # fmt: skip
 """The fixtures, and the dialect of their expressions."""
 
 REGIONS = (

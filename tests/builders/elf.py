@@ -129,8 +129,7 @@ class ElfBuilder:
             size = len(section.data) if section.size is None else section.size
             table += self.pack(
                 SECTION[self.address_size], name, section.type, section.flags, section.address, offset, size,
-                section.link, section.info, section.align, section.entry_size,
-            )  # fmt: skip
+                section.link, section.info, section.align, section.entry_size)  # fmt: skip
         programs = b""
         for segment in self.segments:
             section = sections[segment.section - 1]
@@ -150,8 +149,7 @@ class ElfBuilder:
         header = self.pack(
             HEADER[self.address_size], self.type, self.machine, 1, self.entry, header_size if self.segments else 0,
             start + len(body), self.flags, header_size, segment_size, len(self.segments),
-            40 if not wide else 64, len(sections) + 1, len(sections),
-        )  # fmt: skip
+            40 if not wide else 64, len(sections) + 1, len(sections))  # fmt: skip
         return ident + header + programs + body + table
 
 

@@ -342,8 +342,7 @@ def related(s0, s1):
 RELATIONS = {
     "f": (), "lt": (-1,), "eq": (0,), "le": (-1, 0), "gt": (1,), "lg": (-1, 1), "ge": (0, 1), "o": (-1, 0, 1),
     "u": (None,), "nge": (-1, None), "nlg": (0, None), "ngt": (-1, 0, None), "nle": (1, None), "neq": (-1, 1, None),
-    "nlt": (0, 1, None), "tru": (-1, 0, 1, None), "t": (-1, 0, 1, None),
-}  # fmt: skip
+    "nlt": (0, 1, None), "tru": (-1, 0, 1, None), "t": (-1, 0, 1, None)}  # fmt: skip
 """The relations in which a comparison is true."""
 assert all(RELATIONS[word] == ORDER[word] for word in ("f", "lt", "eq", "le", "gt", "lg", "ge"))
 for _kind in ("f16", "f32", "f64"):

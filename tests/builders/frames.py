@@ -22,8 +22,7 @@ INSTRUCTIONS = {
     "AARCH64_set_ra_state": (0x2B, "us"), "AARCH64_negate_ra_state_with_pc": (0x2C, ""),
     "GNU_window_save": (0x2D, ""),        "GNU_args_size": (0x2E, "u"),
     "GNU_negative_offset_extended": (0x2F, "uu"),                               "LLVM_def_aspace_cfa": (0x30, "uuu"),
-    "LLVM_def_aspace_cfa_sf": (0x31, "usu"),
-}  # fmt: skip
+    "LLVM_def_aspace_cfa_sf": (0x31, "usu")}  # fmt: skip
 
 
 def cfa(text: str, *, size: int = 8, order: str = "little") -> bytes:

@@ -113,8 +113,7 @@ def stops(
         cwd=folder,  # whatever crashes leaves its core file there
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        check=False,
-    )  # fmt: skip
+        check=False)  # fmt: skip
     lines = out.read_text().splitlines() if out.exists() else []
     assert lines, done.stderr.decode("utf-8", "replace")[-2000:]
     return [Stop(**json.loads(line)) for line in lines]

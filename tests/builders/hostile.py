@@ -140,8 +140,7 @@ def state(path: Path, code: Path, *, waves: Sequence[str] = ("1:1:1:1",), **fiel
     document = {
         "schema": 1,          "target": TARGET,     "code_objects": [{"path": str(code), "load_address": 0}],
         "waves": [{"id": name, "pc": PC, "exec": "0xffffffffffffffff", "registers": registers} for name in waves],
-        "memory": [{"space": "global", "address": hex(DATA), "bytes": bytes(range(256)).hex()}],
-    }  # fmt: skip
+        "memory": [{"space": "global", "address": hex(DATA), "bytes": bytes(range(256)).hex()}]}  # fmt: skip
     path.write_text(json.dumps(document | fields), "utf-8")
     return path
 

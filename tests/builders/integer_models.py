@@ -99,8 +99,7 @@ MODELS["s_max_u32"] = lambda s0, s1: (s0, 1) if s0 > s1 else (s1, 0)
 TRUTH = {  # what a bit is for the bits S0 = 0, 0, 1, 1 and S1 (or EXEC) = 0, 1, 0, 1
     "and": "0001", "or": "0111", "xor": "0110", "nand": "1110", "nor": "1000", "xnor": "1001", "andn2": "0010",
     "and_not1": "0010", "orn2": "1011", "or_not1": "1011", "andn1": "0100", "and_not0": "0100", "orn1": "1101",
-    "or_not0": "1101",
-}  # fmt: skip
+    "or_not0": "1101"}  # fmt: skip
 
 
 def bitwise(table, bits, s0, s1):

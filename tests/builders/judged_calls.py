@@ -413,8 +413,7 @@ def _missing(function: list[Step], position: int, fact: Fact) -> int | None:
     """Return the instruction at which a fact is missed first, if it is at all."""
     overwritten = {
         "s33": "s_mov_b32 s33, s32", "s34": "s_movk_i32 s34", "s35": "s_movk_i32 s35", "v40": "v_mov_b32_e32 v40",
-        "v42": "v_mov_b32_e32 v42", "v41": "v_writelane_b32 v41, s30",
-    }  # fmt: skip
+        "v42": "v_mov_b32_e32 v42", "v41": "v_writelane_b32 v41, s30"}  # fmt: skip
     if fact.kind == "same":
         gone = {"exec": ("s_mov_b64 s[6:7], 0", "s_mov_b64 s[10:11], 0", "s_mov_b32 s6, 0", "s_mov_b32 s10, 0"),
                 "s35": ("s_mov_b32 s9, 0",), "s33": ("s_mov_b32 s8, 0",)}  # fmt: skip

@@ -12,8 +12,7 @@ from tests.builders.prologue import Instruction, instruction, registers
 MASK = 0xFFFFFFFF
 SIZES = {
     "dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "b96": 12, "dwordx3": 12, "dwordx4": 16, "b128": 16,
-    "short": 2, "b16": 2, "short_d16_hi": 2, "d16_hi_b16": 2, "u16": 2,
-}  # fmt: skip
+    "short": 2, "b16": 2, "short_d16_hi": 2, "d16_hi_b16": 2, "u16": 2}  # fmt: skip
 MEMORY = re.compile(r"(s|global|flat|buffer)_(load|store)_(\w+)")
 MOVES = ("v_mov_b32_e32", "s_mov_b32", "v_dual_mov_b32")
 ANDS = ("s_and_b32", "v_and_b32_e32", "v_dual_and_b32")

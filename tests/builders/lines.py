@@ -15,8 +15,7 @@ STANDARD = {
     "copy": (1, ""),                      "advance_pc": (2, "u"),               "advance_line": (3, "s"),
     "set_file": (4, "u"),                 "set_column": (5, "u"),               "negate_stmt": (6, ""),
     "set_basic_block": (7, ""),           "const_add_pc": (8, ""),              "fixed_advance_pc": (9, "2"),
-    "set_prologue_end": (10, ""),         "set_epilogue_begin": (11, ""),       "set_isa": (12, "u"),
-}  # fmt: skip
+    "set_prologue_end": (10, ""),         "set_epilogue_begin": (11, ""),       "set_isa": (12, "u")}  # fmt: skip
 EXTENDED = {"end_sequence": (1, ""), "set_address": (2, "a"), "define_file": (3, "zuuu"), "set_discriminator": (4, "u")}
 
 

@@ -11,16 +11,14 @@ LLE = {
     "end_of_list": (0, ""),               "base_addressx": (1, "u"),            "startx_endx": (2, "uue"),
     "startx_length": (3, "uue"),          "offset_pair": (4, "uue"),            "default_location": (5, "e"),
     "base_address": (6, "a"),             "start_end": (7, "aae"),              "start_length": (8, "aue"),
-    "GNU_view_pair": (9, "uu"),
-}  # fmt: skip
+    "GNU_view_pair": (9, "uu")}  # fmt: skip
 RLE = {
     "end_of_list": (0, ""),     "base_addressx": (1, "u"),  "startx_endx": (2, "uu"),   "startx_length": (3, "uu"),
     "offset_pair": (4, "uu"),   "base_address": (5, "a"),   "start_end": (6, "aa"),     "start_length": (7, "au"),
 }  # fmt: skip
 GNU = {
     "end_of_list": (0, ""),               "base_addressx": (1, "u"),            "startx_endx": (2, "uub"),
-    "startx_length": (3, "u4b"),          "offset_pair": (4, "44b"),
-}  # fmt: skip
+    "startx_length": (3, "u4b"),          "offset_pair": (4, "44b")}  # fmt: skip
 
 
 def number(value: int, size: int, order: str = "little") -> bytes:

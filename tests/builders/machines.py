@@ -83,8 +83,7 @@ def contents(machine: Machine) -> dict[str, Any]:
         "target": machine.target,                   "apertures": machine.apertures,
         "code_objects": machine.code_objects,       "dispatches": machine.dispatches,           "ids": machine.ids,
         "places": np.column_stack([machine.dispatch, machine.work_group, machine.wave_in_group]).tolist(),
-        "registers": registers,                     "memory": memory,
-    }  # fmt: skip
+        "registers": registers,                     "memory": memory}  # fmt: skip
 
 
 def in_columns(described: Any, regions: Iterable[tuple[int, int, int]]) -> Machine:

@@ -72,8 +72,7 @@ class Program:
             arguments += ["-ex", f"echo @@{index}@@\\n", "-ex", command]
         done = subprocess.run(
             [*arguments, str(self.path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C.UTF-8"}, cwd=self.path.parent, check=False,
-        )  # fmt: skip
+            env={**os.environ, "LC_ALL": "C.UTF-8"}, cwd=self.path.parent, check=False)  # fmt: skip
         text = done.stdout.decode("utf-8", "replace")
         found = re.split(r"@@\d+@@\n", text)[1:]
         self.frame = dwarfgpu.open(str(self.path)).attach(str(core))[0].frame()

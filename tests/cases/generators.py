@@ -13,8 +13,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"address_size": 3, "byte_order": "big", "rules": "amd", "dialect": "llvm-user"},
     {"target": "amdgcn-gfx90a"},                  {"target": "amdgcn-gfx90a", "rules": "dwarf6"},
     {"target": "amdgcn-gfx1100-wave32"},          {"target": "amdgcn-gfx803"},
-    {"target": "x86_64", "rules": "amd", "dialect": "llvm-user"},
-)  # fmt: skip
+    {"target": "x86_64", "rules": "amd", "dialect": "llvm-user"})  # fmt: skip
 TYPES: dict[str, Any] = {
     "1": {"encoding": "signed", "byte_size": 4},
     "2": {"encoding": "unsigned", "byte_size": 1},
@@ -79,8 +78,7 @@ def program(choose: random.Random, case: dict[str, Any], stack: list[str] | None
 
 RAW = {
     "piece": "l -- c",                    "bit_piece": "l -- c",                "LLVM_piece_end": "c -- l",
-    "stack_value": "v -- l",              "over": "a a -- a a l",
-}  # fmt: skip
+    "stack_value": "v -- l",              "over": "a a -- a a l"}  # fmt: skip
 
 
 def effect_of(name: str) -> tuple[list[str], list[str]]:

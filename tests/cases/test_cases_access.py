@@ -99,8 +99,7 @@ READS = [
     ("DW_OP_addr 0", {"type": {**S32, "byte_size": 0}}, MEMORY, {}, "bad_type"),
     ("DW_OP_addr 0", {"type": {**S32, "vector_size": 0}}, MEMORY, {}, "bad_type"),
     ("DW_OP_addr 0", {"type": {**S32, "bit_size": 33}}, MEMORY, {}, "bad_type"),
-    ("DW_OP_addr 0", {"type": {**S32, "byte_size": 4096}}, MEMORY, {}, "bad_type"),
-]  # fmt: skip
+    ("DW_OP_addr 0", {"type": {**S32, "byte_size": 4096}}, MEMORY, {}, "bad_type")]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, read, context, case, expected", READS, ids=[f"{i}-{r[0]}" for i, r in enumerate(READS)])
@@ -156,8 +155,7 @@ WRITES = [
     ("DW_OP_lit5; DW_OP_stack_value", "01", {"bytes": 1}, {}, {}, "not_writable"),
     ("", "01", {"bytes": 1}, {}, {}, "not_writable"),
     ("DW_OP_implicit_pointer 16 0", "01", {"bytes": 1}, {}, {}, "not_writable"),
-    ("DW_OP_const_type 1 00000000", "01", {"bytes": 1}, {"base_types": {"1": S32}}, AMD, "wrong_kind"),
-]  # fmt: skip
+    ("DW_OP_const_type 1 00000000", "01", {"bytes": 1}, {"base_types": {"1": S32}}, AMD, "wrong_kind")]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, write, read, context, case, expected", WRITES, ids=[row[0] for row in WRITES])

@@ -99,8 +99,7 @@ LOCATIONS = [
     ("DW_OP_addr 8; DW_OP_piece 1; DW_OP_LLVM_piece_end; DW_OP_LLVM_extend 8 2", AMD,
      composite(*[(8, composite((8, memory(8))))] * 2)),
     ("DW_OP_call4 0x10", TWICE, BOTH),
-    ("DW_OP_call4 0x10; DW_OP_LLVM_extend 8 1", TWICE, composite((8, BOTH))),
-]  # fmt: skip
+    ("DW_OP_call4 0x10; DW_OP_LLVM_extend 8 1", TWICE, composite((8, BOTH)))]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, keys, expected", LOCATIONS, ids=[text or "(empty)" for text, *_ in LOCATIONS])
@@ -138,8 +137,7 @@ VALUES = [
     (F32, 1.5, 1.5),       (F32, 3, 3.0),         (F32, "nan", "nan"),   (F32, "inf", "inf"),   (F64, "-inf", "-inf"),
     (F64, 0.1, 0.1),       (F16, 65504.0, 65504.0),                      (F16, 1e30, "inf"),    (BF16, 1.0, 1.0),
     (V3, [1, -2, 3], [1, -2, 3]),                 (VF, [1.5, "nan"], [1.5, "nan"]),
-    (V5, [1, 2, 15], [1, 2, 15]),
-]  # fmt: skip
+    (V5, [1, 2, 15], [1, 2, 15])]  # fmt: skip
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
@@ -198,8 +196,7 @@ def test_the_keys_of_an_answer():
     assert list(ops("DW_OP_drop")["error"]) == ["class", "kind", "message", "offset", "operation", "spec"]
 
 
-@for_each(
-    "keys, dialect, rules",
+@for_each("keys, dialect, rules",
     ({}, "gnu", "dwarf5"),      ({"target": "x86_64"}, "gnu", "dwarf5"),                (GPU, "llvm-user", "amd"),
     ({**GPU, "rules": "dwarf6"}, "llvm-user", "dwarf6"),    ({"dialect": "amdgpu-2020"}, "amdgpu-2020", "dwarf5"),
     ({"dialect": "dwarf6", "rules": "dwarf6"}, "dwarf6", "dwarf6"),
@@ -238,15 +235,13 @@ def test_references_have_the_size_that_format_and_version_say(offset_size, versi
     assert found["result"] == value(5)
 
 
-@for_each(
-    "text, want, expected",
+@for_each("text, want, expected",
     ("DW_OP_lit5", None, value(5)),       ("DW_OP_lit5", "value", value(5)),
     ("DW_OP_lit5", "location", memory(5)),                                      ("DW_OP_addr 5", None, memory(5)),
     ("DW_OP_addr 5", "value", value(5)),  ("DW_OP_reg0", "location", register(0, "r0")),
     ("", "location", UNDEFINED),          ("DW_OP_piece 1", "location", composite((8, UNDEFINED))),
     ("DW_OP_reg0", "value", "bad_result_kind"),                                 ("", "value", "bad_result_kind"),
-    ("DW_OP_lit1; DW_OP_stack_value", "value", "bad_result_kind"),
-)  # fmt: skip
+    ("DW_OP_lit1; DW_OP_stack_value", "value", "bad_result_kind"))  # fmt: skip
 def test_the_kind_that_is_wanted(text, want, expected):
     answer = ops(text, **({} if want is None else {"want": want}))
     assert (answer["error"]["kind"] if answer["status"] == "error" else answer["result"]) == expected

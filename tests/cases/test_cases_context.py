@@ -176,8 +176,7 @@ CASES = [
     ("DW_OP_GNU_variable_value 16",
      {"dies": {"info:16": {"const_value": "0102030405060708"}}}, {}, 0x0807060504030201),
     # --- pc does no harm
-    ("DW_OP_lit1", {"pc": "0x1000"}, {}, 1),
-]  # fmt: skip
+    ("DW_OP_lit1", {"pc": "0x1000"}, {}, 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, context, case, expected", CASES, ids=[f"{i}-{row[0]}" for i, row in enumerate(CASES)])

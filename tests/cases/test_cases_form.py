@@ -210,8 +210,7 @@ WRONG = [
     ({"context": {"dies": {"unit:16": {}, "unit:0x10": {}}}}, "context.dies.unit:0x10"),
     ({"context": {"entry_values": {"9F": 1, "9f": 1}}}, "context.entry_values.9f"),
     ({"context": {"entry_registers": {"0": NOWHERE, "r0": NOWHERE}}}, "context.entry_registers.r0"),
-    ({"context": {"memory": [REGION, {**REGION, "address": 1}]}}, "context.memory[1]"),
-]  # fmt: skip
+    ({"context": {"memory": [REGION, {**REGION, "address": 1}]}}, "context.memory[1]")]  # fmt: skip
 
 
 @pytest.mark.parametrize("keys, path", WRONG, ids=[f"{path}-{i}" for i, (_, path) in enumerate(WRONG)])
@@ -232,11 +231,9 @@ def test_what_is_wrong_with_the_form_comes_first():
     raised(NotACase, run_case, {"ops": "DW_OP_nothing", "stack": "yes"}, 1)
 
 
-@for_each(
-    "number, expected",
+@for_each("number, expected",
     (5, 5),                     ("5", 5),                   ("0x10", 16),               ("0XfF", 255),
-    ("-3", 2**64 - 3),          (-3, 2**64 - 3),            ("-0x3", 2**64 - 3),        ("007", 7),
-)  # fmt: skip
+    ("-3", 2**64 - 3),          (-3, 2**64 - 3),            ("-0x3", 2**64 - 3),        ("007", 7))  # fmt: skip
 def test_integers_are_numbers_or_strings(number, expected):
     assert run_case({"expr": "", "context": {"initial_stack": [number]}}, 1)["result"]["value"] == expected
 
@@ -264,15 +261,13 @@ def test_lines_are_answered_in_order_and_counted_with_blank_ones():
     assert json.loads(next(run_lines(["\n", "  \n", '{"expr": "31"}'])))["id"] == 3
 
 
-@for_each(
-    "line",
+@for_each("line",
     "31", "{", '{"expr": "31"} {}', "{'expr': '31'}", '{"expr": "31", "expr": "32"}',
     '{"expr": "31", "context": {"lane": 1, "lane": 2}}', '{"expr": "31", "context": {"lane": NaN}}',
     '{"expr": "31", "id": Infinity}', '{"expr": "31", "id": ' + "9" * 5000 + "}",
     '{"expr": "31", "id": ' + "[" * 100_000,
     '{"expr": "31", "context": {"object": ' + '{"kind": "multiple", "places": [' * 200 + "]}" * 200 + "}}",
-    "\ufeff{}",
-)  # fmt: skip
+    "\ufeff{}")  # fmt: skip
 def test_a_line_that_is_no_case_ends_the_run_and_is_named(line):
     answers = run_lines(['{"expr": "31"}', line, '{"expr": "31"}'])
     next(answers)
@@ -302,8 +297,7 @@ IPV = "DW_OP_implicit_pointer 16 0; DW_OP_deref"
 
 # class, kind, program, context, case, operation, offset, clause
 ILL, EVAL, MISS, UNSUPPORTED, MALFORMED = (
-    "ill_formed", "evaluation_error", "missing_context", "unsupported", "malformed",
-)  # fmt: skip
+    "ill_formed", "evaluation_error", "missing_context", "unsupported", "malformed")  # fmt: skip
 ERRORS = [
     (ILL, "stack_underflow", "DW_OP_lit1; DW_OP_plus", {}, {}, "DW_OP_plus", 1, "DWARF 5, 2.5.1.4 (10)"),
     (ILL, "stack_underflow", "DW_OP_pick 3", {}, {}, "DW_OP_pick", 0, "A.2.5.4.1 (3)"),
@@ -374,8 +368,7 @@ ERRORS = [
     (MALFORMED, "bad_hex", {"expr": "3"}, {}, {}, None, None, None),
     (MALFORMED, "bad_hex", {"expr": "0x31"}, {}, {}, None, None, None),
     (MALFORMED, "bad_hex", {"ops": "DW_OP_lit1", "context": {"dies": {"unit:0": {"location": "3"}}}},
-     None, {}, None, None, None),
-]  # fmt: skip
+     None, {}, None, None, None)]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -131,12 +131,10 @@ def test_any_text(text):
     check({"ops": f"DW_OP_{text}", "limits": {"steps": 100}})
 
 
-@for_each(
-    "text",
+@for_each("text",
     "DW_OP_constu " + "9" * 5000, "DW_OP_consts -0x" + "f" * 3000, "DW_OP_skip " + "1" * 5000,
     "DW_OP_implicit_value " + "00" * 100_000, "DW_OP_entry_value " + "(DW_OP_entry_value " * 3000 + ")" * 3000,
-    "DW_OP_lit1; " * 20_000, "x" * 100_000, "a:" * 5000, "(" * 5000, ids=range(9),
-)  # fmt: skip
+    "DW_OP_lit1; " * 20_000, "x" * 100_000, "a:" * 5000, "(" * 5000, ids=range(9))  # fmt: skip
 def test_long_text(text):
     check({"ops": text})
 

@@ -64,8 +64,7 @@ def test_lanes_that_are_few_many_or_not_there():
     assert lanes("DW_OP_LLVM_push_lane", lanes=[63, 64], **GPU) == {"63": 63, "64": "bad_operand"}
     assert lanes("DW_OP_lit1", lanes=[100000], **GPU) == {"100000": 1}
     assert lanes("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address; DW_OP_deref", lanes=[64, 65], **GPU) == {
-        "64": "memory_unavailable", "65": "memory_unavailable",
-    }  # fmt: skip
+        "64": "memory_unavailable", "65": "memory_unavailable"}  # fmt: skip
     assert ask("DW_OP_drop", lanes=[], **GPU) == {"id": 1, "dialect": "llvm-user", "rules": "amd", "lanes": {}}
     with pytest.raises(NotACase):
         ask("DW_OP_lit1", {"lane_count": 1 << 30}, lanes="all")
@@ -92,8 +91,7 @@ def test_lanes_read_their_memory_and_keep_their_registers():
     assert lanes(f"{text}; DW_OP_deref_size 4", context, lanes="all", **GPU) == expected
     context = {"registers": {"3": [10, 20, 30]}}
     assert lanes("DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus", context, lanes=[2, 0, 3], **AMD) == {
-        "2": 31, "0": 11, "3": "register_unavailable",
-    }  # fmt: skip
+        "2": 31, "0": 11, "3": "register_unavailable"}  # fmt: skip
     context = {"registers": {"3": [10, 0, 30, 0, 50]}, "cfa": {"kind": "register", "register": 3}, "lane_count": 5}
     text = "DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_mod; DW_OP_bra @odd; DW_OP_breg3 1; DW_OP_lit0; DW_OP_plus; "
     text += "DW_OP_skip @end; odd: DW_OP_call_frame_cfa; DW_OP_deref; DW_OP_lit7; DW_OP_plus; end: DW_OP_nop"
@@ -119,8 +117,7 @@ def test_each_lane_has_its_stack_and_writes_before_any_reads():
     assert lanes("DW_OP_addr 4", context, lanes=[0, 1], write="07", read={"bytes": 1}) == {"0": "07", "1": "07"}
     text = "DW_OP_LLVM_push_lane"
     assert lanes(text, context, lanes=[0, 1, 2, 9], write="0708", read={"bytes": 2}, **GPU) == {
-        "0": "0707", "1": "0707", "2": "0708", "9": "memory_unavailable",
-    }  # fmt: skip
+        "0": "0707", "1": "0707", "2": "0708", "9": "memory_unavailable"}  # fmt: skip
 
 
 def outcome(answer: dict[str, Any]) -> dict[str, Any]:

@@ -94,8 +94,7 @@ def test_rules():
         "1": {"rule": "undefined"},                            "2": {"rule": "same_value"},
         "3": {"rule": "offset", "offset": -8},                 "4": {"rule": "val_offset", "offset": -8},
         "5": {"rule": "register", "register": 6},              "7": {"rule": "expression", "expr": "50"},
-        "8": {"rule": "val_expression", "expr": "51"},
-    }  # fmt: skip
+        "8": {"rule": "val_expression", "expr": "51"}}  # fmt: skip
 
 
 def test_an_address_space():
@@ -190,16 +189,14 @@ def test_a_broken_entry_is_no_answer_about_other_addresses():
     assert error(builder, fde=2)["kind"] == "bad_cie"
 
 
-@for_each(
-    "changes, path",
+@for_each("changes, path",
     ({"section": ...}, ""),     ({"section_kind": ...}, ""),
     ({"section": "0"}, "section"),                          ({"section": 3}, "section"),
     ({"section_kind": "debug_info"}, "section_kind"),       ({"address_size": 3}, "address_size"),
     ({"byte_order": "middle"}, "byte_order"),               ({"pc": -1}, "pc"),         ({"pc": 1 << 64}, "pc"),
     ({"pc": 1 << 32, "address_size": 4}, "pc"),             ({"section_address": 1 << 64}, "section_address"),
     ({"target": "gfx1"}, "target"),                         ({"target": None}, "target"),
-    ({"fde": -1}, "fde"),       ({"fde": "x"}, "fde"),      ({"pcs": 3}, "pcs"),
-)  # fmt: skip
+    ({"fde": -1}, "fde"),       ({"fde": "x"}, "fde"),      ({"pcs": 3}, "pcs"))  # fmt: skip
 def test_what_is_no_case(changes, path):
     caught = raised(NotACase, run, simple(), **changes)
     assert (caught.path, caught.line) == (path, 7)

@@ -17,8 +17,7 @@ def case(data=LIST, **changes):
     full = {
         "id": "a",                           "section": data.hex(),               "section_kind": "debug_loclists",
         "offset": 0,                         "address_size": 8,                   "byte_order": "little",
-        "version": 5,                        "unit_base": 0,                      "pc": None,
-    }  # fmt: skip
+        "version": 5,                        "unit_base": 0,                      "pc": None}  # fmt: skip
     full.update(changes)
     return {key: value for key, value in full.items() if value is not ...}
 
@@ -93,8 +92,7 @@ def test_an_index_that_is_not_there_is_an_error(table):
 
 
 @pytest.mark.parametrize("pc", [None, 1])
-@for_each(
-    "data, kind, offset",
+@for_each("data, kind, offset",
     (LIST[:-1], "truncated", len(LIST) - 1),                                    (b"", "truncated", 0),
     (b"\x0b", "unknown_entry_kind", 0),   (loclist(("start_end", 2, 1, "50"), "end_of_list"), "bad_range", 0),
 )  # fmt: skip
@@ -112,8 +110,7 @@ def test_an_offset_without_a_base_is_an_answer(base):
     assert (found["class"], found["kind"]) == ("missing_context", "unit_base")
 
 
-@for_each(
-    "changes, path",
+@for_each("changes, path",
     ({"sektion": "00"}, "sektion"),       ({"section": ...}, ""),               ({"section_kind": ...}, ""),
     ({"section": "0"}, "section"),        ({"section": "0x00"}, "section"),     ({"section": 0}, "section"),
     ({"section_kind": "debug_frame"}, "section_kind"),       ({"offset": -1}, "offset"),

@@ -44,8 +44,7 @@ OPERANDS = [
     ("restore_extended 2600", (2600,)),   ("remember_state", ()),               ("restore_state", ()),
     ("nop", ()),       ("GNU_args_size 24", (24,)),          ("GNU_negative_offset_extended 3 2", (3, 16)),
     ("GNU_window_save", ()),              ("AARCH64_negate_ra_state_with_pc", ()),
-    ("AARCH64_set_ra_state 2 -3", (2, -12)),
-]  # fmt: skip
+    ("AARCH64_set_ra_state 2 -3", (2, -12))]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, operands", OPERANDS)

@@ -82,8 +82,7 @@ def test_rows(text, expected):
     assert [row.end for row in found] == [*[*expected][1:], LOW + SIZE]
 
 
-@for_each(
-    "text, location",
+@for_each("text, location",
     ("set_loc 0x1010", 0x1010),           ("advance_loc 4", 0x1010),            ("advance_loc1 4", 0x1010),
     ("advance_loc2 4", 0x1010),           ("advance_loc4 4", 0x1010),           ("MIPS_advance_loc8 4", 0x1010),
 )  # fmt: skip
@@ -169,14 +168,12 @@ def test_an_offset_of_more_than_64_bits(text):
     assert fault(text.format(1 << 63)).kind == "overflow"
 
 
-@for_each(
-    "text, register, expected",
+@for_each("text, register, expected",
     ("undefined 3", 3, rules.UndefinedRule()),               ("same_value 3", 3, rules.SameValue()),
     ("offset 3 2", 3, rules.Offset(-16)),                    ("offset_extended 300 2", 300, rules.Offset(-16)),
     ("offset_extended_sf 300 -2", 300, rules.Offset(16)),    ("val_offset 3 2", 3, rules.ValOffset(-16)),
     ("val_offset_sf 3 -2", 3, rules.ValOffset(16)),          ("register 3 4", 3, rules.RegisterRule(4)),
-    ("GNU_negative_offset_extended 3 2", 3, rules.Offset(16)),
-)  # fmt: skip
+    ("GNU_negative_offset_extended 3 2", 3, rules.Offset(16)))  # fmt: skip
 def test_register_rules(text, register, expected):
     assert rule(text, register) == expected
     assert rule(f"undefined {register}; same_value {register}; {text}", register) == expected
@@ -451,16 +448,14 @@ def check_index(section, ranges):
 
 @given(
     st.binary(max_size=120),              st.sampled_from([".debug_frame", ".eh_frame"]),
-    st.sampled_from([4, 8]),              st.sampled_from(["little", "big"]),   st.sampled_from(TARGETS),
-)  # fmt: skip
+    st.sampled_from([4, 8]),              st.sampled_from(["little", "big"]),   st.sampled_from(TARGETS))  # fmt: skip
 def test_random_sections(data, name, size, order, target):
     examine(FrameSection(data, name, byte_order=order, address_size=size, bases=Bases(0x1000)), target)
 
 
 @given(
     st.binary(max_size=60),               st.binary(max_size=60),               st.integers(-9, 9),
-    st.integers(0, 1 << 64),              st.sampled_from(TARGETS),
-)  # fmt: skip
+    st.integers(0, 1 << 64),              st.sampled_from(TARGETS))  # fmt: skip
 def test_random_instructions(initial, instructions, factor, low, target):
     builder = FrameBuilder()
     builder.fde(builder.cie(initial, code=abs(factor), data=factor), low, 0x40, instructions)
@@ -469,8 +464,7 @@ def test_random_instructions(initial, instructions, factor, low, target):
 
 @given(
     st.text("zRPLSBGx[]:v0.1eh", max_size=6),                                   st.binary(max_size=12),
-    st.binary(max_size=24),               st.booleans(),                        st.sampled_from([1, 3, 4]),
-)  # fmt: skip
+    st.binary(max_size=24),               st.booleans(),                        st.sampled_from([1, 3, 4]))  # fmt: skip
 def test_random_augmentations(text, data, rest, sized, version):
     builder = FrameBuilder("eh_frame")
     cie = builder.cie("def_cfa 7 8", augmentation=text, augmentation_data=z(data) if sized else data, version=version)

@@ -29,8 +29,7 @@ def run_apart(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "dwarfgpu", *words], cwd=ROOT, input=stdin, capture_output=True, text=True, timeout=60,
-        check=False,
-    )  # fmt: skip
+        check=False)  # fmt: skip
 
 
 def test_an_error_names_where_rule_and_clause_after_what_was_read() -> None:
@@ -58,13 +57,11 @@ def test_lanes() -> None:
     assert done.stdout.splitlines()[1] == "lane 2: value 4 (generic)"
 
 
-@for_each(
-    "words",
+@for_each("words",
     LIT, (*LIT, "--trace", "--stack"), (*LIT, "--target", "gfx90a", "--lane", "0-3"), ("disasm", "3123"),
     ("disasm", "31"), ("asm", "DW_OP_lit1"), ("ops",), ("ops", "offset"), ("verify", "--ops", "DW_OP_plus"),
     ("ls", FATBIN), ("info", TINY), ("info", FATBIN), ("info", TINY, "--pc", "tiny", "--name", "tiny"),
-    ("kernels", "fixtures/features/split.v5.co"), ids=str,
-)  # fmt: skip
+    ("kernels", "fixtures/features/split.v5.co"), ids=str)  # fmt: skip
 def test_json_and_jsonl(words: tuple[str, ...]) -> None:
     one = json.loads(run(*words, "--json").stdout)
     many = [json.loads(line) for line in run(*words, "--jsonl").stdout.splitlines()]
@@ -176,15 +173,8 @@ def test_help_is_as_wide_as_the_terminal(columns: str, longest: int) -> None:
     assert longest - 30 < max(map(len, options.splitlines())) <= longest
 
 
-@for_each(
-    "text",
-    "",
-    " ",
-    "   ",
-    "word",
-    " word",
-    "two  words ",
-    "exactly ten", "w" * 30, "a\tb\x85c", "x" * 9 + " ", "é\u2003ü",
+@for_each("text",
+    "", " ", "   ", "word", " word", "two  words ", "exactly ten", "w" * 30, "a\tb\x85c", "x" * 9 + " ", "é\u2003ü",
 )  # fmt: skip
 def test_short_texts_are_wrapped_as_textwrap_does(text: str) -> None:
     expected = textwrap.wrap(shown(text), 10, break_long_words=False, break_on_hyphens=False)
@@ -212,11 +202,9 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@for_each(
-    "words",
+@for_each("words",
     ("--version",), LIT, ("ls", KERNELS), ("info", KERNELS, "--name", "saxpy"), ("info", KERNELS, "--pc", "0x2200"),
-    ("kernels", TINY), ids=str,
-)  # fmt: skip
+    ("kernels", TINY), ids=str)  # fmt: skip
 def test_short_commands_import_little(words: tuple[str, ...]) -> None:
     late = "{'numpy', 'elftools', 'prompt_toolkit', 'pygments', 'json', 'msgpack', 'shutil', 'textwrap'}"
     code = f"""

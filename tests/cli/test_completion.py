@@ -70,8 +70,7 @@ def completed(line: str) -> list[str]:
     )
     done = subprocess.run(
         ["bash", "--norc", "-c", "\n".join(script), "bash", line], capture_output=True, text=True, check=True,
-        cwd=ROOT, env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-    )  # fmt: skip
+        cwd=ROOT, env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})  # fmt: skip
     assert done.stderr == ""
     return done.stdout.split()
 

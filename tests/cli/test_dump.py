@@ -50,8 +50,7 @@ def test_entries_and_sections_as_json():
     assert part["facts"]["line_range"] == 14
     assert part["tables"][2]["rows"][0] == {
         "address": 0x1C00, "line": 90, "column": 0, "file": 0, "isa": 0, "discriminator": 0, "op_index": 0,
-        "flags": "is_stmt",
-    }  # fmt: skip
+        "flags": "is_stmt"}  # fmt: skip
     assert lists["parts"][0]["title"] == "location list table"
     assert lists["parts"][1]["tables"][0]["rows"][0]["expression"]["bytes"].startswith("9280")
 

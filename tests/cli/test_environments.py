@@ -31,8 +31,7 @@ class Environment(NamedTuple):
         """Return what a program prints, errors too, where nothing tells of the environment or of the tests."""
         done = subprocess.run(
             words, cwd=self.folder, env={"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C.UTF-8"},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        )  # fmt: skip
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout
         return done.stdout
 

@@ -44,8 +44,7 @@ sys.exit(main())
 def started(program: str, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE, text=True)  # fmt: skip
 
 
 def check_interrupted(seconds: float, command: str) -> None:

@@ -171,8 +171,7 @@ def test_shares_are_shown_and_every_variable_is_in_the_json():
     assert variables["n"]["first_missing"] == {
         "name": "n", "file": "src/opencl/kernels.cl", "line": 76, "pc": variables["n"]["first_missing"]["pc"],
         "wave": "1:1:1:1", "lane": 0, "visit": 1, "value": "it has neither a location nor a constant value",
-        "other": "60",
-    }  # fmt: skip
+        "other": "60"}  # fmt: skip
 
 
 def test_a_baseline_of_two_builds_leaves_nothing(tmp_path):

@@ -126,8 +126,7 @@ def test_lines_and_reasons_of_lanes():
                 (1, 1, "active"),                 (1, 2, "inactive"),               (2, 1, "active"),
                 (2, 2, "inactive"),               (3, 1, "inactive"),               (3, 2, "inactive"),
             )
-        ),
-    ]  # fmt: skip
+        )]  # fmt: skip
     found = documents("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all", status=1)
     text = run("eval", KERNEL, "slots[0]", "--state", STATE, "--wave", "all")
     assert text.returncode == 1
@@ -345,8 +344,7 @@ def test_snapshots_that_are_bad_or_big_endian(tmp_path):
     path = tmp_path / "big.json"
     state = {
         "schema": 1,                         "target": "generic",                 "byte_order": "big",
-        "address_size": 4,                   "waves": [{"registers": {"r3": 513}}],
-    }  # fmt: skip
+        "address_size": 4,                   "waves": [{"registers": {"r3": 513}}]}  # fmt: skip
     path.write_text(json.dumps(state))
     assert run("eval", "--state", str(path), "--read", "4", "--ops", "DW_OP_reg3").stdout == "wave 0: r3: 00000201\n"
     assert run("eval", "--state", str(path), "--ops", "DW_OP_breg3 1").stdout == "wave 0: default#0x202\n"

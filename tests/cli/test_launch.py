@@ -35,8 +35,7 @@ def state(run: Any, file: str, kernel: str, *words: str) -> Any:
 def test_state_as_json(run):
     found = state(
         run, fixture("gfx90a.w64.O0"), "everything", "--grid", "100,6,2", "--work-group", "16,4,2", "--wave", "3",
-        "--arg", "0x1000", "--arg", "-1",
-    )  # fmt: skip
+        "--arg", "0x1000", "--arg", "-1")  # fmt: skip
     assert (found["schema"], found["target"], found["waves"]) == (1, "amdgcn-gfx90a", 20)
     assert found["wave"] == {"number": 3, "work_group": [1, 0, 0], "wave_in_group": 0, "lanes": 64}
     by_name = {each["registers"]: each for each in found["registers"]}
@@ -121,11 +120,9 @@ def test_state_of_what_has_no_kernels(run):
     assert (status, "a file that is not linked cannot be loaded" in err) == (2, True)
 
 
-@for_each(
-    "kind, address, name",
+@for_each("kind, address, name",
     ("queue", QUEUE, "amd_queue_t"), ("packet", PACKET, "hsa_kernel_dispatch_packet_t"),
-    ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"),
-)  # fmt: skip
+    ("signal", SIGNAL, "amd_signal_t"), ("kernel-descriptor", DESCRIPTOR, "kernel descriptor"))  # fmt: skip
 def test_hsa_shows_each_structure(run, kind, address, name):
     status, out, err = run("hsa", kind, address, "--state", EXAMPLE)
     assert (status, err) == (0, "")
@@ -147,8 +144,7 @@ def test_hsa_follows_a_packet_and_tells_what_must_not_be(run):
     assert fields["kernel_object"]["value"] == DESCRIPTOR
     assert fields["completion_signal"]["value"] == SIGNAL
     assert fields["header"]["bits"][0] == {
-        "name": "type", "shift": 0, "width": 8, "value": 2, "meaning": "kernel dispatch",
-    }  # fmt: skip
+        "name": "type", "shift": 0, "width": 8, "value": 2, "meaning": "kernel dispatch"}  # fmt: skip
     status, out, err = run("hsa", "packet", hex(int(PACKET, 16) + 1), "--state", EXAMPLE)
     assert (status, err) == (1, "")
     assert "must be aligned to 64 bytes" in out

@@ -16,12 +16,10 @@ WRONG = (
 )
 
 
-@for_each(
-    "words",
+@for_each("words",
     ("eval", KERNEL, "even", *STATE), ("locals", KERNEL, *STATE), ("lanes", KERNEL, *STATE),
     ("waves", KERNEL, *STATE), ("bt", KERNEL, *STATE), ("verify", KERNEL),
-    ("debug", KERNEL, *STATE, "-nx", "-batch", "-ex", "print even"), ids=lambda words: words[0],
-)  # fmt: skip
+    ("debug", KERNEL, *STATE, "-nx", "-batch", "-ex", "print even"), ids=lambda words: words[0])  # fmt: skip
 def test_every_command_that_reads_dwarf_takes_them(run, words):
     plain = run(*words)
     assert plain[0] == 0

@@ -40,8 +40,7 @@ def test_json_has_a_state_for_every_lane(run):
     assert [even["lanes"][lane]["state"] for lane in "23"] == ["active", "absent"]
     assert even["lanes"]["3"]["reason"]["kind"] == "not_in_scope"
     assert even["lanes"]["2"]["sources"][0] | {"bit_offset": 0} == {
-        "bit_offset": 0, "bit_size": 32, "kind": "register", "register": "v2", "lane": 2, "bit": 0,
-    }  # fmt: skip
+        "bit_offset": 0, "bit_size": 32, "kind": "register", "register": "v2", "lane": 2, "bit": 0}  # fmt: skip
     assert unused["lanes"]["2"]["state"] == "absent"
     assert unused["lanes"]["2"]["reason"]["kind"] == "optimized_out"
     lines = [json.loads(line) for line in run("eval", FILE, "even", *STATE, "--lane", "2,4", "--jsonl")[1].splitlines()]
@@ -76,8 +75,7 @@ def test_each_expression_has_its_trace(run):
     assert document["answers"][0]["trace"][0]["expression"].startswith(".debug_loclists+")
     words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
     assert [line for line in run(*words)[1].splitlines() if not line.startswith("0x")] == [
-        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20",
-    ]  # fmt: skip
+        "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20"]  # fmt: skip
     expected = [("even", 5), ("slots[0]", 3)]
     answers = json.loads(run(*words, "--json")[1])["answers"]
     assert [(each["expression"], len(each["trace"])) for each in answers] == expected
@@ -274,12 +272,10 @@ def test_a_trace_of_a_repaired_expression_has_its_operations(run):
     assert max(map(len, lines)) <= 80
     begin = lines.index("in .debug_loclists+0x569, repaired (vector-register):")
     assert [line.split("  ")[4] for line in lines[begin:] if line.startswith("        DW_OP")] == [
-        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane", "DW_OP_lit2", "DW_OP_shl", "DW_OP_LLVM_offset",
-    ]  # fmt: skip
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane", "DW_OP_lit2", "DW_OP_shl", "DW_OP_LLVM_offset"]  # fmt: skip
     (answer,) = json.loads(run(*words, "--json")[1])["answers"]
     assert [each["text"] for each in answer["trace"] if "repairs" in each][:2] == [
-        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane",
-    ]  # fmt: skip
+        "DW_OP_regx 1577", "DW_OP_LLVM_push_lane"]  # fmt: skip
     assert "repairs" not in answer["trace"][0]
 
 

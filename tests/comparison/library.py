@@ -107,8 +107,7 @@ FLAGS = ("is_stmt", "basic_block", "end_sequence", "prologue_end", "epilogue_beg
 def line_rows(file: Opened, section: str) -> Iterator[Row]:
     tables = line_tables(
         file.source.data(section), byte_order=file.source.byte_order, address_size=file.image.address_size,
-        string_at=file.string_at, section=section,
-    )  # fmt: skip
+        string_at=file.string_at, section=section)  # fmt: skip
     for table in tables:
         if isinstance(table, DwarfGpuError):
             yield Row("lines", section, table.kind)
@@ -247,8 +246,7 @@ def _pair(entry: RawEntry, form: Format) -> tuple[int, int]:
 _COLUMNS = {
     ".debug_info": "INFO", ".debug_types": "TYPES", ".debug_abbrev": "ABBREV", ".debug_line": "LINE",
     ".debug_loc": "LOC", ".debug_loclists": "LOCLISTS", ".debug_str_offsets": "STR_OFFSETS", ".debug_macro": "MACRO",
-    ".debug_macinfo": "MACINFO", ".debug_rnglists": "RNGLISTS",
-}  # fmt: skip
+    ".debug_macinfo": "MACINFO", ".debug_rnglists": "RNGLISTS"}  # fmt: skip
 
 
 def address_rows(file: Opened) -> Iterator[Row]:
@@ -344,9 +342,7 @@ def _name(file: Opened, table: Any, where: str, number: int) -> Iterator[Row]:
             f"{where} entry {entry.offset:#x}",
             header(
                 tag=name_of("DW_TAG", entry.tag), compile_unit=unit, type_unit=type_unit, die_offset=entry.die_offset,
-                parent=parent,
-            ),
-        )  # fmt: skip
+                parent=parent))  # fmt: skip
 
 
 def unit_rows(file: Opened, section: str) -> Iterator[Row]:
@@ -366,8 +362,7 @@ def _unit(unit: Unit) -> str:
         version=found.version, type=name_of("DW_UT", found.unit_type),
         abbreviations=unit.part(".debug_abbrev")[0] + found.abbreviations, address_size=unit.address_size,
         signature=found.signature, type_offset=found.type_offset if found.is_type_unit else None, id=found.dwo_id,
-        next=found.end,
-    )  # fmt: skip
+        next=found.end)  # fmt: skip
 
 
 def _entry(file: Opened, die: Die) -> Iterator[Row]:

@@ -105,8 +105,7 @@ def _header(fields: dict[str, str], lengths: list[str]) -> str:
         header_length=int(fields["prologue_length"], 16), instruction=int(fields["min_inst_length"]),
         operations=int(fields.get("max_ops_per_inst", "1")), is_stmt=int(fields["default_is_stmt"]),
         line_base=fields["line_base"], line_range=int(fields["line_range"]), opcode_base=int(fields["opcode_base"]),
-        lengths=",".join(lengths),
-    )  # fmt: skip
+        lengths=",".join(lengths))  # fmt: skip
 
 
 def _file(fields: dict[str, str]) -> str:
@@ -139,8 +138,7 @@ def fields(text: str) -> str:
     return header(
         length=int(found["length"], 16), format=found["format"], version=int(found["version"], 16),
         address_size=int(found["addr_size"], 16), segment_size=int(found["seg_size"], 16),
-        count=int(found["offset_entry_count"], 16) if "offset_entry_count" in found else None,
-    )  # fmt: skip
+        count=int(found["offset_entry_count"], 16) if "offset_entry_count" in found else None)  # fmt: skip
 
 
 def resolved(match: re.Match[str], target: Target) -> str:
@@ -347,8 +345,7 @@ def _unit(kind: str, text: str) -> str:
         address_size=int(found["addr_size"], 16),
         signature=int(found["type_signature"], 16) if "type_signature" in found else None,
         type_offset=int(found["type_offset"], 16) if "type_offset" in found else None,
-        id=int(found["DWO_id"], 16) if "DWO_id" in found else None, next=int(text.rpartition(" ")[2], 16),
-    )  # fmt: skip
+        id=int(found["DWO_id"], 16) if "DWO_id" in found else None, next=int(text.rpartition(" ")[2], 16))  # fmt: skip
 
 
 def _value(attribute: str, form: str, text: str) -> str:
@@ -388,8 +385,7 @@ READERS: dict[str, Callable[[str, list[str], Target], Iterator[Row]]] = {
     ".debug_loclists": location_list_rows,                                      ".debug_ranges": range_rows,
     ".debug_rnglists": range_list_rows,   ".debug_line": line_rows,             ".debug_addr": address_rows,
     ".debug_str_offsets": string_offset_rows,                                   ".debug_cu_index": package_rows,
-    ".debug_tu_index": package_rows,      ".debug_aranges": address_set_rows,   ".debug_names": name_rows,
-}  # fmt: skip
+    ".debug_tu_index": package_rows,      ".debug_aranges": address_set_rows,   ".debug_names": name_rows}  # fmt: skip
 """What reads the output for a section, or for the section of that name in a split file."""
 
 

@@ -77,8 +77,7 @@ def test_examples_in_bash(page: str, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "--norc", "-c", script], cwd=tmp_path,
         env=environment | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # fmt: skip
     assert list(zip((command for command, _ in shown), done.stdout.split(f"{MARK}\n"), strict=False)) == shown
     assert {path.name for path in tmp_path.iterdir()} == {"fixtures", "docs", "tests", "README.md"}, (
         "nothing is written"
@@ -110,11 +109,9 @@ def test_session(page: str, session: Session) -> None:
         assert now.written == shown.written, f"{page}: {shown.typed or session.command}"
 
 
-@for_each(
-    "page, examples",
+@for_each("page, examples",
     ("library.md", 10),                   ("frames.md", 5),                     ("launch.md", 5),
-    ("running.md", 20),                   ("lanes.md", 5),                      ("elftools.md", 25),
-)  # fmt: skip
+    ("running.md", 20),                   ("lanes.md", 5),                      ("elftools.md", 25))  # fmt: skip
 def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     path = ROOT / "docs" / page

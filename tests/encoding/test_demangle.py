@@ -86,8 +86,7 @@ def test_names(name, text):
 
 NO_NAMES = [
     "main", "", "_", "_Z", "_Z1", "_Z9short", "_ZN", "_ZNE", "_ZN2nsE3f", "_Z1fS_", "_Z1fT_", "_Z1f\0i", "_Z2f\udc80v",
-    "_Z1f" + "P" * MAX_LENGTH + "i", "_Z1f" + "1AI" * 1000, "printf", "__Z1fi",
-]  # fmt: skip
+    "_Z1f" + "P" * MAX_LENGTH + "i", "_Z1f" + "1AI" * 1000, "printf", "__Z1fi"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
@@ -123,8 +122,7 @@ def test_any_characters_give_a_text(text):
 
 NAMES = (
     "_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_EEixERKS5_", "_Z5packrIJRidEEvDpOT_",
-    "_ZTC1A16_1B", "_ZZ4mainENKUlvE0_clEv", "_Z2mfIXadL_ZNK1A1fEvEEEvv",
-)  # fmt: skip
+    "_ZTC1A16_1B", "_ZZ4mainENKUlvE0_clEv", "_Z2mfIXadL_ZNK1A1fEvEEEvv")  # fmt: skip
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 80), st.sampled_from("_ZNSTIEJPKFALX0123456789"))

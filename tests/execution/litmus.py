@@ -22,13 +22,11 @@ SOURCE = Path(__file__).with_name("litmus.cl")
 NUMBERS = {"mp": 1, "sb": 2, "lb": 3, "iriw": 4, "coherence": 5, "mp-fences": 6, "mp-rmw": 7}
 FORBIDDEN = {
     "mp": {0: 1, 1: 0}, "mp-fences": {0: 1, 1: 0}, "mp-rmw": {0: 1, 1: 0}, "sb": {0: 0, 1: 0}, "lb": {0: 1, 1: 1},
-    "iriw": {0: 1, 1: 0, 2: 1, 3: 0}, "coherence": {0: 1, 1: 0},
-}  # fmt: skip
+    "iriw": {0: 1, 1: 0, 2: 1, 3: 0}, "coherence": {0: 1, 1: 0}}  # fmt: skip
 """What no run of a test may leave in its results."""
 SCOPES = {"workgroup": "WRKGRP", "agent": "DEVICE", "system": "SYSTEM"}
 TARGETS = {
-    "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32,
-}  # fmt: skip
+    "gfx803": 64, "gfx900": 64, "gfx90a": 64, "gfx942": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32}  # fmt: skip
 LANES = 4
 """The tests that the lanes of a wave are, where its work-group is one wave."""
 NOP = {4: b"\x00\x00\x80\xbf", 8: b"\x00\x00\x80\xbf" * 2}
@@ -104,8 +102,7 @@ class Litmus:
         return dg.launch(
             machine, str(path), "litmus", grid=self.threads * size, work_group=group, args=args, weak_memory=seed,
             agents=2 if self.scope == "system" else 1,
-            fine_grained=[name for word, name in enumerate(("xs", "ys")) if self.is_fine_grained(word)],
-        )  # fmt: skip
+            fine_grained=[name for word, name in enumerate(("xs", "ys")) if self.is_fine_grained(word)])  # fmt: skip
 
     @property
     def family(self) -> str:

@@ -17,8 +17,7 @@ PROCESSORS = [("gfx900", 64), ("gfx90a", 64), ("gfx1030", 32), ("gfx1100", 32), 
 SIZES = {  # X first
     "8": (8,), "16": (16,), "8_8": (8, 8), "32": (32,), "16_16": (16, 16), "10_11_11": (11, 11, 10),
     "11_11_10": (10, 11, 11), "10_10_10_2": (2, 10, 10, 10), "2_10_10_10": (10, 10, 10, 2), "8_8_8_8": (8,) * 4,
-    "32_32": (32, 32), "16_16_16_16": (16,) * 4, "32_32_32": (32,) * 3, "32_32_32_32": (32,) * 4,
-}  # fmt: skip
+    "32_32": (32, 32), "16_16_16_16": (16,) * 4, "32_32_32": (32,) * 3, "32_32_32_32": (32,) * 4}  # fmt: skip
 KINDS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT")
 
 
@@ -228,12 +227,10 @@ def test_elements_outside_of_the_buffer_and_of_lanes_that_do_not_execute(it):
     assert it.bytes.view(np.uint32)[:4].tolist() == [0, 77, 2, 77]
 
 
-@for_each(
-    "number, value, message",
+@for_each("number, value, message",
     (1 | 4 << 4, 256, "none of 8 bits"), (1 | 2 << 4, 0x3F000000, "none of 8 bits"),
     (6 | 7 << 4, 0, "floats of 11 bits"),
-    (10, 0, "4 components if 1"), (0, 0, "data format 0"), (1 | 7 << 4, 0, "has no floats"),
-)  # fmt: skip
+    (10, 0, "4 components if 1"), (0, 0, "data format 0"), (1 | 7 << 4, 0, "has no floats"))  # fmt: skip
 def test_what_no_document_says_stops_the_wave(require_tool, number, value, message):
     it = InstructionBench(require_tool("llvm-mc-22"), "gfx900", 64)
     resource(it, 4, last_word(it, number))

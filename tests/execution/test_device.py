@@ -86,8 +86,7 @@ def test_memory_of_several_segments_and_any_alignment():
     assert fault.value.waves.tolist() == [False, True]
 
 
-@for_each(
-    "name, wanted",
+@for_each("name, wanted",
     ("global_load_dwordx4", ("load", "global", 4, 4)),       ("global_load_b96", ("load", "global", 4, 3)),
     ("buffer_store_short_d16_hi", ("store", "buffer", 2, 1)),
     ("scratch_load_d16_hi_u8", ("load", "scratch", 1, 1)),   ("ds_read2st64_b64", ("load", "ds", 4, 2)),
@@ -100,8 +99,7 @@ def test_memory_of_several_segments_and_any_alignment():
     ("ds_pk_add_rtn_bf16", ("pk_add_bf16", "ds", 4, 1)),
     ("global_atomic_pk_add_f16", ("pk_add_f16", "global", 4, 1)),
     ("flat_atomic_fcmpswap_x2", ("cmpswap", "flat", 8, 1)),  ("buffer_atomic_csub_u32", ("csub", "buffer", 4, 1)),
-    ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)),
-)  # fmt: skip
+    ("global_atomic_ordered_add_b64", ("ordered_add", "global", 8, 1)))  # fmt: skip
 def test_names_say_what_is_moved(name, wanted):
     shape = shape_of(name)
     assert (shape.action, shape.space, shape.size, shape.count) == wanted

@@ -429,8 +429,7 @@ def test_every_operation_of_local_memory_with_two_offsets(it):
 SCALARS = re.compile(r"s_(?P<buffer>buffer_)?(?P<action>load|store|atomic)_(?P<what>\w+?)(?P<wide>_x2)?$")
 SCALAR_SIZES = {
     "dword": 4, "dwordx2": 8, "dwordx4": 16, "dwordx8": 32, "dwordx16": 64, "b32": 4, "b64": 8, "b96": 12, "b128": 16,
-    "b256": 32, "b512": 64, "i8": 1, "u8": 1, "i16": 2, "u16": 2,
-}  # fmt: skip
+    "b256": 32, "b512": 64, "i8": 1, "u8": 1, "i16": 2, "u16": 2}  # fmt: skip
 
 
 def scalar_line(name):
@@ -569,8 +568,7 @@ def test_branches_go_where_their_condition_says(it):
         ("s_cbranch_scc1", "s_cmp_eq_u32 0, 1", False),        ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 0", True),
         ("s_cbranch_vccz", f"s_mov_{bits} {vcc}, 4", False),   ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 0", False),
         ("s_cbranch_vccnz", f"s_mov_{bits} {vcc}, 4", True),   ("s_cbranch_execz", "s_nop 0", False),
-        ("s_cbranch_execnz", "s_nop 0", True),
-    )  # fmt: skip
+        ("s_cbranch_execnz", "s_nop 0", True))  # fmt: skip
     codes = assemble(it, [line for name, setup, _taken in cases for line in (setup, f"{name} 3")])
     for (name, setup, taken), first, second in zip(cases, codes[::2], codes[1::2], strict=True):
         assert it.execute([*first, *second]) == 0x1008 + (12 if taken else 0), (name, setup)

@@ -58,8 +58,7 @@ def test_each_step_of_a_message_is_needed_or_has_a_reason(tmp_path):
         ("s_wait_kmcnt", IDLE),              ("global_load_b32", DELAY),          ("global_load_b32", DELAY),
         ("s_wait_loadcnt", SHOWS),           ("global_inv", SHOWS),               ("s_wait_kmcnt", IDLE),
         ("s_wait_loadcnt", LAST),            ("global_wb", SHOWS),                ("s_wait_storecnt", SHOWS),
-        ("global_store_b32", DELAY),         ("global_store_b32", DELAY),
-    ]  # fmt: skip
+        ("global_store_b32", DELAY),         ("global_store_b32", DELAY)]  # fmt: skip
 
 
 def test_lds_operations_of_a_wave_stay_in_order_without_a_wait(tmp_path):

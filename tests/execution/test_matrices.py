@@ -311,8 +311,7 @@ WMMA = (
     ("gfx1200", "v_wmma_f16_16x16x16_f16"), ("gfx1200", "v_wmma_bf16_16x16x16_bf16"),
     ("gfx1200", "v_wmma_i32_16x16x16_iu8"), ("gfx1200", "v_wmma_i32_16x16x16_iu4"),
     ("gfx1200", "v_wmma_i32_16x16x32_iu4"), ("gfx1200", "v_wmma_f32_16x16x16_fp8_bf8"),
-    ("gfx1200", "v_wmma_f32_16x16x16_bf8_bf8"),
-)  # fmt: skip
+    ("gfx1200", "v_wmma_f32_16x16x16_bf8_bf8"))  # fmt: skip
 
 
 def sign_of_sources(kind, modifiers):
@@ -402,13 +401,11 @@ def test_sources_of_matrices_are_negated(require_tool):
 SMFMAC = (
     "v_smfmac_f32_16x16x32_f16", "v_smfmac_f32_32x32x16_f16", "v_smfmac_f32_16x16x32_bf16",
     "v_smfmac_i32_16x16x64_i8", "v_smfmac_i32_32x32x32_i8", "v_smfmac_f32_16x16x64_fp8_bf8",
-    "v_smfmac_f32_32x32x32_bf8_fp8",
-)  # fmt: skip
+    "v_smfmac_f32_32x32x32_bf8_fp8")  # fmt: skip
 SWMMAC = (
     "v_swmmac_f32_16x16x32_f16", "v_swmmac_f32_16x16x32_bf16", "v_swmmac_f16_16x16x32_f16",
     "v_swmmac_bf16_16x16x32_bf16", "v_swmmac_i32_16x16x32_iu8", "v_swmmac_i32_16x16x32_iu4",
-    "v_swmmac_i32_16x16x64_iu4", "v_swmmac_f32_16x16x32_fp8_fp8", "v_swmmac_f32_16x16x32_bf8_fp8",
-)  # fmt: skip
+    "v_swmmac_i32_16x16x64_iu4", "v_swmmac_f32_16x16x32_fp8_fp8", "v_swmmac_f32_16x16x32_bf8_fp8")  # fmt: skip
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
 

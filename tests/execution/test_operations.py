@@ -235,8 +235,7 @@ def test_bytes_and_halves_of_registers_are_converted_and_exchanged(bench):
     it.batch.set_exec(1)
     it.run("v_swap_b16 v0.l, v1.h")
     assert [hex(word) for word in (*it.read(0)[0, :2], *it.read(1)[0, :2])] == [
-        "0x11113333", "0x11112222", "0x22224444", "0x33334444",
-    ]  # fmt: skip
+        "0x11113333", "0x11112222", "0x22224444", "0x33334444"]  # fmt: skip
 
 
 # --- Floats of 8 bits ---------------------------------------------------------------------------------------------
@@ -405,11 +404,9 @@ def resource(it, first, base, size, last_word, stride=0):
         it.scalar(first + number, word)
 
 
-@for_each(
-    "processor, lanes, last_word",
+@for_each("processor, lanes, last_word",
     ("gfx90a", 64, 0x27000),                                 ("gfx1030", 32, 0x31014000),
-    ("gfx1100", 32, 0x31004000),                             ("gfx1200", 32, 0x31004000),
-)  # fmt: skip
+    ("gfx1100", 32, 0x31004000),                             ("gfx1200", 32, 0x31004000))  # fmt: skip
 def test_accesses_outside_of_a_buffer_read_0_and_write_nothing(bench, processor, lanes, last_word):
     it = bench(processor, lanes)
     memory = it.bytes.view(np.uint32)
@@ -693,10 +690,8 @@ def test_accesses_outside_of_local_memory_are_errors(bench, text):
     it.run(text)
 
 
-@for_each(
-    "name, wanted",
-    ("min", [-0.0, -0.0, 1.5, 1.5, -3.0]), ("max", [0.0, 0.0, 1.5, 1.5, 2.0]),
-)  # fmt: skip
+@for_each("name, wanted",
+    ("min", [-0.0, -0.0, 1.5, 1.5, -3.0]), ("max", [0.0, 0.0, 1.5, 1.5, 2.0]))  # fmt: skip
 def test_minimum_and_maximum_of_floats_in_memory(bench, name, wanted):
     """-0 is below +0, and a NaN of either kind is no number."""
     it = bench("gfx1030", 32)

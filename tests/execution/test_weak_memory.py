@@ -144,11 +144,9 @@ def test_a_seed_gives_the_same_run_again():
     assert any(count for _pc, count in runs[0])
 
 
-@for_each(
-    "options, message",
+@for_each("options, message",
     ({"weak_memory": -1}, "negative"),            ({"agents": 2}, "weak memory"),
-    ({"weak_memory": 1, "agents": 9}, "1 to 8"),  ({"weak_memory": 1, "fine_grained": ["z"]}, "no buffer"),
-)  # fmt: skip
+    ({"weak_memory": 1, "agents": 9}, "1 to 8"),  ({"weak_memory": 1, "fine_grained": ["z"]}, "no buffer"))  # fmt: skip
 def test_what_weak_memory_cannot_be(options, message):
     machine = dg.machine_for(KERNELS, "saxpy")
     with pytest.raises(UsageError, match=message):
@@ -169,12 +167,10 @@ def outcomes_without(litmus: Litmus, path: Path, kinds: tuple[str, ...], tests: 
 
 
 @needs_clang
-@for_each(
-    "litmus",
+@for_each("litmus",
     Litmus("mp", "gfx1100", "agent"), Litmus("sb", "gfx900", "agent"), Litmus("mp", "gfx942", "agent"),
     Litmus("mp", "gfx1200", "workgroup", "wgp"), Litmus("mp", "gfx900", "workgroup", "cu", "local global"),
-    ids=lambda litmus: litmus.label,
-)  # fmt: skip
+    ids=lambda litmus: litmus.label)  # fmt: skip
 def test_what_is_forbidden_does_not_show(litmus, tmp_path):
     outcomes = litmus.outcomes(litmus.build(tmp_path), 0, 160)
     assert outcomes.total() == 160

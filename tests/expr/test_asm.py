@@ -19,8 +19,7 @@ def hexadecimal(program, dialect=LLVM_USER, form=FORM, **options):
     return assemble(program, dialect, form, **options).hex()
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("", ""),                                                (" ;; \n ; ", ""),
     ("DW_OP_lit1; DW_OP_plus_uconst 4", "31 2304"),          ("DW_OP_lit1\nDW_OP_plus_uconst 0x4\n", "31 2304"),
     ("  DW_OP_lit1 ;\r\n\tDW_OP_plus_uconst\t4", "31 2304"),
@@ -33,22 +32,19 @@ def hexadecimal(program, dialect=LLVM_USER, form=FORM, **options):
     ("DW_OP_implicit_value 0x", "9e00"),  ("DW_OP_implicit_pointer 0x2a -4", "a02a0000007c"),
     ("DW_OP_GNU_encoded_addr 3 0x1000", "f10300100000"),     ("DW_OP_GNU_encoded_addr 0x1b -8", "f11bf8ffffff"),
     ("DW_OP_LLVM_NVIDIA_mux 0102", "e90d0102"),              ("DW_OP_LLVM_NVIDIA_mux 0x", "e90d"),
-    ("DW_OP_lit1; (undecoded: e9 0e)", "31 e90e"),           ("(undecoded:)", ""),
-)  # fmt: skip
+    ("DW_OP_lit1; (undecoded: e9 0e)", "31 e90e"),           ("(undecoded:)", ""))  # fmt: skip
 def test_programs(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
 
 @pytest.mark.spec("A.2.5.4.2 (3)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("again: DW_OP_dup; DW_OP_bra @again", "12 28fcff"),     ("again:DW_OP_dup; DW_OP_bra @again", "12 28fcff"),
     ("again:\nDW_OP_dup\nDW_OP_bra @again", "12 28fcff"),    ("DW_OP_skip @end; DW_OP_dup; end:", "2f0100 12"),
     ("DW_OP_skip @end; DW_OP_dup\nend:\n", "2f0100 12"),     ("a: b: DW_OP_skip @a; DW_OP_skip @b", "2ffdff 2ffaff"),
     ("DW_OP_skip @.L1; .L1:", "2f0000"),  ("DW_OP_skip 5; DW_OP_bra -3; DW_OP_skip +3", "2f0500 28fdff 2f0300"),
     # a label in an expression is a label of that expression
-    ("x: DW_OP_entry_value (x: DW_OP_skip @x); DW_OP_skip @x", "a303 2ffdff 2ff8ff"),
-)  # fmt: skip
+    ("x: DW_OP_entry_value (x: DW_OP_skip @x); DW_OP_skip @x", "a303 2ffdff 2ff8ff"))  # fmt: skip
 def test_branches(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
@@ -68,8 +64,7 @@ def test_expressions_in_expressions(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
 
-@for_each(
-    "program, target, expected",
+@for_each("program, target, expected",
     ("DW_OP_regx v4", AMDGCN, "908414"),  ("DW_OP_regx V4", AMDGCN, "908414"),  ("DW_OP_regx $v4", AMDGCN, "908414"),
     ("DW_OP_regx 2564", AMDGCN, "908414"),                   ("DW_OP_bregx s32 8", AMDGCN, "924008"),
     ("DW_OP_bregx s32, 8", AMDGCN, "924008"),                ("DW_OP_bregx s32+8", AMDGCN, "924008"),
@@ -77,8 +72,7 @@ def test_expressions_in_expressions(program, expected):
     ("DW_OP_bregx 64+8", None, "924008"), ("DW_OP_lit6; DW_OP_LLVM_aspace_bregx s33+4", AMDGCN, "36e9094104"),
     ("DW_OP_LLVM_call_frame_entry_reg exec", AMDGCN, "e90711"),
     ("DW_OP_regval_type rdx 0x20", X86_64, "a50120"),        ("DW_OP_reg5 rdi", X86_64, "55"),
-    ("DW_OP_breg7 rsp+8", X86_64, "7708"),
-)  # fmt: skip
+    ("DW_OP_breg7 rsp+8", X86_64, "7708"))  # fmt: skip
 def test_registers_by_name(program, target, expected):
     assert hexadecimal(program, target=target) == expected
 
@@ -115,14 +109,12 @@ def test_the_name_implies_the_number_that_the_dialect_has(dialect, expected):
     assert hexadecimal(program, dialects.get(dialect)) == expected.replace(" ", "")
 
 
-@for_each(
-    "name, dialect, expected",
+@for_each("name, dialect, expected",
     ("DW_OP_GNU_entry_value 55", DWARF5, "a30155"),  # only the standard one has a number
     ("DW_OP_GNU_entry_value 55", GNU, "f30155"),             ("DW_OP_entry_value 55", GNU, "a30155"),
     ("DW_OP_push_object_address", DWARF6, "97"),             ("DW_OP_push_object_location", DWARF5, "97"),
     ("DW_OP_nop", LLVM_USER, "96"),                          ("DW_OP_LLVM_nop", LLVM_USER, "e901"),
-    ("DW_OP_LLVM_nop", DWARF5, "96"),
-)  # fmt: skip
+    ("DW_OP_LLVM_nop", DWARF5, "96"))  # fmt: skip
 def test_an_alias_has_its_own_number_if_there_is_one(name, dialect, expected):
     assert hexadecimal(name, dialect) == expected
 
@@ -140,13 +132,11 @@ def test_a_person_at_a_prompt_may_leave_out_the_prefix():
     assert names == ["DW_OP_lit1", "DW_OP_plus_uconst", "DW_OP_LLVM_offset_uconst", "DW_OP_dup", "DW_OP_drop"]
 
 
-@for_each(
-    "program, dialect",
+@for_each("program, dialect",
     ("DW_OP_LLVM_overlay", "llvm-user"),                     ("DW_OP_LLVM_push_iteration", "llvm-user"),
     ("DW_OP_LLVM_aspace_implicit_pointer 0 0", "llvm-user"), ("DW_OP_LLVM_offset", "gnu"),
     ("DW_OP_LLVM_undefined", "amdgpu-2020"),                 ("DW_OP_LLVM_NVIDIA_mux 01", "llvm-legacy"),
-    ("DW_OP_GNU_uninit", "dwarf5"),                          ("DW_OP_offset", "dwarf6"),
-)  # fmt: skip
+    ("DW_OP_GNU_uninit", "dwarf5"),                          ("DW_OP_offset", "dwarf6"))  # fmt: skip
 def test_an_operation_without_a_number_has_no_bytes(program, dialect):
     caught = raised(Unsupported, hexadecimal, f"DW_OP_lit1; {program}", dialects.get(dialect))
     assert caught.kind == "no_encoding"
@@ -202,8 +192,7 @@ def test_encode_gives_the_bytes_of_one_operation():
         encode(instruction, DWARF5, FORM)
 
 
-@for_each(
-    "name, register",
+@for_each("name, register",
     ("DW_OP_reg5", 5),     ("DW_OP_breg31", 31),  ("DW_OP_lit5", None),  ("DW_OP_regx", None),  ("DW_OP_over", None),
 )  # fmt: skip
 def test_implied_register(name, register):
@@ -275,8 +264,7 @@ ERRORS = [
     ("(undecoded: 12); DW_OP_dup", "bad_operand", "nothing can follow undecoded bytes, column 18"),
     ("DW_OP_LLVM_NVIDIA_mux 01; DW_OP_dup", "bad_operand", "nothing can follow"),
     ("(undecoded: 1)", "bad_operand", "is not a block"),
-    ("(undecoded: 12) DW_OP_dup", "bad_operand", "DW_OP_dup must be a statement by itself, column 17"),
-]  # fmt: skip
+    ("(undecoded: 12) DW_OP_dup", "bad_operand", "DW_OP_dup must be a statement by itself, column 17")]  # fmt: skip
 
 
 @pytest.mark.parametrize("program, kind, message", ERRORS)
@@ -303,13 +291,11 @@ def test_errors_about_registers(program, target, message):
     assert (caught.kind, caught.message) == ("bad_operand", message)
 
 
-@for_each(
-    "program, hint",
+@for_each("program, hint",
     ("plus", "write DW_OP_plus"),                 ("DW_OP_PLUS", "write DW_OP_plus"),
     ("llvm_offset", "write DW_OP_LLVM_offset"),   ("DW_OP_plus_const 4", "DW_OP_plus_uconst"),
     ("DW_OP_LLVM_form_aspace_addres", "DW_OP_LLVM_form_aspace_address"), ("DW_OP_regx v4", "name the target"),
-    ("DW_OP_implicit_value 01 02", "write its bytes together"),
-)  # fmt: skip
+    ("DW_OP_implicit_value 01 02", "write its bytes together"))  # fmt: skip
 def test_hints(program, hint):
     assert hint in raised(DwarfGpuError, assemble, program, LLVM_USER, FORM).hint
 

@@ -150,12 +150,10 @@ def test_very_deep_nesting_is_no_problem():
     assert len(lines(decode(program, DWARF5, FORM))) == 1
 
 
-@for_each(
-    "program, registers",
+@for_each("program, registers",
     ("DW_OP_reg31", [31]),                ("DW_OP_breg0 1", [0]),               ("DW_OP_regx 2564", [2564]),
     ("DW_OP_LLVM_aspace_bregx 7 8", [7]), ("DW_OP_LLVM_call_frame_entry_reg 9", [9]),
-    ("DW_OP_lit5", []),                   ("DW_OP_fbreg 5", []),
-)  # fmt: skip
+    ("DW_OP_lit5", []),                   ("DW_OP_fbreg 5", []))  # fmt: skip
 def test_registers_of(program, registers):
     (instruction,) = parse(program, LLVM_USER, FORM).instructions
     assert registers_of(instruction) == registers
@@ -190,8 +188,7 @@ UNKNOWN_TO_LLVM = {
     *(name for name in GNU.by_name if name.startswith("DW_OP_GNU_")),
 } - {
     "DW_OP_GNU_push_tls_address", "DW_OP_GNU_entry_value", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index",
-    "DW_OP_GNU_implicit_pointer",
-}  # fmt: skip
+    "DW_OP_GNU_implicit_pointer"}  # fmt: skip
 PROGRAMS = [
     "DW_OP_lit1; DW_OP_bra 3; DW_OP_dup; DW_OP_dup; DW_OP_dup",
     "DW_OP_lit1; DW_OP_skip -3",

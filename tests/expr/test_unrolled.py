@@ -67,8 +67,7 @@ def copy_of(program: Expression) -> Expression:
     """The same expression, which has never been run."""
     return Expression(
         program.data, program.instructions, program.form, program.dialect, fault=program.fault, tail=program.tail,
-        section=program.section, offset=program.offset,
-    )  # fmt: skip
+        section=program.section, offset=program.offset)  # fmt: skip
 
 
 def check_ways(program: Expression, state: Context) -> None:
@@ -90,8 +89,7 @@ def state_of(chance: random.Random, target: str) -> Context:
     return evolve(
         state, lanes=chance.choice(lanes), limits=chance.choice(limits), initial_stack=pushed,
         unit=chance.choice([*[state.unit] * 9, None]), frame=chance.choice([*[state.frame] * 9, None]),
-        in_cfi=chance.random() < 0.05,
-    )  # fmt: skip
+        in_cfi=chance.random() < 0.05)  # fmt: skip
 
 
 def check_program(seed: int) -> None:

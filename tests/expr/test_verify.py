@@ -33,8 +33,7 @@ def found(program, preset=rules.AMD, **options):
 
 
 @pytest.mark.spec("A.2.5.4")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("", []),                   ("lit1; lit2; plus", []),   ("plus", ["error stack_underflow 0x0"]),
     ("lit1; plus", ["error stack_underflow 0x1"]),          ("lit1; swap", ["error stack_underflow 0x1"]),
     ("lit1; lit1; rot", ["error stack_underflow 0x2"]),     ("lit1; drop; drop", ["error stack_underflow 0x2"]),
@@ -48,8 +47,7 @@ def found(program, preset=rules.AMD, **options):
     # nor is what follows a call
     ("call2 8; plus; drop", []),
     ("call4 8; LLVM_piece_end", []),
-    ("plus; call_ref 8", ["error stack_underflow 0x0"]),
-)  # fmt: skip
+    ("plus; call_ref 8", ["error stack_underflow 0x0"]))  # fmt: skip
 def test_depth(program, expected):
     assert found(program) == expected
 
@@ -202,16 +200,14 @@ def test_where_there_are_several_address_spaces_a_frame_base_may_be_in_another(t
     assert found("fbreg 8; plus_uconst 4", target=target) == expected
 
 
-@for_each(
-    "program, wanted, expected",
+@for_each("program, wanted, expected",
     ("", "location", []),       ("", "value", ["error bad_result_kind 0x0"]),           ("lit1", "value", []),
     ("lit1", "location", []),   ("reg5", "location", []),   ("reg5", "value", ["error bad_result_kind 0x1"]),
     ("addr 8", "value", []),    ("lit1; stack_value", "value", ["error bad_result_kind 0x2"]),
     ("piece 4", "location", []),                            ("piece 4", "value", ["error bad_result_kind 0x2"]),
     ("const_type 8 01", "location", ["error bad_result_kind 0x4"]),
     ("const_type 8 01", "value", []),                       ("reg5; call2 4", "value", []),
-    ("lit0; push_lane; bra @x; reg5; x:", "value", ["error bad_result_kind 0x7"]),
-)  # fmt: skip
+    ("lit0; push_lane; bra @x; reg5; x:", "value", ["error bad_result_kind 0x7"]))  # fmt: skip
 def test_result_kind(program, wanted, expected):
     assert found(program, result_kind=wanted) == expected
 
@@ -281,13 +277,11 @@ def test_address_spaces(program, target, expected):
     assert found(program, target=target) == expected
 
 
-@for_each(
-    "program, target, expected",
+@for_each("program, target, expected",
     ("regx v4", AMDGCN, []),              ("regx 5", AMDGCN, ["error register_unavailable 0x0"]),
     ("reg5", AMDGCN, ["error register_unavailable 0x0"]),
     ("breg5 0", AMDGCN, ["error register_unavailable 0x0"]),                    ("reg5", X86_64, []),
-    ("regx 0x10000", X86_64, ["error register_unavailable 0x0"]),               ("regx 0x10000", None, []),
-)  # fmt: skip
+    ("regx 0x10000", X86_64, ["error register_unavailable 0x0"]),               ("regx 0x10000", None, []))  # fmt: skip
 def test_registers(program, target, expected):
     assert found(program, target=target) == expected
 
@@ -642,8 +636,7 @@ def test_a_finding_says_what_where_and_which_rule():
 
 @given(
     st.data(),                  st.sampled_from(DIALECTS),  st.sampled_from(PRESETS),
-    st.sampled_from([None, AMDGCN, X86_64]),                st.booleans(),              st.integers(0, 3),
-)  # fmt: skip
+    st.sampled_from([None, AMDGCN, X86_64]),                st.booleans(),              st.integers(0, 3))  # fmt: skip
 def test_any_bytes_can_be_verified(data, dialect, preset, target, in_cfi, depth):
     program = data.draw(st.one_of(st.binary(max_size=60), near_programs(dialect)))
     expression = decode(program, dialect, FORM)
@@ -681,8 +674,7 @@ HOSTILE = {
 @pytest.mark.parametrize(
     "name",
     some_slow(HOSTILE, quick=("branches to anywhere", "every branch doubles the paths", "every branch goes back",
-                              "expressions")),
-)  # fmt: skip
+                              "expressions")))  # fmt: skip
 def test_hostile_programs_do_not_multiply_the_work(name):
     expression = decode(HOSTILE[name], LLVM_USER, FORM)
     walk = _ExpressionWalk(expression, rules.AMD, AMDGCN, 8)

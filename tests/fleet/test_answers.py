@@ -86,8 +86,7 @@ def test_frames_findings_and_judgements_are_rows():
     documents = [{"waves": ["1", "2"], "frames": [{"number": 0, "function": "f"}, {"number": 1, "function": "k"}]}]
     answer = list(flat(documents))
     assert [(row["wave"], row["frame"], row.get("stack")) for row in answer] == [
-        ("1", 0, "f < k"), ("1", 1, None), ("2", 0, "f < k"), ("2", 1, None),
-    ]  # fmt: skip
+        ("1", 0, "f < k"), ("1", 1, None), ("2", 0, "f < k"), ("2", 1, None)]  # fmt: skip
     answer = rows("verify", input=str(ROOT / "fixtures" / "asm" / "operations.x86_64"))
     found = [row for row in answer if row["state"] == "finding"]
     assert found
@@ -148,8 +147,7 @@ def test_folders_patterns_and_files_are_inputs_once_each(tmp_path):
     assert [item.name for item in find_inputs([names[1], f"{tmp_path}/d/*.json"])] == [names[1], names[0], names[2]]
     assert [item.name for item in find_inputs([f"{tmp_path}/**/*1.json"])] == [names[1]]
     assert [item.code for item in find_inputs([f"file://{names[1]}", f"file://{tmp_path}/d/*0.json"])] == [
-        names[1], names[0],
-    ]  # fmt: skip
+        names[1], names[0]]  # fmt: skip
     assert find_inputs(names[:1])[0].size == len(snapshot_text(0))
     assert "no file matches the pattern" in str(raised(UsageError, find_inputs, [f"{tmp_path}/*.co"]))
     empty = tmp_path / "empty"
@@ -218,8 +216,7 @@ def test_waves_are_grouped_by_stack_over_all_inputs_the_rarest_first():
     expected = ["          2  abort < train  (rank3998, rank3999)", "      3,998  wait < train  (3,998 inputs)"]
     assert lines[3:] == expected
     assert summary.json()["stacks"][0] == {
-        "stack": "abort < train", "count": 2, "inputs": 2, "examples": ["rank3998", "rank3999"],
-    }  # fmt: skip
+        "stack": "abort < train", "count": 2, "inputs": 2, "examples": ["rank3998", "rank3999"]}  # fmt: skip
 
 
 def test_values_have_a_histogram_and_the_rarest_are_named():
@@ -291,8 +288,7 @@ def hanging_run(name="rank{}.json"):
             summary_row(rank, stack=stack, waves=1, state="frame"),
             summary_row(rank, variable="step", value=f"{n // 2}", number=float(n // 2), lane_count=64),
             summary_row(rank, variable="flag", value="true", lane_count=64),
-            *([summary_row(rank, rule="line-no-table", state="finding")] * (n % 3 == 0)),
-        ])  # fmt: skip
+            *([summary_row(rank, rule="line-no-table", state="finding")] * (n % 3 == 0))])  # fmt: skip
     return summary
 
 

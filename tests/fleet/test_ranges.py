@@ -188,8 +188,7 @@ TIMEOUT = 900
 def fleet(*words, env=None, timeout=TIMEOUT):
     return subprocess.run(
         [sys.executable, "-m", "dwarfgpu", "fleet", *map(str, words)], capture_output=True, check=False, text=True,
-        env=env or environment(), timeout=timeout,
-    )  # fmt: skip
+        env=env or environment(), timeout=timeout)  # fmt: skip
 
 
 def outcomes(out):

@@ -42,8 +42,7 @@ def run_gdb(
     words += [str(program)] if program is not None else []
     done = subprocess.run(
         words, env=environment(**(variables or {})), cwd=folder or ROOT, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False,
-    )  # fmt: skip
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)  # fmt: skip
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -25,8 +25,7 @@ def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, 
     subprocess.run(command, check=True)
     text = run_gdb(
         require_tool, program=program, script=INSIDE / "compare_function.py", folder=tmp_path,
-        variables={"OUT": "out", "LIMIT": "60"},
-    )  # fmt: skip
+        variables={"OUT": "out", "LIMIT": "60"})  # fmt: skip
     assert "@@compared@@" in text, text[-3000:]
     found = json.loads((tmp_path / "out").read_text())
     equal = 0

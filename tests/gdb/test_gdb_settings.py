@@ -49,8 +49,7 @@ def test_expressions_know_gdbs_variables_and_history(require_tool, nodes):
         "dwarfgpu eval $p->d[0] + $p->in.s": "$p->d[0] + $p->in.s = 15",
         "set $f = 1.5": "",                                    "dwarfgpu eval $f * 2": "$f * 2 = 3",
         'set $text = "abc"': "",                               "dwarfgpu eval $text": '$text = "abc"',
-        "dwarfgpu eval $_thread": "$_thread = 1",              "dwarfgpu eval $nosuch": "$nosuch = void",
-    }  # fmt: skip
+        "dwarfgpu eval $_thread": "$_thread = 1",              "dwarfgpu eval $nosuch": "$nosuch = void"}  # fmt: skip
     found = answers(require_tool, nodes, *commands, stop="list.c:7")
     assert [re.sub(r"0x[0-9a-f]{9,}", "0x~", text) for text in found] == list(commands.values())
 
@@ -61,8 +60,7 @@ def test_what_is_set_here_is_gdbs_and_what_has_no_value_is_one_line(require_tool
         ("dwarfgpu set $j = n->d[2] * 10", ""),                ("print $j", "$1 = 30"),
         ("whatis $j", "type = int"),                           ("dwarfgpu set $s = *n->next", ""),
         ("print $s.d[1] + $s.in.s", "$2 = 16"),                ("dwarfgpu set $j = $j + 1", ""),
-        ("print $j", "$3 = 31"),
-    )  # fmt: skip
+        ("print $j", "$3 = 31"))  # fmt: skip
     found = answers(require_tool, nodes, *(command for command, _ in pairs), stop="list.c:7")
     assert found == [text for _, text in pairs]
     commands = {

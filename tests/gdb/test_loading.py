@@ -112,8 +112,7 @@ def test_each_command_answers_or_says_what_it_needs(require_tool, tmp_path):
     with stub(tmp_path, states(["variables"])) as sockets:
         text = run_gdb(
             require_tool, *connected(sockets, "variables"), *words, folder=None,
-            variables={PACKAGES: without_numpy(tmp_path)},
-        )  # fmt: skip
+            variables={PACKAGES: without_numpy(tmp_path)})  # fmt: skip
     assert "numpy is not installed: variables are read" in text
     assert "Traceback" not in text
     assert "Python Exception" not in text

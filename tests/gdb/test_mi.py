@@ -56,8 +56,7 @@ def mi_client(tools: Any, program: Path, *, load: bool = True) -> Iterator[MiCli
     words += ["-x", str(ENTRY)] if load else []
     process = subprocess.Popen(
         [*words, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=environment(), cwd=ROOT,
-    )  # fmt: skip
+        env=environment(), cwd=ROOT)  # fmt: skip
     try:
         yield MiClient(process)
     finally:

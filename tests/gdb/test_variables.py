@@ -16,8 +16,7 @@ from tests.program.frames.test_variables_gdb import CORPUS, DIFFERENCES, Answer,
 BUILDS = [
     ("c", "gcc", "-O0 -gdwarf-5"),                           ("c", "gcc", "-O2 -gdwarf-4 -static"),
     ("c", "clang-22", "-O0 -gdwarf-4 -no-pie"),              ("c", "clang-22", "-O2 -gdwarf-5"),
-    ("cpp", "g++", "-O0 -gdwarf-4"),                         ("cpp", "clang++-22", "-O0 -gdwarf-5"),
-]  # fmt: skip
+    ("cpp", "g++", "-O0 -gdwarf-4"),                         ("cpp", "clang++-22", "-O0 -gdwarf-5")]  # fmt: skip
 LEAST = 500
 """So many variables are compared in each of the six builds, and more."""
 
@@ -269,8 +268,7 @@ int main(void) {
         ("gcc", "a.c", ENTRY, ["-O2"], 6, {"v": "2.5", "w": "1.5", "k": "1"}),
         ("gcc", "a.c", GLOBALS, ["-O1", "-flto"], 4, {"counter": "7"}),
     ],
-    ids=["negative strides", "entry values in floating-point registers", "global variables with -flto"],
-)  # fmt: skip
+    ids=["negative strides", "entry values in floating-point registers", "global variables with -flto"])  # fmt: skip
 def test_core_files_of_what_gcc_writes(require_tool, tmp_path, tool, name, text, options, line, expected):
     (tmp_path / name).write_text(text)
     subprocess.run([require_tool(tool), "-g", *options, name, "-o", "a"], check=True, cwd=tmp_path)

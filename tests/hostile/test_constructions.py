@@ -268,8 +268,7 @@ WAYS = [(), ("--json",), ("--pc", hex(PC)), ("--pc", hex(PC), "--json")]
 @pytest.mark.parametrize(
     "step, words",
     [pytest.param(step, words, marks=() if (step, words) in ((0, ()), (0, WAYS[3]), (6, ())) else pytest.mark.slow)
-     for step in (0, 6) for words in WAYS],
-)  # fmt: skip
+     for step in (0, 6) for words in WAYS])  # fmt: skip
 def test_a_long_list_that_is_shared_is_shown_once(tmp_path: Path, step: int, words: tuple[str, ...]) -> None:
     outcome = small(bounded("dump", Case(tmp_path, sharing_lists(step)).file, *words), 100 << 20)
     if step:
@@ -749,13 +748,11 @@ def steering(tmp_path_factory: pytest.TempPathFactory) -> Case:
         entry("structure_type", f"{EVIL}S", SIZE, member(EVIL, "int"), label="S"),
         entry("typedef", f"{EVIL}T", type="S", label="T"),
         entry("enumeration_type", f"{EVIL}E", SIZE, entry("enumerator", EVIL, const_value=1), label="E"),
-        entry("pointer_type", type="S", byte_size=8, label="P"),
-    ]  # fmt: skip
+        entry("pointer_type", type="S", byte_size=8, label="P")]  # fmt: skip
     data = gpu(
         variable(EVIL, "T", AT_DATA), variable("x", "T", AT_DATA), variable("e", "E", AT_DATA), variable("p", "P"),
         types=types, kernel=EVIL, unit_name=EVIL, producer=EVIL, folder=EVIL, symbols=(EVIL, f"{EVIL}2"),
-        sections={f".{EVIL}": b"abc"},
-    )  # fmt: skip
+        sections={f".{EVIL}": b"abc"})  # fmt: skip
     folder = tmp_path_factory.mktemp("steering") / "a\x1b[31m\x9b"
     folder.mkdir()
     return Case(folder, data, f"{EVIL.replace('/', '')}.co", waves=(f"1:{EVIL}", "2:\u202e"))

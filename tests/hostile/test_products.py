@@ -88,11 +88,9 @@ def calls(count: int, last: str) -> tuple[Any, ...]:
     return made
 
 
-@for_each(
-    "count, last",
+@for_each("count, last",
     (1, "DW_OP_lit1"), (1, "DW_OP_regx v0"), (1, ""), (15, "DW_OP_regx v0"), (30, ""),
-     *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0")),
-)  # fmt: skip
+     *(pytest.param(30, last, marks=pytest.mark.slow) for last in ("DW_OP_lit1", "DW_OP_regx v0")))  # fmt: skip
 def test_expressions_that_call_each_other(tmp_path: Path, count: int, last: str) -> None:
     case = Case(tmp_path, gpu(*calls(count, last)))
     outcome = checked(case("locals", "--lane", "1"))

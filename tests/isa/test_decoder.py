@@ -31,8 +31,7 @@ def roles(found) -> list[tuple[str, OperandRole]]:
 def test_a_vector_operation():
     found = instruction("gfx90a", "02060305")
     assert (found.name, found.mnemonic, found.encoding, found.variant, found.size) == (
-        "v_add_f32", "v_add_f32_e32", "VOP2", "", 4,
-    )  # fmt: skip
+        "v_add_f32", "v_add_f32_e32", "VOP2", "", 4)  # fmt: skip
     vdst, src0, src1 = found.operands
     assert (vdst.kind, vdst.index, vdst.bits, vdst.role) == (OperandKind.VGPR, 3, 32, OperandRole.DST)
     assert (src0.kind, src0.index, src0.type) == (OperandKind.VGPR, 5, "b32")
@@ -257,11 +256,9 @@ def test_decoding_needs_no_numpy():
     assert json.loads(done.stdout.lower()) is False
 
 
-@for_each(
-    "processor, code",
+@for_each("processor, code",
     ("gfx90a", "fc9f50dc 01000202"),                         ("gfx1030", "fc8f30dc 01000202"),
-    ("gfx1100", "fc1f52dc 01000202"),                        ("gfx1200", "020005ee 02000000 01fcffff"),
-)  # fmt: skip
+    ("gfx1100", "fc1f52dc 01000202"),                        ("gfx1200", "020005ee 02000000 01fcffff"))  # fmt: skip
 def test_offsets_that_are_negative_have_their_sign(processor, code):
     instruction = decode(bytes.fromhex(code), 0, processor, 0)
     assert text(instruction).endswith("offset:-4")

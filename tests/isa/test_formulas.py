@@ -29,8 +29,7 @@ TERMS = [
     ("D = {S1, S0}", "b16 b16 -> b32", "u32 32"),            ("D = {S1[15:0], S0[3:0]}", "b32 b32 -> b32", "u32 20"),
     ("D = 1 << S0[4:0]", "b32 -> b64", "u64 32"),            ("D = f32(S0)", "i32 -> f32", "f32 32"),
     ("D = S0.f32", "b32 -> f32", "f32 32"),                  ("D = S0 < S1", "f64 f64 -> mask", "flag 1"),
-    ("D = 0 if S0 == 0 else S1", "f16 f16 -> f16", "f16 16"),
-]  # fmt: skip
+    ("D = 0 if S0 == 0 else S1", "f16 f16 -> f16", "f16 16")]  # fmt: skip
 
 
 @pytest.mark.parametrize("text, types, expected", TERMS)
@@ -50,13 +49,11 @@ def test_names_of_operands(text, types, expected):
     assert formula(text, types).operands == expected
 
 
-@for_each(
-    "text, message",
+@for_each("text, message",
     ("D = S0 + S1", "u32, u64 together"),                    ("D = u64(S0) << 1", "u64 does not fit into u32"),
     ("D = S0[32:0]", "no bits 32 to 0 of u32"),              ("D = S0 + S2", "S2 has no value"),
     ("D = S0 + 0.5", "0.5 is no integer"),                   ("D = half(S0)", "no function half of 1"),
-    ("D = min(S0)", "no function min of 1"),                 ("D += S0", "sets nothing"),
-)  # fmt: skip
+    ("D = min(S0)", "no function min of 1"),                 ("D += S0", "sets nothing"))  # fmt: skip
 def test_a_wrong_row_says_why(text, message):
     with pytest.raises(FormulaError, match=message):
         _ = formula(text, "b32 b64 -> b32").statements

@@ -92,8 +92,7 @@ CALLS = {
     "s_wqm_b32": ("i32 i32", "llvm.amdgcn.s.wqm"),
     "s_wqm_b64": ("i64 i64", "llvm.amdgcn.s.wqm"),
     "s_quadmask_b32": ("i32 i32", "llvm.amdgcn.s.quadmask"),
-    "s_bitreplicate_b64_b32": ("i64 i32", "llvm.amdgcn.s.bitreplicate"),
-}  # fmt: skip
+    "s_bitreplicate_b64_b32": ("i64 i32", "llvm.amdgcn.s.bitreplicate")}  # fmt: skip
 ROUNDS = 24
 
 
@@ -177,8 +176,7 @@ def folded(require_tool):
             cases.append((name, bits))
     done = subprocess.run(
         [require_tool("opt-22"), "-S", "-mtriple=amdgcn", "-mcpu=gfx1200", "-passes=instcombine"],
-        input="".join(sorted(declared)) + text, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        input="".join(sorted(declared)) + text, capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     results = {int(number): result for number, result in re.findall(r"@f(\d+)\(\).*?\n  ret \S+ (\S+)\n}", done.stdout)}
     found = {}

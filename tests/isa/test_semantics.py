@@ -128,8 +128,7 @@ CLAMPED = [  # the clamped results of sources, by the words of the ISA documents
     ("v_sub_u16", (1, 2), 0),                                ("v_sub_i16", (0x8000, 2), 0x8000),
     ("v_mad_i32_i24", (0x800000, 0x7FFFFF, 5), 0x80000000),  ("v_mul_u32_u24", (0xFFFFFF, 0xFFFFFF), 0xFFFFFFFF),
     ("v_sad_u16", (0xFFFF0000, 0x0000FFFF, 0), 0x1FFFE),  # two differences of 16 bits in a sum of 32
-    ("v_sad_u16", (0xFFFF0000, 0x0000FFFF, 0xFFFFFFF0), 0xFFFFFFFF),
-]  # fmt: skip
+    ("v_sad_u16", (0xFFFF0000, 0x0000FFFF, 0xFFFFFFF0), 0xFFFFFFFF)]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, sources, expected", CLAMPED)
@@ -160,12 +159,10 @@ def rounded(value, kind):
         return kind(-result if value < 0 else result)
 
 
-@for_each(
-    "function, kind, exponents",
+@for_each("function, kind, exponents",
     (floats.fused_single, np.float32, (-40, 40)),            (floats.fused_single, np.float32, (-75, -60)),
     (floats.fused_half, np.float16, (-8, 7)),                (floats.fused_long, np.float64, (-60, 60)),
-    (floats.fused_long, np.float64, (-530, -500)),           (floats.fused_long, np.float64, (480, 505)),
-)  # fmt: skip
+    (floats.fused_long, np.float64, (-530, -500)),           (floats.fused_long, np.float64, (480, 505)))  # fmt: skip
 def test_a_product_and_a_sum_are_rounded_once(function, kind, exponents):
     numbers = np.random.default_rng(3)
     count = 3000

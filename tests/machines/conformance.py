@@ -33,13 +33,11 @@ def amdgpu(name: str) -> State:
     registers: dict[str, int | list[int]] = {
         "s0": 0x01020304,                    "s70": 0xFFFFFFFF,                   "exec": (1 << lanes) - 2,
         "pc": 0x7F0000001234,                "v1": [100 + lane for lane in range(lanes)],
-        "v2": [0xFFFF0000 + 3 * lane for lane in range(lanes)],
-    }  # fmt: skip
+        "v2": [0xFFFF0000 + 3 * lane for lane in range(lanes)]}  # fmt: skip
     memory = [
         ("global", 0x1000, bytes(i * 7 & 0xFF for i in range(1024))),     ("global", 0x2000, bytes(range(64))),
         ("local", 0, bytes(255 - i for i in range(64))),                  ("region", 16, bytes(range(100, 116))),
-        ("private_wave", 0, bytes(i * 13 >> 2 & 0xFF for i in range(lanes * 4 * LANE_DWORDS))),
-    ]  # fmt: skip
+        ("private_wave", 0, bytes(i * 13 >> 2 & 0xFF for i in range(lanes * 4 * LANE_DWORDS)))]  # fmt: skip
     return State(target, registers, memory)
 
 
@@ -59,9 +57,7 @@ SPACES = {
     "generic": st.one_of(
         st.integers(0xFF8, 0x1408),                            st.integers(0, 70).map(lambda a: (1 << 48) + a),
         st.integers(0, 40).map(lambda a: (2 << 48) + a),       st.integers((1 << 48) - 8, (1 << 48) - 1),
-        st.integers((3 << 32) + (1 << 48) - 4, (3 << 32) + (1 << 48) + 4),
-    ),
-}  # fmt: skip
+        st.integers((3 << 32) + (1 << 48) - 4, (3 << 32) + (1 << 48) + 4))}  # fmt: skip
 STATES = st.sampled_from([WAVE64, WAVE32])
 for_every_member = settings(suppress_health_check=[HealthCheck.differing_executors])
 """A test of the suite runs in each member, from a fresh start: runs are derandomised, and nothing is replayed."""

@@ -136,15 +136,13 @@ def test_private_lane_memory_needs_a_lane_that_exists(lane):
     raised(DwarfGpuError, machine, GFX90A, ("private_lane", 0, "00", lane))
 
 
-@for_each(
-    "target, number, contents, expected",
+@for_each("target, number, contents, expected",
     (GENERIC, 5, 0x1234, "3412000000000000"),                                   (GENERIC, 5, -2, "feffffffffffffff"),
     (resolve("generic", byte_order="big", address_size=4), 5, 0x1234, "00001234"),
     (GENERIC, 5, b"\x01\x02\x03", "010203"),                                    (X86_64, 17, 1, "01" + "00" * 15),
     (GFX90A, 32, -1, "ffffffff"),         (GFX90A, 2560, [1, -1], "01000000ffffffff" + "00000000" * 62),
     (GFX90A, 2560, [], "00000000" * 64),  (GFX90A, 2560, 7, "07000000" + "00000000" * 63),
-    (GFX1100, 1536, list(range(32)), "".join(i.to_bytes(4, "little").hex() for i in range(32))),
-)  # fmt: skip
+    (GFX1100, 1536, list(range(32)), "".join(i.to_bytes(4, "little").hex() for i in range(32))))  # fmt: skip
 def test_registers_hold_numbers_bytes_or_lanes(target, number, contents, expected):
     found = DescribedMachine(target, {number: contents})
     register = found.register(number)
@@ -153,8 +151,7 @@ def test_registers_hold_numbers_bytes_or_lanes(target, number, contents, expecte
     assert not found.lane_owned(register)
 
 
-@for_each(
-    "target, number, contents",
+@for_each("target, number, contents",
     (GENERIC, 5, 1 << 64),      (GENERIC, 5, -(1 << 63) - 1),                           (GENERIC, 5, b""),
     (GENERIC, 5, bytes((1 << 16) + 1)),                     (GENERIC, 5, [1 << 64]),    (X86_64, 0, b"\0" * 4),
     (X86_64, 56, 0),            (GFX90A, 32, [1, 2]),       (GFX90A, 32, 1 << 32),      (GFX90A, 2560, [0] * 65),
@@ -218,9 +215,7 @@ ADDRESSES = {
     "generic": st.one_of(
         st.integers(0xFF8, 0x1408),
         st.integers(0, 70).map(lambda a: (1 << 48) + a),
-        st.integers(0, 40).map(lambda a: (2 << 48) + a),
-    ),
-}  # fmt: skip
+        st.integers(0, 40).map(lambda a: (2 << 48) + a))}  # fmt: skip
 
 
 @given(st.data())

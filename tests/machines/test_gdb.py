@@ -52,11 +52,9 @@ def read(found: GdbBackend, name: str) -> bytes:
     return found.read_register(X86_64.register_named(name), 0, None)
 
 
-@for_each(
-    "name, theirs, size",
+@for_each("name, theirs, size",
     ("rax", "rax", 8),                    ("rflags", "eflags", 8),              ("fs.base", "fs_base", 8),
-    ("fcw", "fctrl", 2),                  ("rip", "rip", 8),
-)  # fmt: skip
+    ("fcw", "fctrl", 2),                  ("rip", "rip", 8))  # fmt: skip
 def test_registers_have_the_names_of_gdb(name, theirs, size):
     found = machine(**{theirs: 0x12345})
     assert read(found, name) == (0x12345 & (1 << 8 * size) - 1).to_bytes(size, "little")

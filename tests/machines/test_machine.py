@@ -212,13 +212,11 @@ def test_memory_is_mapped_without_a_copy_and_allocated_above_what_there_is():
     assert machine.read_memory(WAVE64.space_named("global"), second, 100, 0, None) == bytes(100)
 
 
-@for_each(
-    "name,address,lane,expected",
+@for_each("name,address,lane,expected",
     ("private_lane", 0, 3, 9),            ("private_lane", 5, 3, 4),            ("private_lane", 8, 3, 1),
     ("private_lane", 9, 3, 0),            ("private_lane3", 2, None, 7),        ("private_lane", 4, 5, 4),
     ("private_wave", 0, None, 525),       ("private_wave", 525, None, 0),       ("generic", (2 << 48) + 4, 3, 5),
-    ("generic", 0x1004, None, 12),        ("global", 0x0FFF, None, 0),          ("local", 0, None, 0),
-)  # fmt: skip
+    ("generic", 0x1004, None, 12),        ("global", 0x0FFF, None, 0),          ("local", 0, None, 0))  # fmt: skip
 def test_what_is_available_from_an_address_on(name, address, lane, expected):
     machine = machine_with(WAVE64)
     machine.memory.map(WAVE64.space_named("private_wave"), 0, bytes(512 + 13))

@@ -41,9 +41,7 @@ WHOLE = {
         {"space": "global", "address": "0x1000", "bytes": "0011223344"},
         {"space": "local", "work_group": [0, 0, 0], "address": 0, "bytes": "aabbccdd"},
         {"space": "private_wave", "wave": "1:1:1:1", "address": 0, "bytes": "0102030405060708"},
-        {"space": "private_lane", "wave": "1:1:1:1", "lane": 5, "address": 4, "bytes": "0908070605"},
-    ],
-}  # fmt: skip
+        {"space": "private_lane", "wave": "1:1:1:1", "lane": 5, "address": 4, "bytes": "0908070605"}]}  # fmt: skip
 
 
 def changed(**changes):

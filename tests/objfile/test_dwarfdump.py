@@ -20,8 +20,7 @@ from tests.comparison.comparing import live
 DUMP = ("llvm-dwarfdump-22", "llvm-dwarfdump")
 COMPILERS = {
     ("gcc", "c"): ("gcc",),     ("gcc", "cpp"): ("g++",),   ("clang", "c"): ("clang-22", "clang"),
-    ("clang", "cpp"): ("clang++-22", "clang++"),            ("clang", "cl"): ("clang-22", "clang"),
-}  # fmt: skip
+    ("clang", "cpp"): ("clang++-22", "clang++"),            ("clang", "cl"): ("clang-22", "clang")}  # fmt: skip
 PLAIN = [
     (compiler, language, f"-gdwarf-{version} {level}")
     for compiler in ("gcc", "clang")
@@ -39,12 +38,10 @@ OTHERS = [
     *(("clang", "cpp", f"-gdwarf-{version} -gline-tables-only") for version in (4, 5)),
     *(("clang", "cpp", f"-gdwarf-5 -gpubnames {more}") for more in ("", "-O2", "-gsplit-dwarf=single")),
     *(("clang", "cpp", f"-gdwarf-5 -gpubnames -gsplit-dwarf {more}") for more in ("", "-fdebug-types-section")),
-    ("clang", "cpp", "-gdwarf-5 -glldb -gpubnames -gdwarf64"),
-]  # fmt: skip
+    ("clang", "cpp", "-gdwarf-5 -glldb -gpubnames -gdwarf64")]  # fmt: skip
 EXPLAINED = (
     "location-views", "operations-not-decoded", "relocated-expressions", "ranges-of-a-split-unit-alone",
-    "file-names-of-type-units",
-)  # fmt: skip
+    "file-names-of-type-units")  # fmt: skip
 """The differences that these programs have too."""
 IMPLICIT_POINTER_2 = re.compile(
     r"lists \| .* \| (?P<same>.*DW_OP_GNU_implicit_pointer) 0 0; <00 00 00 00.*> => (?P=same) \d+ \d+.*"

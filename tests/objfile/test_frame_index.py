@@ -74,11 +74,9 @@ def decoded(monkeypatch):
 
 
 @every(order=["little", "big"], size=[4, 8], wide=[False, True])
-@for_each(
-    "kind, encoding",
+@for_each("kind, encoding",
     ("debug_frame", None), ("eh_frame", None), ("eh_frame", 0x00), ("eh_frame", 0x1B), ("eh_frame", 0x03),
-    ("eh_frame", 0x0A), ("eh_frame", 0x1C), ("eh_frame", 0x10),
-)  # fmt: skip
+    ("eh_frame", 0x0A), ("eh_frame", 0x1C), ("eh_frame", 0x10))  # fmt: skip
 def test_every_address(kind, encoding, order, size, wide):
     builder, offsets = functions(kind, size=size, order=order, wide=wide, encoding=encoding)
     index = FdeIndex(section_of(builder))
@@ -127,11 +125,9 @@ def test_entries_that_overlap():
     assert index.fde_at(0x1050).offset == outer
 
 
-@for_each(
-    "low, high, expected",
+@for_each("low, high, expected",
     (0x1000, 0x1010, [0]), (0x1008, 0x1009, [0]), (0x100F, 0x1021, [0, 1]), (0x1010, 0x1020, []),
-    (0, 0x2000, [0, 1, 2]), (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]),
-)  # fmt: skip
+    (0, 0x2000, [0, 1, 2]), (0x1020, 0x1020, []), (0x1041, 0x5000, [2]), (0x1010, 0x1021, [1]))  # fmt: skip
 def test_the_entries_of_a_range(low, high, expected):
     builder, offsets = functions(count=3)
     found = FdeIndex(section_of(builder)).fdes_between(low, high)
@@ -247,15 +243,13 @@ def test_a_header_that_does_not_say_where_the_section_is():
     assert read_header(builder, bytes([1, 0xFF, 0x03, 0x3B]) + builder.number(0, 4)).eh_frame is None
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (b"", "truncated"), (b"\x01", "truncated"), (b"\x01\x1b\x03\x3b", "truncated"),
     (bytes([2, 0x1B, 3, 0x3B]) + bytes(8), "bad_version"),
     (bytes([1, 0x1B, 3, 0x3D]) + bytes(8), "pointer_encoding"),
     (bytes([1, 0x2B, 3, 0x3B]) + bytes(8), "pointer_encoding"),
     (bytes([1, 0x1B, 3, 0x3B]) + bytes(4) + b"\2\0\0\0" + bytes(12), "truncated"),
-    (bytes([1, 0x1B, 4, 0x3B]) + bytes(4) + b"\xff" * 8 + bytes(12), "truncated"),
-)  # fmt: skip
+    (bytes([1, 0x1B, 4, 0x3B]) + bytes(4) + b"\xff" * 8 + bytes(12), "truncated"))  # fmt: skip
 def test_a_broken_header(data, kind):
     caught = raised(DwarfGpuError, read_frame_header, data, address=HEADER)
     assert caught.kind == kind

@@ -213,8 +213,7 @@ def test_all_letters_of_gnu(kind, order, size):
     lsda = location + 9
     builder.fde(
         start, 0, 0, "undefined 3", location=builder.number(0x1000 - 0x4000 - location, 4) + builder.number(0x20, 4),
-        augmentation_data=z(builder.number(-lsda, 4)),
-    )  # fmt: skip
+        augmentation_data=z(builder.number(-lsda, 4)))  # fmt: skip
     _, cie, fde = entries(builder, address=0x4000)
 
     assert cie.personality == EncodedPointer(0x4000 + field + 0x100, indirect=True)
@@ -328,11 +327,9 @@ def pair(low, size, width):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@for_each(
-    "encoding, low, width",
+@for_each("encoding, low, width",
     (0x00, 0x1000, 8), (0x02, 0x1000, 2), (0x03, 0xF0001000, 4), (0x04, 1 << 63, 8), (0x0A, 0x1000, 2),
-    (0x0B, 0x1000, 4), (0x0C, 0x1000, 8),
-)  # fmt: skip
+    (0x0B, 0x1000, 4), (0x0C, 0x1000, 8))  # fmt: skip
 def test_sizes_of_pointers(order, encoding, low, width):
     found, _ = located(encoding, pair(low, 0x20, width), order=order)
     assert (found[1].low, found[1].high) == (low, low + 0x20)
@@ -373,14 +370,12 @@ def test_aligned_pointers(size):
     assert (found[1].low, found[1].high) == (0x1000, 0x1020)
 
 
-@for_each(
-    "encoding, location, bases, kind, error",
+@for_each("encoding, location, bases, kind, error",
     *((encoding, pair(0x100, 0x20, 8), BASES, "pointer_encoding", Unsupported)
       for encoding in (0x9B, 0x80, 0x05, 0x0F, 0x0D, 0x60, 0x7B, 0x4B)),
     *((encoding, pair(0x100, 0x20, 4), Bases(0x4000), "pointer_encoding", Unsupported) for encoding in (0x2B, 0x3B)),
     (0xFF, b"", BASES, "bad_augmentation", IllFormed),
-    (0x0B, pair(0x1000, -1, 4), BASES, "overflow", MalformedFile),
-)  # fmt: skip
+    (0x0B, pair(0x1000, -1, 4), BASES, "overflow", MalformedFile))  # fmt: skip
 def test_locations_that_cannot_be_read(encoding, location, bases, kind, error):
     """In memory (DW_EH_PE_indirect, 0x9B and 0x80), encoded as nobody defines, from an unknown base, or left out.
 
@@ -546,8 +541,7 @@ def test_only_an_entry_can_be_a_cie(kind, wide):
     builder.fde(builder.cie(), 0x3000, 16)
     found = entries(builder)
     assert [getattr(entry, "kind", getattr(entry, "low", None)) for entry in found] == [
-        None, 0x1000, "bad_cie", None, None, 0x3000,
-    ]  # fmt: skip
+        None, 0x1000, "bad_cie", None, None, 0x3000]  # fmt: skip
 
 
 def test_a_cie_before_the_section_is_no_negative_offset():

@@ -24,8 +24,7 @@ def read(*instructions, string_at=None, zero_is_code=False, **options):
     layout = {key: options[key] for key in ("size", "order") if key in options}
     return line_table(
         table(program(*instructions, **layout), **options), 0, byte_order=options.get("order", "little"),
-        address_size=options.get("size", 8), string_at=string_at, zero_is_code=zero_is_code,
-    )  # fmt: skip
+        address_size=options.get("size", 8), string_at=string_at, zero_is_code=zero_is_code)  # fmt: skip
 
 
 def shown(found):
@@ -275,8 +274,7 @@ def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
     assert [found.path(number, "build") for number in range(3)] == expected
 
 
-@for_each(
-    "type_, form, value, expected",
+@for_each("type_, form, value, expected",
     (1, 0x08, b"x.c\0", {"name": "x.c"}),                    (1, 0x0E, number(5, 4), {"name": "strp:5"}),
     (1, 0x1D, number(5, 4), {"name": "strp_sup:5"}),         (1, 0x1F21, number(5, 4), {"name": "strp_sup:5"}),
     (1, 0x1A, b"\x85\x01", {"name": "strx:85"}),             (1, 0x1F02, b"\x05", {"name": "strx:5"}),
@@ -287,8 +285,7 @@ def test_directory_0_is_the_compilation_directory_and_not_relative_to_it():
     (4, 0x0D, b"\x05", {"size": 5}),                         (5, 0x0A, b"\x10" + MD5, {"md5": MD5}),
     (5, 0x0A, b"\x01\x00", {"md5": None}),                   (0x2001, 0x1F, number(5, 4), {"source": "line_strp:5"}),
     (0x3FFF, 0x03, number(3, 2) + b"abc", {}),               (0x2345, 0x04, number(3, 4) + b"abc", {}),
-    (0x2345, 0x17, number(3, 4), {}),                        (0x2345, 0x0C, b"\x01", {}),
-)  # fmt: skip
+    (0x2345, 0x17, number(3, 4), {}),                        (0x2345, 0x0C, b"\x01", {}))  # fmt: skip
 def test_forms_and_content_types(type_, form, value, expected):
     files = table_5(((type_, form), (2 if type_ != 2 else 4, 0x0B)), (value, b"\x07"))
     found = read("copy", "end_sequence", tables=named("/src") + files, string_at=string_at)
@@ -307,12 +304,10 @@ def test_a_name_that_cannot_be_read_hides_nothing():
         assert (found.file(0).name, found.error, len(found.rows)) == ("<line_strp 0x5>", None, 2)
 
 
-@for_each(
-    "tables, kind",
+@for_each("tables, kind",
     (b"\x01\x01\x08\x01/s", "truncated"), (named("/src") + b"\x01\x01\x99\x01\x01abc\0", "bad_form"),
     (named("/src") + table_5(((1, 8),), count=1 << 60), "truncated"),
-    (named("/src") + b"\x00\x02\x00\x00", "bad_format"),                        (b"", "truncated"),
-)  # fmt: skip
+    (named("/src") + b"\x00\x02\x00\x00", "bad_format"),                        (b"", "truncated"))  # fmt: skip
 def test_a_table_of_files_that_is_broken_does_not_hide_the_rows(tables, kind):
     found = read("copy", "end_sequence", tables=tables)
     assert found.error.kind == kind
@@ -343,13 +338,11 @@ def test_a_table_before_its_section():
     assert "cannot begin" in str(raised(MalformedFile, line_table, table(), -1))
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (b"", "truncated"),    (b"\xf0\xff\xff\xff", "bad_length"),          (table(version=1), "line_version"),
     (table(version=7), "line_version"),           (table(size=3), "bad_address_size"),
     (table(header_length=1000), "bad_header_length"),                    (table(header_length=3), "truncated"),
-    (table(opcode_base=0, lengths=b""), "bad_opcode_base"),              (table()[:9], "truncated"),
-)  # fmt: skip
+    (table(opcode_base=0, lengths=b""), "bad_opcode_base"),              (table()[:9], "truncated"))  # fmt: skip
 def test_a_header_that_cannot_be_read(data, kind):
     assert raised(DwarfGpuError, line_table, data, 0).kind == kind
 
@@ -366,8 +359,7 @@ TWO = (
     ("set_address", 0x2000), ("set_file", 1), ("set_column", 7), ("special", 0, 4), ("special", 4, 1),
     ("special", 0, 1), ("special", 4, -3), ("advance_pc", 8), "end_sequence",
     ("set_address", 0x1000), ("special", 0, 4), ("advance_pc", 4), ("set_file", 0), ("special", 0, 0),
-    ("advance_pc", 4), "end_sequence",
-)  # fmt: skip
+    ("advance_pc", 4), "end_sequence")  # fmt: skip
 
 
 def lines_at(found, address):
@@ -376,16 +368,14 @@ def lines_at(found, address):
     ]
 
 
-@for_each(
-    "address, expected",
+@for_each("address, expected",
     (0x1FFF, []),
     (0x2000, ["2000-2004 1:5:7"]),
     (0x2003, ["2000-2004 1:5:7"]),
     (0x2004, ["2004-2008 1:7:7"]),  # of two rows at an address the last one counts
     (0x2008, ["2008-2010 1:4:7"]),        (0x200F, ["2008-2010 1:4:7"]),        (0x2010, []),
     (0x0FFF, []),                         (0x1000, ["1000-1004 1:5:0"]),        (0x1007, ["1004-1008 0:5:0"]),
-    (0x1008, []),                         (0, []),                              (LAST, []),
-)  # fmt: skip
+    (0x1008, []),                         (0, []),                              (LAST, []))  # fmt: skip
 def test_the_row_of_an_address(address, expected):
     assert lines_at(read(*TWO), address) == expected
 
@@ -467,11 +457,9 @@ def test_the_next_line_with_code(line, expected):
     assert read(*TWO).next_line(line, {1}) == expected
 
 
-@for_each(
-    "directory, name, path",
+@for_each("directory, name, path",
     ("/a", "b", "/a/b"),        ("/a/", "b", "/a/b"),       ("", "b", "b"),             ("/a", "", "/a"),
-    ("/a", "/b", "/b"),         ("/a", "C:\\b", "C:\\b"),   ("/a", "C:/b", "C:/b"),     ("/", "b", "/b"),
-)  # fmt: skip
+    ("/a", "/b", "/b"),         ("/a", "C:\\b", "C:\\b"),   ("/a", "C:/b", "C:/b"),     ("/", "b", "/b"))  # fmt: skip
 def test_paths(directory, name, path):
     assert join(directory, name) == path
 
@@ -527,8 +515,7 @@ INSTRUCTIONS = st.one_of(
 
 @given(
     st.lists(INSTRUCTIONS, max_size=12),  st.integers(2, 6),                    st.integers(0, 3),
-    st.integers(0, 5),                    st.sampled_from((4, 8)),
-)  # fmt: skip
+    st.integers(0, 5),                    st.sampled_from((4, 8)))  # fmt: skip
 def test_any_program_gives_rows(code, version, max_operations, min_length, size):
     found = read(*code, version=version, max_operations=max_operations, min_length=min_length, size=size)
     columns = found.rows

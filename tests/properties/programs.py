@@ -26,8 +26,7 @@ TYPES = {
     0x13: ("float", 64, None),            0x14: ("signed", 128, None),          0x15: ("unsigned", 64, None),
     0x16: ("float", 16, None),            0x17: ("bfloat16", 16, None),         0x18: ("unsigned", 32, 4),
     0x19: ("boolean", 8, None),           0x1A: ("signed", 5, None),            0x1B: ("address", 64, None),
-    0x1C: ("signed", 300, None),
-}  # fmt: skip
+    0x1C: ("signed", 300, None)}  # fmt: skip
 BLOCKED = frozenset(("DW_OP_LLVM_NVIDIA_mux",))
 
 
@@ -135,8 +134,7 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
     registers: dict[int, Any] = {
         32: chance.choice([0x1000, 0x1001, 0, 0xFFFFFFFF]),                       33: chance.getrandbits(32),
         16: 0x1010,                          vector: [chance.getrandbits(32) for _ in range(target.lane_count)],
-        vector + 1: [0x1000 + chance.randrange(0, 40) for _ in range(target.lane_count)],
-    }  # fmt: skip
+        vector + 1: [0x1000 + chance.randrange(0, 40) for _ in range(target.lane_count)]}  # fmt: skip
     space = {number: target.space(number) for number, _address, _size in REGIONS}
     memory = [Region(space[number], address, chance.randbytes(size)) for number, address, size in REGIONS]
     frame = DescribedFrame(
@@ -149,5 +147,4 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
     return Context(
         target, PRESETS[rules], machine, LaneSet.of(range(LANES)), lane_count=chance.choice([None, None, 6]),
         iteration=0, frame=frame, unit=unit, object=at(Memory(space[0]), 8 * 0x1002),
-        result_kind=chance.choice([None, None, "value", "location"]), limits=LIMITS,
-    )  # fmt: skip
+        result_kind=chance.choice([None, None, "value", "location"]), limits=LIMITS)  # fmt: skip

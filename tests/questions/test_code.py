@@ -74,15 +74,13 @@ def test_without_sources_and_without_a_frame(require_tool, monkeypatch, tmp_path
     assert "   0x0000000000001500 <+0>:\ts_load_dwordx2" in run("disassemble X")
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("disassemble /q", "`disassemble` has no modifier 'q': /r shows bytes, /s and /m source lines"),
     ("disassemble 0x10", "No function contains specified address."),
     ("disassemble 0x10,+4", "Cannot access memory at address 0x10"),
     ("disassemble 0x10,0x8", "there is no code from 0x10 to 0x8"),
     ("disassemble 0,0x1000000", None),
-    ("disassemble nosuch", None),
-)  # fmt: skip
+    ("disassemble nosuch", None))  # fmt: skip
 def test_what_cannot_be_disassembled(run, line, message):
     error = run.fails(line)
     assert message is None or error.message == message

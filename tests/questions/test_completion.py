@@ -35,8 +35,7 @@ def test_every_row_of_the_table_has_help_and_says_what_is_known(command: Command
 
 
 class TestCommands:
-    @for_each(
-        "line, expected",
+    @for_each("line, expected",
         ("ptyp", ["ptype"]),
         ("  ptyp", ["  ptype"]),
         ("info la", ["info lanes"]),                ("i lan", ["i lanes"]),
@@ -49,8 +48,7 @@ class TestCommands:
         ("wave apply 1 2 ptyp", ["wave apply 1 2 ptype"]),                ("zzz", []),          ("zzz x", []),
         ("info zzz x", []),
         ("# ptyp", []),
-        ("alias p", []),
-    )  # fmt: skip
+        ("alias p", []))  # fmt: skip
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
@@ -140,12 +138,10 @@ class TestExpressions:
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
-    @for_each(
-        "text, expected",
+    @for_each("text, expected",
         ("a->", "a"),         ("2 * a.", "a"),      ("a->b[1 + c].", "a->b[1 + c]"),
         ("f(a, (b)).", "f(a, (b))"),                ("(*p).", "(*p)"),    ("x + (*p)->q . r .", "(*p)->q . r"),
-        ("ns::a->", "ns::a"), ("$1.", "$1"),        (")].", ")]"),        ("+ .", ""),
-    )  # fmt: skip
+        ("ns::a->", "ns::a"), ("$1.", "$1"),        (")].", ")]"),        ("+ .", ""))  # fmt: skip
     def test_what_a_member_is_of(self, text: str, expected: str) -> None:
         assert operand_before(text, len(text.removesuffix(".").removesuffix("->"))) == expected
 

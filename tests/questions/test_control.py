@@ -128,11 +128,9 @@ class TestSettings:
 
 
 class TestTheRest:
-    @for_each(
-        "line, text",
+    @for_each("line, text",
         (r"echo hello\n", "hello\n"),        ("echo", ""),                        (r"echo a\tb\\c", "a\tb\\c"),
-        (r"echo \101\n", "A\n"),             ("echo \\ indented \\", " indented "),
-    )  # fmt: skip
+        (r"echo \101\n", "A\n"),             ("echo \\ indented \\", " indented "))  # fmt: skip
     def test_echo(self, run: Run, line: str, text: str) -> None:
         assert run(line) == text
 

@@ -127,8 +127,7 @@ def built(folder, require_tool, compiler, name, source, debug="-g"):
     subprocess.run([require_tool(compiler), *options, "-o", "p", name], cwd=folder, check=True)
     subprocess.run(
         [require_tool("gdb"), "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file p.core", "p"], cwd=folder,
-        check=False, capture_output=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        check=False, capture_output=True, stdin=subprocess.DEVNULL)  # fmt: skip
     return folder / "p", folder / "p.core"
 
 
@@ -140,8 +139,7 @@ def said_by_gdb(tools, program, core, commands, function="crash"):
         arguments += ["-ex", f"echo @@{index}@@\\n", "-ex", command]
     done = subprocess.run(
         [*arguments, str(program), str(core)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8"}, cwd=program.parent, check=False,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8"}, cwd=program.parent, check=False)  # fmt: skip
     text = done.stdout.decode("utf-8", "replace")
     found = re.split(r"@@\d+@@\n", text)[1:]
     assert len(found) == len(commands), text[-1000:]

@@ -32,12 +32,10 @@ def failing(*items):
     raise BROKEN
 
 
-@for_each(
-    "whole",
+@for_each("whole",
     {}, {"a": 1, "b": [], "c": {}, "d": None}, {"units": []},
     {"units": [1, "two\nlines", [3, {"four": [5]}]], "more": {"x": [True]}},
-    {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]},
-)  # fmt: skip
+    {"schema": 1, "units": [{"name": "a", "entries": [{"tag": "b"}, {}]}, {"name": "c", "entries": []}]})  # fmt: skip
 def test_iterators_are_written_as_the_lists_they_stand_for(whole):
     def lazy(value):
         if isinstance(value, list):
@@ -110,8 +108,7 @@ ROWS = (
     ("disasm --target amdgcn-gfx90a 312304", "operations", r"0x"),
     ("verify --rules", "rules", r"\S+ +(error|warning|note)|  \S"),
     (f"info {KERNELS} --pc saxpy+0x10 --pc saxpy", "addresses", r"0x"),
-    ("memmodel table --target gfx1200 store release agent", "cells", "store "),
-)  # fmt: skip
+    ("memmodel table --target gfx1200 store release agent", "cells", "store "))  # fmt: skip
 """A question, where JSON has its rows, and how a row of the text begins."""
 
 

@@ -222,8 +222,7 @@ def test_written_and_repaired_operations_are_two_fields_of_json():
         assert location["repaired"].startswith("DW_OP_regx v4; DW_OP_LLVM_push_lane")
         assert location["repairs"] == ["vector-register"]
         assert [(each["offset"], each["bytes"]) for each in location["listing"]] == [
-            (0, "92841400"), (4, "31"), (5, "16"), (6, "18"),
-        ]  # fmt: skip
+            (0, "92841400"), (4, "31"), (5, "16"), (6, "18")]  # fmt: skip
 
 
 def test_operations_that_a_repair_made_have_no_offset_in_a_trace(tmp_path):

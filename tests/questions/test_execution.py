@@ -442,11 +442,9 @@ def test_breakpoints_are_documents(divergent):
     assert json.loads(divergent("info breakpoints --jsonl 3"))["number"] == 3
 
 
-@for_each(
-    "line",
+@for_each("line",
     "start", "step", "next 2", "stepi", "nexti", "until", "until 87", "advance 88", "finish", "jump 88",
-     "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish",
-)  # fmt: skip
+     "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish")  # fmt: skip
 def test_every_step_answers_as_json(launched, line):
     launched("break weigh", "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=zeros(64,i4) n=5", "run")
     word, _, rest = line.partition(" ")
@@ -478,8 +476,7 @@ def test_completion_knows_places_conditions_and_numbers(launched):
     assert texts(launched, "set scheduler-locking o") == ["set scheduler-locking off", "set scheduler-locking on"]
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("break nowhere", "nowhere"),         ("break *0x10", "no code at 0x10"),
     ("break 100 if", "needs an expression"),                 ("break 100 if step = 3", "is an assignment"),
     ("watch", "needs EXPR"),              ("watch 5", "Cannot watch constant value `5'."),
@@ -488,8 +485,7 @@ def test_completion_knows_places_conditions_and_numbers(launched):
     ("condition 9 x", "No breakpoint number 9."),            ("ignore 1", "No breakpoint number 1."),
     ("commands 3", "No breakpoint number 3."),               ("continue 0", "takes a number from 1"),
     ("step x", "takes a number"),         ("advance", "needs PLACE"),           ("jump nowhere", "nowhere"),
-    ("run now", "takes no arguments"),    ("finish", "not meaningful in the outermost frame"),
-)  # fmt: skip
+    ("run now", "takes no arguments"),    ("finish", "not meaningful in the outermost frame"))  # fmt: skip
 def test_errors_are_one_line(launched, line, message):
     error = str(launched.fails(line))
     assert message in error
@@ -500,8 +496,7 @@ def test_errors_are_one_line(launched, line, message):
 EVERY = (
     "run", "start", "kill", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance main", "jump 3",
     "reverse-continue", "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish", "break 3",
-    "tbreak 3", "watch x", "rwatch x", "awatch x", "catch fault",
-)  # fmt: skip
+    "tbreak 3", "watch x", "rwatch x", "awatch x", "catch fault")  # fmt: skip
 
 
 @pytest.mark.parametrize("line", EVERY)
@@ -616,13 +611,11 @@ def test_dprintf_is_listed_limited_disabled_and_ignored(launched):
     assert "has no commands" in str(launched.fails("commands 1"))
 
 
-@for_each(
-    "operands, problem",
+@for_each("operands, problem",
     ("kernels.cl:100", "Format string required"), (',"x"', "needs a place"),
     ('kernels.cl:100,"%d"', "Wrong number of arguments"),
     ('kernels.cl:100,"%q",step', "Unrecognized format specifier"),       ('kernels.cl:100,"%d",nosuch', "nosuch"),
-    ('kernels.cl:100,"%d",step = 3', "is an assignment"),                ('nosuch.cl:1,"x"', "nosuch.cl"),
-)  # fmt: skip
+    ('kernels.cl:100,"%d",step = 3', "is an assignment"),                ('nosuch.cl:1,"x"', "nosuch.cl"))  # fmt: skip
 def test_what_dprintf_refuses(launched, operands, problem):
     assert problem in str(launched.fails(f"dprintf {operands}"))
     assert "No breakpoints" in launched("info breakpoints")

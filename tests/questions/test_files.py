@@ -108,13 +108,11 @@ def test_launching_kernels_with_their_arguments():
 STATE_OF_TINY = ROOT / "docs/examples/launch.json"
 
 
-@for_each(
-    "words, message",
+@for_each("words, message",
     ("", "needs a kernel"),                       ("tiny 64", "needs a kernel"),
     ("nothing 64 64", "has no kernel 'nothing'"), ("tiny x 64", "GRID 'x' is not a number"),    ("tiny 64 0", "0"),
     ("tiny 64 64 x", "ARG 'x' is not a value"),   ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
-    ("tiny 100 64", "does not allow partial work-groups"),
-)  # fmt: skip
+    ("tiny 100 64", "does not allow partial work-groups"))  # fmt: skip
 def test_what_cannot_be_launched(words, message):
     run = Run(TINY, STATE_OF_TINY)
     machine = run.debugger.machine

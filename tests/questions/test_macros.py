@@ -18,13 +18,11 @@ MACROS = {
     "SQ": "SQ(x) ((x)*(x))", "INC": "INC 7", "STR": "STR(x) #x", "CAT": "CAT(a,b) a##b", "SELF": "SELF SELF + 1",
     "VAR": "VAR(f,...) f(__VA_ARGS__)", "NEST": "NEST SQ(INC)", "NOARGS": "NOARGS() 5", "NEG": "NEG -1",
     "GNU": "GNU(f,a...) f(0, ## a)", "EMPTY": "EMPTY", "TWICE": "TWICE(x) TWICE2 (x)", "TWICE2": "TWICE2(x) x TWICE(x)",
-    "F": "F(x) x(", "OPT": "OPT(...) f(__VA_OPT__(1))", "BOMB": "BOMB(x) x x x x x x x x",
-}  # fmt: skip
+    "F": "F(x) x(", "OPT": "OPT(...) f(__VA_OPT__(1))", "BOMB": "BOMB(x) x x x x x x x x"}  # fmt: skip
 TEXTS = [
     "SQ(INC+1) + NEST", 'CAT(x, y) STR(a  b "c") VAR(SQ, 3) SELF NOARGS() SQ', "xy + 1", "SQ (2) SQ(SQ(2)) SQ((1,2))",
     r'STR( "a\n" ) STR() CAT(,y) CAT(x,)', "-NEG", "VAR(f) VAR(f, 1, 2)", "TWICE(1)", "EMPTY INC EMPTY", "NOARGS",
-    "GNU(f) GNU(f, 1, 2)", "CAT(IN,C) CAT(NE,G)", "'INC' \"INC\" INC2",
-]  # fmt: skip
+    "GNU(f) GNU(f, 1, 2)", "CAT(IN,C) CAT(NE,G)", "'INC' \"INC\" INC2"]  # fmt: skip
 BROKEN = {"Q": "Q(...) __VA_OPT__ x", "U": "U(...) __VA_OPT__(x", "N": "N(x) __VA_OPT__(x)"}
 SOURCE = [
     *("#define EARLY 1", '#include "inc.h"', *(f"#define {text}" for name, text in MACROS.items() if name != "SQ")),
@@ -82,12 +80,10 @@ def test_macros_are_those_of_gdb(compiler, require_tool, tmp_path, monkeypatch):
     assert json.loads(run("info macro --json SQ"))["macro"]["defined_at"][1]["line"] == 2
 
 
-@for_each(
-    "text, problem",
+@for_each("text, problem",
     ("SQ(1,2)", "expected 1, got 2"),     ("SQ(1", "Malformed"),                ("F(SQ) 1", "Malformed"),
     ("Q(1)", "__VA_OPT__ must be followed by an open parenthesis"),             ("U(1)", "Unterminated __VA_OPT__"),
-    ("N(1)", "__VA_OPT__ is only valid in a variadic macro"),
-)  # fmt: skip
+    ("N(1)", "__VA_OPT__ is only valid in a variadic macro"))  # fmt: skip
 def test_what_cannot_be_expanded(text, problem):
     with pytest.raises(DwarfGpuError, match=problem):
         expanded(text, Definitions({name: (definition, ()) for name, definition in (MACROS | BROKEN).items()}))
@@ -96,8 +92,7 @@ def test_what_cannot_be_expanded(text, problem):
 OPTIONAL = {
     "A": "A(f,...) f(1 __VA_OPT__(,) __VA_ARGS__)", "B": "B(...) g(__VA_OPT__((a,b) x) end)", "EMPTY": "EMPTY",
     "C": "C(a,...) a ## __VA_OPT__( b ) z", "D": "D(x,...) h(__VA_OPT__(x ## x __VA_ARGS__ A(2)))",
-    "E": "E(a, r...) __VA_OPT__(r |) a __VA_OPT__() ;",
-}  # fmt: skip
+    "E": "E(a, r...) __VA_OPT__(r |) a __VA_OPT__() ;"}  # fmt: skip
 WITH_OPTIONAL = [
     *("A(f)", "A(f,)", "A(f, 2)", "A(f, EMPTY)", "B()", "B(1)", "C(q)", "C(q, 1)", "D(y, 2, 3)", "D(y)", "E(1,2)")
 ]
@@ -144,8 +139,7 @@ def test_definitions_of_the_user_and_outside_of_files():
 TABLE = bytes.fromhex("050000")
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (b"", "bad_offset"),   (b"\x07\0\0", "bad_version"),                 (b"\x05\0\x04", "vendor_macros"),
     (TABLE, "truncated"),  (TABLE + b"\x07\0\0\0\0", "bad_import"),      (TABLE + b"\x07\0\1\0\0", "bad_offset"),
     (TABLE + b"\3\0\1" * 201, "limit_exceeded"),
@@ -155,8 +149,7 @@ TABLE = bytes.fromhex("050000")
     ),
     (TABLE + b"\x0a\0\0\0\0", "supplementary_file"),         (TABLE + b"\x01\0abc", "truncated"),
     (TABLE + b"\x05\0\xff\xff\xff\x7f", "bad_string"),       (TABLE + b"\x0b\0\xff\xff\x7f", "index_out_of_range"),
-    (TABLE + b"\x40", "bad_macro"),
-)  # fmt: skip
+    (TABLE + b"\x40", "bad_macro"))  # fmt: skip
 def test_a_broken_table_is_one_error(data, kind, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
     read = unit.source.data
@@ -168,12 +161,10 @@ OLD = b"\xff\1vendor\0\3\0\1\1\2A 1\0\2\4A\0\4\0"
 """Of `.debug_macinfo`: what a vendor says, a file that is entered, A defined at line 2 and undefined at line 4."""
 
 
-@for_each(
-    "data, found",
+@for_each("data, found",
     (OLD, [(START_FILE, 0, "", 1), (DEFINE, 2, "A 1", 0), (UNDEF, 4, "A", 0), (END_FILE, 0, "", 0)]),
     (b"", "bad_offset"),                  (b"\1\2A", "truncated"),              (b"\3\0\1", "truncated"),
-    (b"\7\0", "bad_macro"),               (b"\3\0\1" * 201, "limit_exceeded"),
-)  # fmt: skip
+    (b"\7\0", "bad_macro"),               (b"\3\0\1" * 201, "limit_exceeded"))  # fmt: skip
 def test_macros_of_dwarf_4_have_no_header(data, found, monkeypatch):
     (unit, *_) = Run("fixtures/features/macro.v5.co").debugger.opened.file.dwarf.index.units
     monkeypatch.setattr(unit, "root_number", lambda *numbers: 0 if numbers == (dw.DW_AT_macro_info,) else None)

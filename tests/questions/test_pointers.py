@@ -54,13 +54,11 @@ def test_pointers_have_the_size_and_the_place_that_the_code_stores(compiled, sto
         assert program.stores(at, count * size) == {at + i * size: size for i in range(count)}
         assert values(run, f"sizeof({name})", f"sizeof {name} / {count}") == [str(count * size), str(size)]
     assert values(run, "sizeof(n)", "sizeof(m)", "sizeof(n.p)", "sizeof(m.any)", "sizeof gen") == [
-        "12", "32", "4", "8", "8",
-    ]  # fmt: skip
+        "12", "32", "4", "8", "8"]  # fmt: skip
     spaces = ("local", "private_lane", "region", "private_wave", "private_lane3")
     assert values(run, *(f"sizeof(int @{space} *)" for space in spaces)) == ["4"] * 5
     assert values(run, "sizeof(int @global *)", "sizeof(int @generic *)", "sizeof(int *)", "sizeof(&n)") == [
-        "8", "8", "8", "4",
-    ]  # fmt: skip
+        "8", "8", "8", "4"]  # fmt: skip
     at, run = compiled(processor).offsets, stopped(processor)
     a, b, c = (f"private_lane#{at[name]:#x}" for name in "abc")
     assert values(run, "arr", "*arr[0]", "*arr[1]", "**(arr + 2)") == [f"{{{a}, {b}, {c}}}", "105", "205", "305"]
@@ -95,11 +93,9 @@ def test_pointers_are_shown_counted_and_compared_in_their_address_space(stopped)
     ]  # fmt: skip
     run = stopped()
     assert values(run, "gen == shared", "shared == gen", "gen != shared + 1", "gen < shared + 1", "genp == arr[0]") == [
-        "1", "1", "1", "1", "1",
-    ]  # fmt: skip
+        "1", "1", "1", "1", "1"]  # fmt: skip
     assert values(run, "shared + 2 - gen", "gen - (shared + 2)", "genp - arr[1]", "out == (int @generic *) 0x1000") == [
-        "2", "-2", "-1", "1",
-    ]  # fmt: skip
+        "2", "-2", "-1", "1"]  # fmt: skip
     expected = ["1", "0", "1", "1"]
     assert values(run, "shared == 0x20", "shared == 0x100000020", "null_local == -1", "shared > 8") == expected
     for expression in ("shared == arr[0]", "shared - arr[0]", "shared < out", "out - shared"):
@@ -110,8 +106,7 @@ def test_what_is_behind_a_pointer_is_assigned(compiled, stopped):
     b, c = (f"private_lane#{compiled().offsets[name]:#x}" for name in "bc")
     run = stopped()
     assert values(run, "arr[0] = arr[2]", "arr", "n.p = arr[2]", "n.v") == [
-        f"(int *) {c}", f"{{{c}, {b}, {c}}}", f"(int *) {c}", "7",
-    ]  # fmt: skip
+        f"(int *) {c}", f"{{{c}, {b}, {c}}}", f"(int *) {c}", "7"]  # fmt: skip
     a, run = compiled().offsets["a"], stopped()
     assert values(run, f"*(int *) private_lane#{a:#x} = 42", "a", f"&*(int *) private_lane#{a:#x}") == [
         "42", "42", f"(int *) private_lane#{a:#x}",
@@ -172,14 +167,12 @@ def test_null_is_that_of_the_address_space(stopped):
     for name in ("null_local", "null_private", "null_generic"):
         conditions = [f"!{name}", f"{name} == 0", f"0 != {name}", f"{name} ? 7 : 8", f"{name} && 1", f"1 || {name}"]
         assert values(run, *conditions, f"{name} == nullptr", f"(_Bool) {name}") == [
-            "1", "1", "0", "8", "0", "1", "1", "false",
-        ]  # fmt: skip
+            "1", "1", "0", "8", "0", "1", "1", "false"]  # fmt: skip
     for name in ("shared", "arr[0]", "gen", "out", "(int @local *) 0", "(int @private_lane *) 0"):
         conditions = [f"!{name}", f"{name} == 0", f"{name} != 0", f"{name} ? 7 : 8", f"{name} && 1"]
         assert values(run, *conditions, f"(_Bool) ({name})") == ["0", "0", "1", "7", "1", "true"]
     assert values(run, "null_local == null_private", "null_local == null_generic", "shared == null_private") == [
-        "1", "1", "0",
-    ]  # fmt: skip
+        "1", "1", "0"]  # fmt: skip
     for name, address in (("null_local", "local"), ("null_private", "private_lane")):
         for expression in (f"*{name}", f"{name}[0]", f"*(long *) {name}", f"((struct N *) {name})->v"):
             where = "0x100000003" if "->" in expression else "0xffffffff"
@@ -301,13 +294,11 @@ def test_generic_pointers_of_hip_lead_where_they_point(require_tool, tmp_path, p
     a, d = at["a"], at["d"]
     assert values(run, "sizeof(p)", "sizeof(&a)", "r", "&r", "*p", "p == (int @local *) 0", "!none", "none == 0") == [
         "8", "4", f"(int &) @generic#{PRIVATE + a + 8:#x}: 6", f"(int *) generic#{PRIVATE + a + 8:#x}", "7",
-        "true", "true", "true",
-    ]  # fmt: skip
+        "true", "true", "true"]  # fmt: skip
     assert values(run, "b", "(D *) b", "*(D *) b", "(D @private_lane *) b", "(B2 *) &d", "b == (B2 *) &d") == [
         f"(B2 *) generic#{PRIVATE + d + 4:#x}", f"(D *) generic#{PRIVATE + d:#x}",
         "{<B1> = {x = 1}, <B2> = {y = 2}, z = 3}", f"(D *) private_lane#{d:#x}", f"(B2 *) private_lane#{d + 4:#x}",
-        "true",
-    ]  # fmt: skip
+        "true"]  # fmt: skip
     assert values(run, "(B2 *) none", "(B2 @private_lane *) none", "(D *)(B2 @private_lane *) none") == [
         "(B2 *) generic#0x0", "(B2 *) private_lane#0xffffffff", "(D *) private_lane#0xffffffff",
     ]  # fmt: skip

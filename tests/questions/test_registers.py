@@ -106,8 +106,7 @@ def test_registers_without_a_number_are_values_of_their_types(special):
     assert special("whatis $exec") == "type = unsigned long\n"
     assert special("whatis $s6") == "type = int\n"
     assert [special(f"output ${name}") for name in ("mode", "m0", "flat_scratch", "ttmp9")] == [
-        "752", "4294967295", "18446744073709551600", "18",
-    ]  # fmt: skip
+        "752", "4294967295", "18446744073709551600", "18"]  # fmt: skip
     special("set var $mode = 7")
     assert special("info registers mode").split()[1] == "0x7"
     assert special("output $mode & 3") == "3"

@@ -20,8 +20,7 @@ VALUES = {
     "a_small": "{a = 3, b = -3 '\\375'}", "an_eight": "{a = 3, b = -3 '\\375', c = 5}",
     "a_mixed": "{a = 3 '\\003', b = -3, c = 3.5}", "a_with_vector": "{x = 3, v = {1, 2, 3}}",
     "a_dozen": "{all = {0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33}}", "an_either": "{i = 3, f = 4.20389539e-45}",
-    "a_halves": "{h = {3, 2}, k = 3, s = {4, 5, 3}}",
-}  # fmt: skip
+    "a_halves": "{h = {3, 2}, k = 3, s = {4, 5, 3}}"}  # fmt: skip
 UNKNOWN = {"a_large": "large", "a_fields": "fields"}
 QUICK = (("gfx90a", "O0"), ("gfx1100", "O1"))
 ALL = [(processor, level) for processor in ("gfx900", "gfx90a", "gfx1030", "gfx1100", "gfx1200")

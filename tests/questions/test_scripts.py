@@ -136,13 +136,11 @@ class TestLines:
     def test_a_backslash_joins_lines(self) -> None:
         assert list(joined(["a \\", "b", "c\\\\", "d\\"])) == ["a b", "c\\\\", "d"]
 
-    @for_each(
-        "text, expected",
+    @for_each("text, expected",
         ("print x", False),        ("print x \\", True),      ("define say", True),
         ("define say\necho x", True),                         ("define say\necho x\nend", False),
         ("define say\ndefine inner\nend", True),              ("define say\ndefine inner\nend\nend", False),
-        ("while 1", False),        ("end", False),            ("", False),
-    )  # fmt: skip
+        ("while 1", False),        ("end", False),            ("", False))  # fmt: skip
     def test_whether_lines_are_missing(self, text: str, expected: bool) -> None:
         assert is_open(text) is expected
 
@@ -159,8 +157,7 @@ class TestSource:
         (tmp_path / "a").write_bytes(b"echo \xff")
         assert run.fails(f"source {tmp_path}/a").message.endswith("it is not UTF-8 text")
 
-    @for_each(
-        "line, message",
+    @for_each("line, message",
         ("source", "`source` needs one file"),      ("source a b", "`source` needs one file"),
         ("source 'a", "'a: no closing quotation"),  ("source /nowhere/x", "/nowhere/x: No such file"),
         ("source /nowhere/x.py", "/nowhere/x.py: No such file"),          ("source /", "/: Is a directory"),

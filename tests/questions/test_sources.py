@@ -46,12 +46,10 @@ def test_list_begins_around_the_frame_and_goes_on(run):
 def test_an_empty_line_goes_on(run):
     assert numbers(run("list 1,3", "", ""))[3:] == [
         *map(str, range(4, 10)), "10*", "11", "12*", "13",
-        "14", "15>", *map(str, range(16, 24)),
-    ]  # fmt: skip
+        "14", "15>", *map(str, range(16, 24))]  # fmt: skip
 
 
-@for_each(
-    "what, first, last",
+@for_each("what, first, last",
     ("20", "15>", "24"),   ("3", "1", "10*"),     ("7,9", "7", "9"),     ("7,+1", "7", "8"),    ("20,", "20", "29"),
     (",20", "11", "20"),   ("X", "1", "10*"),     ("lane-pc.c:20", "15>", "24"),
     ("src/asm/lane-pc.c:20", "15>", "24"),        ("lane-pc.c:X", "1", "10*"),                  ("X,12", "5", "12*"),
@@ -168,8 +166,7 @@ def test_a_source_that_is_no_file_is_not_read(monkeypatch, tmp_path):
     assert Run(LANES, STATE)("list") == "10\tsrc/asm/lane-pc.c: It is no file.\n"
 
 
-@for_each(
-    "what, text",
+@for_each("what, text",
     ("", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
     ("15", 'Line 15 of "{}" starts at address 0x7f0000001548 <X+72> and ends at 0x7f000000154c <X+76>.'),
     (
@@ -179,8 +176,7 @@ def test_a_source_that_is_no_file_is_not_read(monkeypatch, tmp_path):
     ("X", 'Line 5 of "{}" starts at address 0x7f0000001500 <X> and ends at 0x7f0000001510 <X+16>.'),
     ("7", 'Line 7 of "{}" is at address 0x7f0000001510 <X+16> but contains no code.'),
     ("lane-pc.c:14", 'Line 14 of "{}" starts at address 0x7f0000001544 <X+68> and ends at 0x7f0000001548 <X+72>.'),
-    ("*0", "No line number information available for address 0x0"),
-)  # fmt: skip
+    ("*0", "No line number information available for address 0x0"))  # fmt: skip
 def test_info_line(run, what, text):
     run.debugger.output.width = 132
     assert run(f"info line {what}") == text.format("src/asm/lane-pc.c") + "\n"

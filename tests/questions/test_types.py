@@ -10,8 +10,7 @@ from tests.questions.harness import KERNEL, Run
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
 
 
-@for_each(
-    "line, text",
+@for_each("line, text",
     ("whatis left", "int"),               ("whatis left + 1.5", "double"),      ("whatis slots", "int [4]"),
     ("whatis &slots", "int (*)[4]"),      ("whatis out", "int *"),              ("whatis int *", "int *"),
     ("whatis unused", "int"),             ("whatis $v3", "int [64]"),           ("whatis $v3[1]", "int"),
@@ -19,8 +18,7 @@ CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
     ("whatis local#0", "void *"),
     ("ptype slots", "int [4]"),
     ("ptype unsigned", "unsigned int"),
-    ("ptype/o left", "int"),
-)  # fmt: skip
+    ("ptype/o left", "int"))  # fmt: skip
 def test_types_of_expressions_and_names(run, line, text):
     assert run(line) == f"type = {text}\n"
 

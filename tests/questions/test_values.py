@@ -28,8 +28,7 @@ def test_the_value_is_that_of_the_focus_lane(run):
     assert run("print left") == "$2 = 4\n"
 
 
-@for_each(
-    "line, value",
+@for_each("line, value",
     ("print limit", "20"),      ("p limit", "20"),          ("inspect limit", "20"),    ("print/x limit", "0x14"),
     ("print/t limit", "10100"), ("print/o limit", "024"),   ("print/c limit", "20 '\\024'"),
     ("print/z limit", "0x00000014"),                        ("print/a $pc", "0x7f0000001548 <X+72>"),
@@ -49,8 +48,7 @@ def test_the_value_is_that_of_the_focus_lane(run):
     ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),     ("print $lane", "0"),
     ("print sizeof(slots)", "16"),                           ("print slots", "{0, 1, 2, 3}"),
     ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),               ("print $exec", "349525"),
-    ("print $v1", "{0 <repeats 64 times>}"),                 ("print $nobody", "void"),
-)  # fmt: skip
+    ("print $v1", "{0 <repeats 64 times>}"),                 ("print $nobody", "void"))  # fmt: skip
 def test_values_have_numbers(run, line, value):
     assert run(line) == f"$1 = {value}\n"
 
@@ -400,8 +398,7 @@ _WORDS = st.lists(
         [*"$1+-*/%()[]{}=<>&|^!~?:.,#@'\"", "$", "$$", "$foo", "left", "slots", "out", "-all", "-lane", "0-3", "0x10",
          "local", "=", "$pc", "$v3", "int", "struct", "sizeof", "1.5", "/x", "/", "x"]
     ),
-    max_size=8,
-)  # fmt: skip
+    max_size=8)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -524,8 +521,7 @@ def test_displays_of_a_file_alone():
     ]
 
 
-@for_each(
-    "arguments, text",
+@for_each("arguments, text",
     (r'"%d\n", limit', "20\n"),
     (r'"%5d|%-5d|%05d", limit, limit, limit', "   20|20   |00020"),
     (r'"%x %X %o %#x", 255, 255, 8, 16', "ff FF 10 0x10"),
@@ -534,8 +530,7 @@ def test_displays_of_a_file_alone():
     (r'"%p", out', "0x10000"),
     (r'"%s|%6s|%-4s|%.1s", "ab", "ab", "ab", "ab"', "ab|    ab|ab  |a"),
     (r'"100%%"', "100%"),  (r'"a",', "a"),        (r'"%d %x %f", 1 / 0.0, 1.5, 1 / 0.0', "9223372036854775807 1 inf"),
-    (r'"%d,%d\n", slots[1], (1 + 1)', "1,2\n"),
-)  # fmt: skip
+    (r'"%d,%d\n", slots[1], (1 + 1)', "1,2\n"))  # fmt: skip
 def test_printf(run, arguments, text):
     assert run(f"printf {arguments}") == text
 

@@ -396,16 +396,14 @@ def test_a_command_that_fails_ends_it_unless_a_flag_says_otherwise(run):
     assert run("lane apply 1-3 -q -c frame 7").splitlines()[0].startswith("No frame at level 7.")
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("lane apply", "needs LIST"),                            ("lane apply 0", "needs a command"),
     ("lane apply all", "needs a command"),                   ("lane apply frame", "needs a list"),
     ("lane apply 64 lane", "No lanes match '64'."),          ("lane apply 50 lane", "No lanes match '50'."),
     ("lane apply 0 nonsense", "there is no command `nonsense`"),
     ("lane apply 0 -z lane", "has no flag -z"),              ("lane apply 0 -c -s lane", "not both"),
     ("wave apply 9 wave", "No waves match '9'."),            ("wave apply 1 -active wave", "has no flag -active"),
-    ("wave apply 1", "needs a command"),
-)  # fmt: skip
+    ("wave apply 1", "needs a command"))  # fmt: skip
 def test_what_cannot_be_applied(run, line, message):
     assert message in run.fails(line).message
 

@@ -77,8 +77,7 @@ LINES = [
      "{default#0x4: 8 bits, undefined: 8 bits}: 0400 without a value: 00ff"),
     # --- errors
     ("DW_OP_lit8; DW_OP_lit0; DW_OP_div", {}, {},
-     "division by zero at DW_OP_div, offset 0x2: the divisor is 0 [DWARF 5, 2.5.1.4]"),
-]  # fmt: skip
+     "division by zero at DW_OP_div, offset 0x2: the divisor is 0 [DWARF 5, 2.5.1.4]")]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from tests.builders.parameters import for_each
 pytestmark = pytest.mark.slow
 COMMAND = (
     sys.executable, "-m", "dwarfgpu", "debug", "fixtures/asm/lane-pc.gfx90a.w64.co",
-    "--state", "docs/examples/variables.json", "-nx",
-)  # fmt: skip
+    "--state", "docs/examples/variables.json", "-nx")  # fmt: skip
 PATIENCE = 60.0
 EDITOR = b"\x1b[?2004h"
 """Asks the terminal to mark what is pasted: the editor is there."""
@@ -30,8 +29,7 @@ LOOPS = {
 }
 TYPED = {
     "idle": ("", b""),     "printing": ("source {}\r", b"round\r\n"),    "busy": ("source {}\r", b"round\r\n"),
-    "page": ("help info\r", b"--Type <RET>"),     "full screen": ("tui\r", b"Left/Right"),
-}  # fmt: skip
+    "page": ("help info\r", b"--Type <RET>"),     "full screen": ("tui\r", b"Left/Right")}  # fmt: skip
 """What is typed, and what the screen shows then."""
 
 
@@ -86,11 +84,9 @@ class Terminal:
             os.close(self._file)
 
 
-@for_each(
-    "is_told, does",
+@for_each("is_told, does",
     (True, "idle"), (True, "printing"), (True, "busy"), (True, "page"), (True, "full screen"),
-    (False, "idle"), (False, "printing"), (False, "page"), (False, "full screen"),
-)  # fmt: skip
+    (False, "idle"), (False, "printing"), (False, "page"), (False, "full screen"))  # fmt: skip
 def test_it_ends_with_its_terminal(tmp_path: Path, is_told: bool, does: str) -> None:
     (tmp_path / "loop.py").write_text(LOOPS.get(does, ""))
     text, shown = TYPED[does]

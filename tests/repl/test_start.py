@@ -22,8 +22,7 @@ class Done:
         done = subprocess.run(
             [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)], cwd=ROOT,
             env={**os.environ, "XDG_CONFIG_HOME": home, **environment}, input=stdin, capture_output=True, text=True,
-            timeout=60, check=False,
-        )  # fmt: skip
+            timeout=60, check=False)  # fmt: skip
         self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
 
 
@@ -143,8 +142,7 @@ class TestLines:
         assert Done(stdin="quit 3\necho no\\n\n").status == 3
         done = subprocess.run(
             [sys.executable, "-m", "dwarfgpu", "debug"], cwd=ROOT, input=b"echo \xff\\n\n\x00\n", capture_output=True,
-            check=False,
-        )  # fmt: skip
+            check=False)  # fmt: skip
         assert done.returncode == 2
         assert b"Traceback" not in done.stderr
 

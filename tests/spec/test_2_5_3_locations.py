@@ -329,8 +329,7 @@ def test_all_lanes_write_to_their_own_storage():
             "ops": full("regx v4; LLVM_push_lane; lit4; mul; plus_uconst 1; LLVM_offset"),      "target": WAVE64,
             "lanes": "all",      "write": "abcd",     "context": {"registers": {"v4": list(range(64))}},
         },
-        1,
-    )  # fmt: skip
+        1)  # fmt: skip
     answered = answer_case(case)
     machine: Any = case.context.backend
     assert answered.by_lane is not None
@@ -343,8 +342,7 @@ def test_all_lanes_write_to_their_own_storage():
 STATE: dict[str, Any] = {
     "target": WAVE32,  "lane": 3,         "registers": {"v4": list(range(32)), "s5": 0x11223344, "exec": 0xF0},
     "memory": [memory(0x20, "0102030405060708"), memory(16, "0a0b0c0d", "local"), *BY_LANE],
-    "dies": {"info:0x10": {"location": {"ops": "addr 0x20"}}},
-}  # fmt: skip
+    "dies": {"info:0x10": {"location": {"ops": "addr 0x20"}}}}  # fmt: skip
 
 
 @for_each(
@@ -403,13 +401,11 @@ def evaluated(ops: str, machine: DescribedMachine, lanes: LaneSet) -> Any:
     return evaluate(parsed(ops, target), Context(target, AMD, machine, lanes, frame=FrameOfWave(machine)))
 
 
-@for_each(
-    "ops, wave, lane",
+@for_each("ops, wave, lane",
     ("regx s5", 1, None),                                    ("regx v5", 1, None),
     (f"lit16; lit3; {FORM}", 1, None),                       (f"lit16; lit6; {FORM}", 1, None),
     (f"lit16; const1u 0x27; {FORM}", 1, None),               (f"lit16; lit5; {FORM}", 1, 3),
-    ("lit16; LLVM_offset_uconst 0", None, None),             (f"lit16; lit2; {FORM}", None, None),
-)  # fmt: skip
+    ("lit16; LLVM_offset_uconst 0", None, None),             (f"lit16; lit2; {FORM}", None, None))  # fmt: skip
 def test_a_location_keeps_the_thread_and_the_lane_it_was_made_for(ops, wave, lane):
     """Registers are those "of that thread", memory of a space may be that "associated with that thread and lane"."""
     found = evaluated(ops, TwoWaves(resolve(WAVE32)), LaneSet(1, wave=1, lane=3)).one().single.storage

@@ -404,8 +404,7 @@ def test_text_and_bytes_are_the_same_program(name, form, data, ops):
 ASSIGNED = {
     "dwarf5": {0x03, 0x06, *range(0x08, 0xAA)},              "gnu": {0xE0, *range(0xF0, 0xFE)} - {0xF8},
     "llvm-user": {0xE9},                                     "llvm-legacy": set(range(0xE1, 0xED)),
-    "amdgpu-2020": {0xE7, 0xE9, 0xEA},                       "dwarf6": {0x03, 0x06, *range(0x08, 0xAA)},
-}  # fmt: skip
+    "amdgpu-2020": {0xE7, 0xE9, 0xEA},                       "dwarf6": {0x03, 0x06, *range(0x08, 0xAA)}}  # fmt: skip
 EXTENDS = {"gnu": "dwarf5", "llvm-user": "gnu", "llvm-legacy": "gnu", "amdgpu-2020": "gnu"}
 
 

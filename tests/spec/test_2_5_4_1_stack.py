@@ -28,8 +28,7 @@ ENTRIES = {
     "addr 0x10": "mem 0x10",                                 "addr 0x10; lit3; LLVM_bit_offset": "mem 0x10.3",
     "reg5; lit4; LLVM_offset": "r5+32",                      "implicit_value 0102": "implicit 0102",
     "implicit_pointer 0x4c 4": "ptr info:0x4c+4",            "implicit_pointer 0x4c 4; deref": "ptr info:0x4c+4",
-    "LLVM_undefined": "undefined",                           "reg5; piece 4; LLVM_piece_end": "{32:r5}",
-}  # fmt: skip
+    "LLVM_undefined": "undefined",                           "reg5; piece 4; LLVM_piece_end": "{32:r5}"}  # fmt: skip
 test_every_kind_of_entry = table(
     one
     for ops, entry in ENTRIES.items()
@@ -83,8 +82,7 @@ test_entries_that_are_not_there = table(
     row("(4)", "over", "stack_underflow"), row("(4)", "over", "stack_underflow", initial_stack=[1]),
     row("(5)", "swap", "stack_underflow"), row("(5)", "swap", "stack_underflow", initial_stack=[1]),
     row("(6)", "rot", "stack_underflow"), row("(6)", "rot", "stack_underflow", initial_stack=[1]),
-    row("(6)", "rot", "stack_underflow", initial_stack=[1, 2]),
-)  # fmt: skip
+    row("(6)", "rot", "stack_underflow", initial_stack=[1, 2]))  # fmt: skip
 
 # "If any stack entry accessed by a stack operation is an incomplete composite location description ..., then the DWARF
 # expression is ill-formed."

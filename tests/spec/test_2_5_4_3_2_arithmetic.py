@@ -7,8 +7,7 @@ from tests.builders.cases import TypedRows, table
 
 NUMBERS = {
     "abs": 1, "and": 2, "div": 3, "minus": 4, "mod": 5, "mul": 6, "neg": 7, "not": 8, "or": 9, "plus": 10,
-    "plus_uconst": 11, "shl": 12, "shr": 13, "shra": 14, "xor": 15,
-}  # fmt: skip
+    "plus_uconst": 11, "shl": 12, "shr": 13, "shra": 14, "xor": 15}  # fmt: skip
 ONE = ("abs", "neg", "not")
 TWO = ("and", "div", "minus", "mod", "mul", "or", "plus", "shl", "shr", "shra", "xor")
 INTEGRAL_ONLY = ("and", "mod", "or", "shl", "shr", "shra", "xor")

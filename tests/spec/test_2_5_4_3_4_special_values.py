@@ -149,8 +149,7 @@ test_deref = table(
     # Each lane its own place.
     LLVM_push_lane; lit8; mul; plus_uconst 0x100; deref => ["578437695752307201", "1157159078456920585"]
         where lane_count=2
-    """),
-)  # fmt: skip
+    """))  # fmt: skip
 test_deref_size = table(
     # "TS is the smaller of the generic type bit size and S scaled by 8"; the value "is zero-extended to the generic
     # type"
@@ -459,8 +458,7 @@ ENTRY = [
     # What is wrong in E.
     ("entry_value (lit1; lit0; div)", "division_by_zero"),   ("entry_value (skip 1)", "bad_branch"),
     ("entry_value 01", "unknown_operation"),                 ("entry_value 08", "truncated"),
-    ("entry_value a30255", "truncated"),                     ("GNU_parameter_ref 4", "5"),
-]  # fmt: skip
+    ("entry_value a30255", "truncated"),                     ("GNU_parameter_ref 4", "5")]  # fmt: skip
 
 
 @pytest.mark.parametrize("ops, expected", ENTRY)

@@ -282,9 +282,7 @@ def aliases(target: str, wave_size: int) -> list[Case]:
             f"const2u {wave_address(0x24, 5, wave_size)}; lit6; {FORM}; piece 8;"
             f"const1u 0x24; const1u 0x25; {FORM}; piece 4;"
             f"const1u 0x24; const1u 0x26; {FORM}; piece 4",
-            "11223344556677881122334455667788", **state, write="1122334455667788", read={"bytes": 16},
-        ),
-    ]  # fmt: skip
+            "11223344556677881122334455667788", **state, write="1122334455667788", read={"bytes": 16})]  # fmt: skip
 
 
 test_address_spaces_that_alias = table(
@@ -503,11 +501,9 @@ def frame(ops: str) -> FrameOf:
     return FrameOf(machine, ops)
 
 
-@for_each(
-    "ops, address",
+@for_each("ops, address",
     ("addr 0x20", 0x28),                  ("lit16", 0x18),                      ("breg5 -8", 0x1000),
-    ("reg5", 0x1008),                     ("lit1; lit16; lit3; LLVM_offset", 0x1B),
-)  # fmt: skip
+    ("reg5", 0x1008),                     ("lit1; lit16; lit3; LLVM_offset", 0x1B))  # fmt: skip
 def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     """A.3.3.5 (2): with the result kind location description."""
     base = frame(ops)
@@ -567,8 +563,7 @@ def test_lanes_evaluate_their_own_frame_base():
     found = run_lanes(
         "fbreg 8; deref_size 4",
         rules="amd", target=WAVE64, frame_base={"kind": "memory", "space": "private_lane", "address": 0x1C},
-        memory=swizzled(64),
-    )  # fmt: skip
+        memory=swizzled(64))  # fmt: skip
     assert found == lanes_of(range(1000, 1064))
 
 

@@ -29,8 +29,7 @@ test_reg = table(
     *[row("(1)", f"reg{number}", f"r{number}") for number in range(32)], row("(1)", "reg5", "r5", want="location"),
     row("(1)", "reg5", "r5", address_size=4, byte_order="big"), row("(1)", "reg16", "pc", target=WAVE64),
     row("(1)", "reg1", "exec", target=WAVE32), row("(1)", "reg0", "rax", target="x86_64"),
-    row("(1)", "lit1; reg5; reg6", ("1", "r5", "r6")),
-)  # fmt: skip
+    row("(1)", "lit1; reg5; reg6", ("1", "r5", "r6")))  # fmt: skip
 test_regx = rows.table("""
     (2) regx 5 -> r5
     regx 0x123456789 -> r4886718345

@@ -117,8 +117,7 @@ test_stack_value = table(
     piece 4; stack_value -> incomplete_composite
     stack_value -> stack_underflow
     lit5; stack_value -> not_writable where write="00"
-    """),
-)  # fmt: skip
+    """))  # fmt: skip
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
     "info:0x11": {"location": {"ops": "reg5"}},
@@ -236,9 +235,7 @@ test_dereference = table(
             *["read_past_storage"] * 7,        *["offset_out_of_storage"] * 16,
         ],
         registers={"s6": 7, "s7": 9},
-        target=WAVE32,
-    ),
-)  # fmt: skip
+        target=WAVE32))  # fmt: skip
 USE = "deref; LLVM_offset_uconst 0"
 test_pointee = table(
     # An implicit pointer value that must be a location becomes that of the entry, moved by the displacement.
@@ -308,8 +305,7 @@ test_pointee = table(
     ptr("implicit_pointer 0x1d 0; deref; deref; deref", "9", memory=[memory(0x1008, "09" + "00" * 7)]),
     ptr("implicit_pointer 0x1d 4; deref; deref", "read_past_storage"),
     # A pointer to what it points to itself never comes to an end.
-    ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"),
-)  # fmt: skip
+    ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"))  # fmt: skip
 LOCAL_PTR = "lit3; LLVM_aspace_implicit_pointer 0x21 4"
 test_other_address_spaces = table(
     # DW_OP_LLVM_form_aspace_address with the address space of the pointer.

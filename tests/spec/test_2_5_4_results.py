@@ -215,11 +215,9 @@ def test_a_result_of_the_wrong_kind_is_ill_formed(want, ops):
 
 
 # "truncated", "leb128_overflow" and "unknown_operation" are found before anything runs.
-@for_each(
-    "kind, data",
+@for_each("kind, data",
     ("truncated", "08"),                                     ("truncated", "1080"),
-    ("leb128_overflow", "10" + "ff" * 9 + "02"),             ("unknown_operation", "01"),
-)  # fmt: skip
+    ("leb128_overflow", "10" + "ff" * 9 + "02"),             ("unknown_operation", "01"))  # fmt: skip
 def test_bytes_that_are_no_operation_are_ill_formed(kind, data):
     error = answer("", expr=data)["error"]
     assert (error["class"], error["kind"], error["offset"]) == ("ill_formed", kind, 0)

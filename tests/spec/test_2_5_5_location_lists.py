@@ -79,8 +79,7 @@ ONE_MATCH = [
     # Its error is the error of the list.
     calling("lit0; lit0; div", expected="division_by_zero"),
     calling("lit1; plus", expected="stack_underflow"),
-    calling("LLVM_push_lane", expected="lane", target=WAVE64),
-]  # fmt: skip
+    calling("LLVM_push_lane", expected="lane", target=WAVE64)]  # fmt: skip
 SEVERAL_MATCHES = [
     # The union of the single location descriptions of all matching entries: an object in more than one place.
     calling("addr 0x1000", "reg5", expected="mem 0x1000 | r5"),

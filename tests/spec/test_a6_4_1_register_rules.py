@@ -223,8 +223,7 @@ def caller(callee: str, instructions: str, **setting: Any) -> Any:
     return found
 
 
-@for_each(
-    "callee, instructions, register, expected",
+@for_each("callee, instructions, register, expected",
     # same value, and no rule: where the callee has put the register of its caller
     ("offset_extended $s40 16", f"{BASE}; same_value $s40", "s40", "private_wave#0x410"),
     ("offset_extended $s40 16", BASE, "s40", "private_wave#0x410"),
@@ -241,8 +240,7 @@ def caller(callee: str, instructions: str, **setting: Any) -> Any:
     ("register $s33 $s34", f"{BASE}; offset_extended $s40 4", "s40", "private_wave#0x904"),
     ("undefined $s33", f"{BASE}; offset_extended $s40 4", "s40", "undefined_read"),
     # what a register holds that the caller has elsewhere
-    ("expression $s33 {DW_OP_regx v1, DW_OP_LLVM_offset_uconst 8}", BASE, "s32", "implicit 05000000"),
-)  # fmt: skip
+    ("expression $s33 {DW_OP_regx v1, DW_OP_LLVM_offset_uconst 8}", BASE, "s32", "implicit 05000000"))  # fmt: skip
 def test_rule_of_a_caller(callee, instructions, register, expected):
     found = caller(callee, instructions)
     thread = found.thread

@@ -30,8 +30,7 @@ OTHER_SECTIONS = {
     "DW_OP_convert": "DW_OP_convert 1",           "DW_OP_deref_type": "DW_OP_deref_type 8 1",
     "DW_OP_fbreg": "DW_OP_fbreg 0",               "DW_OP_implicit_pointer": "DW_OP_implicit_pointer 0x10 0",
     "DW_OP_regval_type": "DW_OP_regval_type 16 1",                       "DW_OP_reinterpret": "DW_OP_reinterpret 1",
-    "DW_OP_xderef_type": "DW_OP_xderef_type 8 1",
-}  # fmt: skip
+    "DW_OP_xderef_type": "DW_OP_xderef_type 8 1"}  # fmt: skip
 NO_OBJECT = {
     # There is no object context to provide a value to push.
     "DW_OP_push_object_address": "DW_OP_push_object_address"
@@ -73,8 +72,7 @@ def everything() -> dict[str, Any]:
     frame = DescribedFrame(machine, cfa=memory, frame_base=memory, entry_values={reg.data: Value(types.generic(8), 1)})
     return {
         "target": target,     "rules": AMD,         "backend": machine,   "lanes": LaneSet(1, lane=3),
-        "iteration": 0,       "frame": frame,       "unit": unit,         "object": memory,
-    }  # fmt: skip
+        "iteration": 0,       "frame": frame,       "unit": unit,         "object": memory}  # fmt: skip
 
 
 def parse(ops: str) -> Any:

@@ -93,8 +93,7 @@ test_fortran_array = table(
         "D.2.1",
         field(4),             "7",                  want="value",         object=0x1000,
         memory=[memory(0x1004, words(7, size=4, order="big"))],           address_size=4,       byte_order="big",
-    ),
-)  # fmt: skip
+    ))  # fmt: skip
 
 # --- D.2.3 Fortran 2008 assumed-rank array ------------------------------------------------------------------------
 # The rank is on the stack; the descriptor has it in place of the flags.
@@ -196,8 +195,7 @@ test_chapter_2 = table(
     reg3; piece 4; reg10; piece 2 -> {32:r3 16:r10}
     lit1; stack_value; piece 4; breg3 0; breg4 0; plus; stack_value; piece 4
         -> {32:implicit 0100000000000000 32:implicit 0700000000000000} where registers={"3": 3, "4": 4}
-    """),
-)  # fmt: skip
+    """))  # fmt: skip
 
 
 # --- The program locations of lanes (2.13; AMDGPU usage, "AMDGPU DW_AT_LLVM_lane_pc") -----------------------------
@@ -231,9 +229,7 @@ LANE_PC: dict[str, Any] = {
         "info:0x130": {"location": {"ops": region(0x120, LEX_1_1_END, 0x190)}},
         # The saved masks are variables with location lists: one is in two SGPRs, one in two lanes of a VGPR.
         "info:0x180": {"location": [{"ops": "regx s10; piece 4; regx s11; piece 4"}]},
-        "info:0x190": {"location": [{"ops": "regx v40; LLVM_offset_uconst 8"}]},
-    },
-}  # fmt: skip
+        "info:0x190": {"location": [{"ops": "regx v40; LLVM_offset_uconst 8"}]}}}  # fmt: skip
 
 
 def expected_pc(lane: int, *masks: tuple[int, int]) -> str:
@@ -402,10 +398,7 @@ test_call_frame_information = table(
                         {"bit_size": 32, "location": {"kind": "register", "name": "s11"}},
                     ],
                 }
-            },
-        },
-    ),
-)  # fmt: skip
+            }}))  # fmt: skip
 
 
 @for_each("ops", KERNEL, FLAT_CFA, FLAT_CFA_32, MUBUF_CFA, PAIR, PAIR_IN_LANES, spill("v40", 0x500, "exec", 8))

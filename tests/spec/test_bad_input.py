@@ -145,8 +145,7 @@ POPS = {
 ARITIES = {f"DW_OP_{name}": count for count, names in POPS.items() for name in names.split()}
 OPERANDS = {
     "block": "0102030405060708", "block1": "0102030405060708", "expression": "(DW_OP_lit1)", "encoded": "0 1",
-    "tail": "0x", "branch": "0",
-}  # fmt: skip
+    "tail": "0x", "branch": "0"}  # fmt: skip
 
 
 def statement(row):

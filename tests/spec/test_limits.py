@@ -197,8 +197,7 @@ def outcome(ops, lanes=None, frame=None, **limits):
     code = parsed(ops)
     context = Context(
         TARGET, AMD, lanes=lanes or LaneSet(1), lane_count=64, frame=frame, unit=Unit(),
-        limits=evolve(DEFAULTS, **limits),
-    )  # fmt: skip
+        limits=evolve(DEFAULTS, **limits))  # fmt: skip
     return evaluate(code, context)
 
 

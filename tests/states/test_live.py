@@ -136,8 +136,7 @@ def test_the_debug_file_is_the_one_that_is_said(tmp_path):
     text: Any = open_image(stripped).section(".text")
     where = LoadedFile(
         str(tmp_path / "stripped.co"), str(tmp_path / "away"), ((text.address, text.address + text.size),), ".text",
-        text.address,
-    )  # fmt: skip
+        text.address)  # fmt: skip
     found = dg.open(str(tmp_path / "stripped.co"))
     code = attach(Process(machine(), where), found).state.loaded.at(text.address)
     assert code.file.has_dwarf

@@ -357,8 +357,7 @@ def test_a_file_that_the_user_names_has_the_place_too(tmp_path: Path) -> None:
         dg.load_snapshot(path)
 
 
-@for_each(
-    "place,code,message",
+@for_each("place,code,message",
     ("Y+0x48", {}, "has no symbol 'Y'"),          ("X+0xzz", {}, "is not an address"),
     ("lane-pc.c:999", {}, "line 999 of lane-pc.c has no code"),          ("X", {"path": "nowhere.co"}, "nowhere.co"),
 )  # fmt: skip

@@ -43,8 +43,7 @@ def test_a_fault_has_its_reason_in_the_form_of_the_documentation(crashed, tmp_pa
     wave = json.loads((tmp_path / "s.json").read_text())["waves"][1]
     address = hex(crashed.wave(1).stop.address)
     assert wave["stop"] == {
-        "reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV", "lanes": "0xffffffff", "address": address,
-    }  # fmt: skip
+        "reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV", "lanes": "0xffffffff", "address": address}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["one.json", "one.dgs"])
@@ -64,8 +63,7 @@ def test_core_files_keep_it_in_both_directions(crashed, tmp_path):
     assert [wave.stop.reasons for wave in opened] == [(), ("MEMORY_VIOLATION",)]
     assert run("snapshot", "convert", str(tmp_path / "core.1"), str(tmp_path / "s.json")).returncode == 0
     assert [stop and stop.reasons for stop in map(snapshot.load(tmp_path / "s.json").stop_of, range(2))] == [
-        None, ("MEMORY_VIOLATION",),
-    ]  # fmt: skip
+        None, ("MEMORY_VIOLATION",)]  # fmt: skip
     write_core(opened.stopped, str(tmp_path / "core.2"))
     assert [wave.stop.reasons for wave in open_core(str(tmp_path / "core.2"))] == [(), ("MEMORY_VIOLATION",)]
 
@@ -79,10 +77,8 @@ def test_every_reason_that_registers_can_say_is_read_again(family):
         assert (read, lost) == (((), (reason,)) if is_lost else ((reason,), ()))
 
 
-@for_each(
-    "version, reason, trap",
-    (2, "BREAKPOINT", 7), (2, "DEBUG_TRAP", 3), (2, "TRAP", 4), (3, "BREAKPOINT", 1), (3, "TRAP", 4),
-)  # fmt: skip
+@for_each("version, reason, trap",
+    (2, "BREAKPOINT", 7), (2, "DEBUG_TRAP", 3), (2, "TRAP", 4), (3, "BREAKPOINT", 1), (3, "TRAP", 4))  # fmt: skip
 def test_a_core_file_has_the_numbers_of_traps_of_its_code(version, reason, trap, tmp_path):
     """AMDGPU usage of 2020, "Trap Handler ABI": of code objects up to version 2, s_trap 7 is the breakpoint."""
     data = bytearray(Path("fixtures/asm/lane-pc.gfx90a.w64.co").read_bytes())

@@ -47,8 +47,7 @@ def start(processor, asked="", *, user=None, wave=64, grid=(200, 3, 2), group=(1
     descriptor = scratch_descriptor(found, BASE, 1 << 16, wave)
     return Start(
         found, {**enabled, "USER_SGPR_COUNT": count, **fields}, geometry(grid, group, wave), ENTRY, PACKET, QUEUE,
-        KERNARG, bytes(range(64)), 5, private, 0, Scratch(BASE, 0, wave_bytes, descriptor),
-    )  # fmt: skip
+        KERNARG, bytes(range(64)), 5, private, 0, Scratch(BASE, 0, wave_bytes, descriptor))  # fmt: skip
 
 
 def table(one, number=0):
@@ -61,8 +60,7 @@ def scalars(one):
     return {row.registers: row.rule.name for row in rows(one) if row.kind in ("s", "ttmp")}
 
 
-@for_each(
-    "processor, asked, user, expected",
+@for_each("processor, asked, user, expected",
     (
         "gfx90a", "psb disp queue kernarg dispid fsi x y z scratch", 14,
         {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
@@ -82,8 +80,7 @@ def scalars(one):
       "ttmp9": "Work-Group Id X"}),
     ("gfx801", "psb disp kernarg x", 8,
      {"s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Kernarg Segment Ptr",
-      "s8": "Work-Group Id X"}),
-)  # fmt: skip
+      "s8": "Work-Group Id X"}))  # fmt: skip
 def test_system_sgprs_begin_at_user_sgpr_count(processor, asked, user, expected):
     assert scalars(start(processor, asked, user=user)) == expected
 
@@ -100,8 +97,7 @@ def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
         "s14": ("Work-Group Id X", (1,)),   "s15": ("Work-Group Id Y", (0,)),   "s16": ("Work-Group Id Z", (0,)),
         "s17": ("Work-Group Info", (0x80000001,)),            "s18": ("Scratch Wavefront Offset", (2048,)),
         "v0": ("Work-Item Id X", ()),       "pc": ("PC", (ENTRY & 0xFFFFFFFF, ENTRY >> 32)),
-        "exec": ("EXEC", (0xFFFFFFFF, 0xFFFFFFFF)),           "mode": ("MODE", (0,)),
-    }  # fmt: skip
+        "exec": ("EXEC", (0xFFFFFFFF, 0xFFFFFFFF)),           "mode": ("MODE", (0,))}  # fmt: skip
 
 
 def test_user_sgprs_are_16_or_32():
@@ -109,8 +105,7 @@ def test_user_sgprs_are_16_or_32():
     assert scalars(one) | {} == {
         "s[0:3]": "Private Segment Buffer", "s[4:5]": "Dispatch Ptr", "s[6:7]": "Queue Ptr",
         "s[8:9]": "Kernarg Segment Ptr", "s[10:11]": "Dispatch Id", "s[12:13]": "Flat Scratch Init",
-        "s14": "Private Segment Size", "s15": "Grid Work-Group Count X", "s16": "Work-Group Id X",
-    }  # fmt: skip
+        "s14": "Private Segment Size", "s15": "Grid Work-Group Count X", "s16": "Work-Group Id X"}  # fmt: skip
     one = start("gfx1250", "kernarg", user=30, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=28)
     assert scalars(one)["s[2:29]"] == "Preloaded Kernargs"
     one = start("gfx1250", "kernarg", user=4, wave=32, KERNARG_PRELOAD_SPEC_LENGTH=2)
@@ -123,8 +118,7 @@ def test_registers_that_nothing_counts_or_sets_are_not_set():
     assert table(one)["s4"] == ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF,))
     one = start("gfx1100", "psb fsi kernarg", wave=32)
     assert [(row.registers, row.is_set) for row in rows(one) if row.kind == "s"] == [
-        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False),
-    ]  # fmt: skip
+        ("s[0:3]", False), ("s[4:5]", True), ("s[6:7]", False)]  # fmt: skip
 
 
 @given(st.sets(st.sampled_from(sorted(SHORT))), st.sampled_from(["gfx600", "gfx701", "gfx906", "gfx1030", "gfx942"]))
@@ -178,11 +172,9 @@ def test_separate_work_item_ids(ids, count):
     assert [item_words(row, one, one.geometry.place(0), 3 + 16 + 32) for row in found] == [3, 1, 1][:count]
 
 
-@for_each(
-    "wave, items, expected",
+@for_each("wave, items, expected",
     (64, 64, (0xFFFFFFFF, 0xFFFFFFFF)), (64, 40, (0xFFFFFFFF, 0xFF)), (64, 32, (0xFFFFFFFF, 0)), (64, 1, (1, 0)),
-    (32, 32, (0xFFFFFFFF,)), (32, 31, (0x7FFFFFFF,)), (32, 1, (1,)),
-)  # fmt: skip
+    (32, 32, (0xFFFFFFFF,)), (32, 31, (0x7FFFFFFF,)), (32, 1, (1,)))  # fmt: skip
 def test_exec_has_a_bit_for_each_work_item(wave, items, expected):
     assert table(start("gfx1100", wave=wave, grid=(items,), group=(256,)))["exec"] == ("EXEC", expected)
 
@@ -197,11 +189,9 @@ def test_preloaded_arguments_and_the_code_behind_their_block():
     assert table(short)["s[2:3]"][1] == (0x3F3E3D3C, 0)
 
 
-@for_each(
-    "processor, words",
+@for_each("processor, words",
     ("gfx701", (0, 20)), ("gfx803", (0, 20)), ("gfx900", (BASE & 0xFFFFFFFF, BASE >> 32)),
-    ("gfx90a", (BASE & 0xFFFFFFFF, BASE >> 32)), ("gfx1030", (BASE & 0xFFFFFFFF, BASE >> 32)),
-)  # fmt: skip
+    ("gfx90a", (BASE & 0xFFFFFFFF, BASE >> 32)), ("gfx1030", (BASE & 0xFFFFFFFF, BASE >> 32)))  # fmt: skip
 def test_flat_scratch_init(processor, words):
     assert table(start(processor, "fsi"))["s[0:1]"] == ("Flat Scratch Init", words)
 
@@ -234,20 +224,16 @@ def test_what_processors_do_not_have():
     assert "not used" in texts["gfx900"]
 
 
-@for_each(
-    "processor, private, wave, expected",
+@for_each("processor, private, wave, expected",
     ("gfx900", 0, 64, 0), ("gfx900", 1, 64, 1024), ("gfx900", 20, 64, 2048), ("gfx1030", 20, 32, 1024),
-    ("gfx1100", 20, 32, 768), ("gfx1100", 20, 64, 1280), ("gfx1200", 1, 32, 256),
-)  # fmt: skip
+    ("gfx1100", 20, 32, 768), ("gfx1100", 20, 64, 1280), ("gfx1200", 1, 32, 256))  # fmt: skip
 def test_scratch_of_a_wave_comes_in_units(processor, private, wave, expected):
     assert scratch_wave_bytes(processor_named(processor), private, wave) == expected
 
 
-@for_each(
-    "processor, wave, word3",
+@for_each("processor, wave, word3",
     ("gfx600", 64, 0xEA4FAC), ("gfx803", 64, 0xEA4FAC), ("gfx90a", 64, 0xE24FAC), ("gfx1030", 32, 0x21C14FAC),
-    ("gfx1030", 64, 0x21E14FAC),
-)  # fmt: skip
+    ("gfx1030", 64, 0x21E14FAC))  # fmt: skip
 def test_the_scratch_descriptor_swizzles_dwords_by_lane(processor, wave, word3):
     words = scratch_descriptor(processor_named(processor), BASE, 0x14000, wave)
     assert words == (BASE & 0xFFFFFFFF, 0x80000000 | BASE >> 32, 0x14000, word3)
@@ -261,8 +247,7 @@ EXCEPTIONS = {
     "ENABLE_EXCEPTION_IEEE_754_FP_INVALID_OPERATION": 1, "ENABLE_EXCEPTION_FP_DENORMAL_SOURCE": 0,
     "ENABLE_EXCEPTION_IEEE_754_FP_DIVISION_BY_ZERO": 1, "ENABLE_EXCEPTION_IEEE_754_FP_OVERFLOW": 0,
     "ENABLE_EXCEPTION_IEEE_754_FP_UNDERFLOW": 0, "ENABLE_EXCEPTION_IEEE_754_FP_INEXACT": 0,
-    "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO": 1,
-}  # fmt: skip
+    "ENABLE_EXCEPTION_INT_DIVIDE_BY_ZERO": 1}  # fmt: skip
 
 
 def test_mode_comes_from_the_descriptor():
@@ -272,8 +257,7 @@ def test_mode_comes_from_the_descriptor():
     assert [name for name, *_ in mode_fields(fields)] == ["FP_ROUND", "FP_DENORM", "FP16_OVFL"]
 
 
-@for_each(
-    "processor, asked, user, fields, expected",
+@for_each("processor, asked, user, fields, expected",
     ("gfx90a", "psb kernarg x", 6, {}, ()),
     ("gfx1100", "kernarg x", 15, {}, ()),
     ("gfx900", "psb kernarg", 5, {},
@@ -284,8 +268,7 @@ def test_mode_comes_from_the_descriptor():
     ("gfx600", "fsi", 2, {}, ("ENABLE_SGPR_FLAT_SCRATCH_INIT must be 0: gfx600 does not support it",)),
     ("gfx900", "x", 0, {"ENABLE_VGPR_WORKITEM_ID": 3}, ("ENABLE_VGPR_WORKITEM_ID is 3, which is undefined",)),
     ("gfx942", "kernarg", 2, {"KERNARG_PRELOAD_SPEC_LENGTH": 4},
-     ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)),
-)  # fmt: skip
+     ("the fields ask for 6 user SGPRs, and USER_SGPR_COUNT is 2: they must match",)))  # fmt: skip
 def test_problems_of_a_descriptor(processor, asked, user, fields, expected):
     assert problems(start(processor, asked, user=user, **fields)) == expected
 

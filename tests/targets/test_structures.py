@@ -48,9 +48,7 @@ DOCUMENTED = {
         "header": (0, 2), "setup": (16, 2), "workgroup_size_x": (32, 2), "workgroup_size_y": (48, 2),
         "workgroup_size_z": (64, 2), "grid_size_x": (96, 4), "grid_size_y": (128, 4), "grid_size_z": (160, 4),
         "private_segment_size": (192, 4), "group_segment_size": (224, 4), "kernel_object": (256, 8),
-        "kernarg_address": (320, 8), "completion_signal": (448, 8),
-    },
-}  # fmt: skip
+        "kernarg_address": (320, 8), "completion_signal": (448, 8)}}  # fmt: skip
 
 
 @pytest.mark.parametrize("structure", STRUCTURES + OTHERS, ids=lambda one: one.name)
@@ -100,8 +98,7 @@ def test_words_and_bits_are_told_and_given_by_name() -> None:
     packet = DISPATCH_PACKET.decode(DISPATCH_PACKET.encode({"header": KERNEL_DISPATCH_HEADER, "setup": 2}))
     assert {bits.name: (value, meaning) for bits, value, meaning in packet[0].parts} == {
         "type": (2, "kernel dispatch"), "barrier": (0, None), "acquire_fence_scope": (2, "system"),
-        "release_fence_scope": (2, "system"), "reserved": (0, None),
-    }  # fmt: skip
+        "release_fence_scope": (2, "system"), "reserved": (0, None)}  # fmt: skip
     kind = SIGNAL.decode(SIGNAL.encode({"kind": -2}))[0]
     assert (kind.value, kind.meaning) == (-2, "AMD_SIGNAL_KIND_LEGACY_DOORBELL")
     assert SIGNAL.decode(SIGNAL.encode({"kind": 77}))[0].meaning is None
@@ -111,13 +108,11 @@ def test_words_and_bits_are_told_and_given_by_name() -> None:
     assert "has no field ''" in str(raised(UsageError, SIGNAL.encode, {"": 1}))
 
 
-@for_each(
-    "start, name",
+@for_each("start, name",
     ("02", "hsa_kernel_dispatch_packet_t"),                  ("03", "hsa_barrier_and_packet_t"),
     ("04", "hsa_agent_dispatch_packet_t"),                   ("05", "hsa_barrier_or_packet_t"),
     ("000002", "hsa_amd_barrier_value_packet_t"),            ("000001", "packet of a vendor"),
-    ("01", "AQL packet"),                                    ("77", "AQL packet"),
-)  # fmt: skip
+    ("01", "AQL packet"),                                    ("77", "AQL packet"))  # fmt: skip
 def test_a_packet_is_what_its_header_says(start: str, name: str) -> None:
     data = bytes.fromhex(start).ljust(64, b"\0")
     structure = packet_structure(data)
@@ -145,13 +140,11 @@ def test_reserved_bytes_of_packets_must_be_0(kind: int, reserved: tuple[int, int
 
 GOOD_PACKET = {
     "header": KERNEL_DISPATCH_HEADER, "setup": 1, "grid_size_x": 64, "grid_size_y": 1, "grid_size_z": 1,
-    "workgroup_size_x": 64, "workgroup_size_y": 1, "workgroup_size_z": 1,
-}  # fmt: skip
+    "workgroup_size_x": 64, "workgroup_size_y": 1, "workgroup_size_z": 1}  # fmt: skip
 GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
 
 
-@for_each(
-    "structure, good, changed, address, rules",
+@for_each("structure, good, changed, address, rules",
     (DISPATCH_PACKET, GOOD_PACKET, {}, 0x1000, ()),
     (DISPATCH_PACKET, GOOD_PACKET, {"header": KERNEL_DISPATCH_HEADER | 5 << 13}, 0x1000,
      ("bits 15:13 of header must be 0, found 0x5",)),
@@ -169,8 +162,7 @@ GOOD_QUEUE = {"size": 64, "base_address": 0x10000}
     (QUEUE, GOOD_QUEUE, {}, 0xFFFFFF40, ("the queue must not span a boundary of 4 GiB",)),
     (QUEUE, GOOD_QUEUE, {"size": 48, "base_address": 0x10020}, 0x1000,
      ("size must be a power of 2, found 48", "base_address must be aligned to 64 bytes, found 0x10020")),
-    (QUEUE, GOOD_QUEUE, {"type": 3}, 0x1000, ("type must not be 3",)),
-)  # fmt: skip
+    (QUEUE, GOOD_QUEUE, {"type": 3}, 0x1000, ("type must not be 3",)))  # fmt: skip
 def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None:
     assert broken_rules(structure, address, structure.decode(structure.encode(good | changed))) == rules
 
@@ -196,8 +188,7 @@ def test_buffers_have_a_stride_and_images_may_be_buffers() -> None:
     values = structure.decode(data)
     bits = {part.name: number for value in values for part, number, _meaning in value.parts}
     assert (bits["stride"], bits["swizzle_enable"], bits["format"], bits["index_stride"], bits["oob_select"]) == (
-        24, 1, 22, 1, 3,
-    )  # fmt: skip
+        24, 1, 22, 1, 3)  # fmt: skip
     assert broken_rules(structure, 0x1000, values) == ()
     words = (0x12340000, 0x7F00 | 4 << 16, 100, SELECTS | 22 << 12, 0, 0, 0, 0, 15, 1, 100, 0)
     data = b"".join(word.to_bytes(4, "little") for word in words)
@@ -234,8 +225,7 @@ SAMPLERS = {
 SAMPLER_PARTS = {
     "clamp_x": (2, "last texel"), "clamp_z": (6, "border"), "min_lod": 5, "max_lod": 4095, "border_color_ptr": 9,
     "xy_mag_filter": (1, "bilinear"), "xy_min_filter": (2, "aniso point"), "mip_filter": (2, "linear"),
-    "border_color_type": (1, "opaque black"),
-}  # fmt: skip
+    "border_color_type": (1, "opaque black")}  # fmt: skip
 
 
 def parts_of(structure, words) -> dict[str, tuple[int, str | None]]:

@@ -32,8 +32,7 @@ def test_the_address_spaces_are_those_of_the_table(name, lanes):
         (0x00, "global", 64, 0, Scope.PROCESS),                (0x01, "generic", 64, 0, Scope.DEPENDS),
         (0x02, "region", 32, 0xFFFFFFFF, Scope.AGENT),         (0x03, "local", 32, 0xFFFFFFFF, Scope.WORKGROUP),
         (0x05, "private_lane", 32, 0xFFFFFFFF, Scope.LANE),    (0x06, "private_wave", 32, 0xFFFFFFFF, Scope.WAVE),
-        *((0x20 + n, f"private_lane{n}", 32, 0xFFFFFFFF, Scope.WAVE) for n in range(lanes)),
-    ]  # fmt: skip
+        *((0x20 + n, f"private_lane{n}", 32, 0xFFFFFFFF, Scope.WAVE) for n in range(lanes))]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", [4, 7, 0x1F, 0x60])
@@ -56,13 +55,11 @@ def test_gfx6_does_not_support_the_generic_address_space(name):
     assert resolve(name).space(1) is None
 
 
-@for_each(
-    "address, lane, wave_size, wave_address",
+@for_each("address, lane, wave_size, wave_address",
     (0, 0, 64, 0),         (0, 1, 64, 4),         (3, 1, 64, 7),         (4, 0, 64, 256),       (4, 0, 32, 128),
     (0x30, 0, 64, 0xC00),  # dword aligned and lane 0: the address times the wave size
     (0x31, 63, 64, 0xC00 + 63 * 4 + 1),
-    (0x40, 31, 32, 0x800 + 31 * 4),
-)  # fmt: skip
+    (0x40, 31, 32, 0x800 + 31 * 4))  # fmt: skip
 def test_the_formula_of_the_document(address, lane, wave_size, wave_address):
     assert lane_to_wave(address, lane, wave_size) == wave_address
     assert wave_to_lane(wave_address, wave_size) == (address, lane)
@@ -117,13 +114,11 @@ APERTURES = st.builds(
 )
 
 
-@for_each(
-    "generic, space, address",
+@for_each("generic, space, address",
     (0, 0, 0),         (0x7F0000001000, 0, 0x7F0000001000),  (SHARED - 1, 0, SHARED - 1),          (SHARED, 3, 0),
     (SHARED + 0xFFFFFFFF, 3, 0xFFFFFFFF), (SHARED + 0x100000000, 0, SHARED + 0x100000000),
     (0x2000000000030, 5, 0x30),           (PRIVATE + 0xFFFFFFFF, 5, 0xFFFFFFFF),
-    (PRIVATE + 0x100000000, 0, PRIVATE + 0x100000000),       ((1 << 64) - 1, 0, (1 << 64) - 1),
-)  # fmt: skip
+    (PRIVATE + 0x100000000, 0, PRIVATE + 0x100000000),       ((1 << 64) - 1, 0, (1 << 64) - 1))  # fmt: skip
 def test_what_a_generic_address_means_on_gfx9(generic, space, address):
     assert ap.locate(generic, ap.GFX9) == (space, address)
 

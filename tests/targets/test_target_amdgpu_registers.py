@@ -29,15 +29,13 @@ def expanded(rows):
     return sorted(result)
 
 
-@for_each(
-    "name, rows",
+@for_each("name, rows",
     ("gfx803", [*BOTH, *WAVE_64]),                           ("gfx900", [*BOTH, *WAVE_64]),
     ("gfx906", [*BOTH, *WAVE_64]),                           ("gfx908", [*BOTH, *WAVE_64, AGPR_64]),
     ("gfx90a", [*BOTH, *WAVE_64, AGPR_64]),                  ("gfx942", [*BOTH, *WAVE_64, AGPR_64]),
     ("gfx950", [*BOTH, *WAVE_64, AGPR_64]),                  ("gfx1030-wave32", [*BOTH, *WAVE_32]),
     ("gfx1100-wave32", [*BOTH, *WAVE_32]),                   ("gfx1100-wave64", [*BOTH, *WAVE_64]),
-    ("gfx1201-wave64", [*BOTH, *WAVE_64]),                   ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]),
-)  # fmt: skip
+    ("gfx1201-wave64", [*BOTH, *WAVE_64]),                   ("gfx1250", [*BOTH, *WAVE_32, *HIGH_32]))  # fmt: skip
 def test_a_target_has_the_registers_of_the_table(name, rows):
     assert [(r.number, r.name, r.bit_size) for r in resolve(name).registers()] == expanded(rows)
 
@@ -80,12 +78,10 @@ def test_registers_by_name(target, name, register):
     assert resolve(target).register(register.number) == register
 
 
-@for_each(
-    "target, name",
+@for_each("target, name",
     ("gfx90a", "v256"),         ("gfx90a", "s106"),         ("gfx90a", "a256"),         ("gfx900", "a0"),
     ("gfx1250", "v1024"),       ("gfx90a", "vcc_lo"),       ("gfx90a", "exec_hi"),      ("gfx90a", "exec_mask_32"),
-    ("gfx1100-wave32", "vcc_64"),                           ("gfx90a", "m0"),           ("gfx90a", "v1.0"),
-)  # fmt: skip
+    ("gfx1100-wave32", "vcc_64"),                           ("gfx90a", "m0"),           ("gfx90a", "v1.0"))  # fmt: skip
 def test_names_without_a_number(target, name):
     assert resolve(target).register_named(name) is None
 
@@ -121,8 +117,7 @@ def test_what_a_callee_preserves(target):
         assert target.unspecified_rule(target.register_named(name).number) == UnspecifiedRegister.UNDEFINED
 
 
-@for_each(
-    "target, rule",
+@for_each("target, rule",
     ("gfx900", "same_value"),   ("gfx90a", "same_value"),   ("gfx942", "undefined"),    ("gfx1100", "undefined"),
 )  # fmt: skip
 def test_s0_to_s3_are_the_scratch_descriptor_unless_flat_scratch_is_architected(target, rule):
@@ -136,11 +131,9 @@ def test_accumulation_registers_from_a32_are_preserved_since_gfx90a(target, rule
     assert {target.unspecified_rule(3072 + i) for i in range(32, 256)} == {rule}
 
 
-@for_each(
-    "target, scale",
+@for_each("target, scale",
     ("gfx900", 1),                        ("gfx90a", 1),                        ("gfx1030", 1),
-    ("gfx942", 64),                       ("gfx1100", 32),                      ("gfx1100-wave64", 64),
-)  # fmt: skip
+    ("gfx942", 64),                       ("gfx1100", 32),                      ("gfx1100-wave64", 64))  # fmt: skip
 def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
     assert resolve(target).stack_scale == scale
 

@@ -132,11 +132,9 @@ def test_both_wave_sizes(compile_ir, name, wave_size):
     assert wave_size in processor_named(name).wave_sizes
 
 
-@for_each(
-    "name, options",
+@for_each("name, options",
     ("gfx90a", []),             ("gfx942", []),             ("gfx1100-wave32", ["-mattr=+wavefrontsize32"]),
-    ("gfx1100-wave64", ["-mattr=+wavefrontsize64"]),        ("gfx1250", []),
-)  # fmt: skip
+    ("gfx1100-wave64", ["-mattr=+wavefrontsize64"]),        ("gfx1250", []))  # fmt: skip
 def test_numbers_of_variables_in_registers(compile_ir, name, options):
     target = resolve(name)
     elf = compile_ir(FUNCTION, f"-mcpu={name.partition('-')[0]}", "-filetype=obj", *options)

@@ -23,8 +23,7 @@ PSABI = [
     (58, "fs.base", 64),                  (59, "gs.base", 64),                  (62, "tr", 16),    (63, "ldtr", 16),
     (64, "mxcsr", 32), (65, "fcw", 16),   (66, "fsw", 16),   *((67 + n, f"xmm{16 + n}", 128) for n in range(16)),
     *((118 + n, f"k{n}", 64) for n in range(8)),             *((126 + n, f"bnd{n}", 128) for n in range(4)),
-    *((130 + n, f"r{16 + n}", 64) for n in range(16)),
-]  # fmt: skip
+    *((130 + n, f"r{16 + n}", 64) for n in range(16))]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ALL, ids=lambda target: target.name)
@@ -162,8 +161,7 @@ MACH_FROM_0X20 = """
 OTHER_VERSIONS = {
     0x40: "gfx940",             0x4B: "gfx941",             0x50: "gfx1310",            0x57: "gfx1154",
     0x5B: "gfx12-5-generic",    0x5C: "gfx1172",            0x5D: "gfx1170",            0x5E: "gfx1171",
-    0x62: "gfx11-7-generic",    0x63: "gfx13-generic",
-}  # fmt: skip
+    0x62: "gfx11-7-generic",    0x63: "gfx13-generic"}  # fmt: skip
 
 
 def names_having(feature):
@@ -299,15 +297,13 @@ def test_settings_make_another_target_in_any_order():
     assert resolve("gfx90a:xnack+:sramecc-") is resolve("gfx90a:sramecc-:xnack+")
 
 
-@for_each(
-    "name, hint",
+@for_each("name, hint",
     ("gfx90b", "amdgcn-gfx90a"),                             ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
     ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),          ("genric", "generic"),
     ("x86", "x86_64"),                                       ("", "generic, x86_64, amdgcn-<processor>"),
     ("armv7", "generic, x86_64, amdgcn-<processor>"),        ("amdgcn", "amdgcn-<processor>"),
     ("amdgcn-", "amdgcn-<processor>"),                       ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
-    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),      ("amdgcn-amd-linux--gfx90a", "amdgcn-"),
-)  # fmt: skip
+    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),      ("amdgcn-amd-linux--gfx90a", "amdgcn-"))  # fmt: skip
 def test_unknown_names_are_refused_with_close_ones(name, hint):
     caught = raised(UnknownTarget, resolve, name)
     assert repr(name) in caught.message
@@ -365,15 +361,13 @@ def test_any_name_gives_a_target_or_an_error(name):
     assert result.hint if isinstance(result, DwarfGpuError) else resolve(result.name).name == result.name
 
 
-@for_each(
-    "flags, name, features",
+@for_each("flags, name, features",
     (0x53F, "amdgcn-gfx90a", ()),  # any, any
     (0x63F, "amdgcn-gfx90a", ("xnack-",)),                   (0x73F, "amdgcn-gfx90a", ("xnack+",)),
     (0x93F, "amdgcn-gfx90a", ("sramecc-",)),                 (0xE3F, "amdgcn-gfx90a", ("sramecc+", "xnack-")),
     (0xB3F, "amdgcn-gfx90a", ("sramecc-", "xnack+")),        (0x041, "amdgcn-gfx1100-wave32", ()),
     (0x341, "amdgcn-gfx1100-wave32", ()),  # a setting of what the processor has not
-    (0x0100055F, "amdgcn-gfx9-4-generic", ()),
-)  # fmt: skip
+    (0x0100055F, "amdgcn-gfx9-4-generic", ()))  # fmt: skip
 def test_flags_of_code_object_v4_and_later(flags, name, features):
     target = resolve_elf(EM_AMDGPU, flags)
     assert (target.name, target.features) == (name, features)

@@ -10,8 +10,7 @@ import bench_measure
 from tests.builders.parameters import for_each
 
 
-@for_each(
-    "ratio, limit, is_missed",
+@for_each("ratio, limit, is_missed",
     (6.0, "at most 6", False),            (6.01, "at most 6", True),            (1.04, "at most 1.03", True),
     (12.0, "at least 12", False),         (11.9, "at least 12", True),          (30.0, "below 30", True),
     (29.9, "below 30", False),            (5.0, "at most 4, or 30 million a second", True),        (1e9, "", False),

@@ -88,8 +88,7 @@ def test_a_failure_is_found_minimised_and_replayed(cause, kind):
 NAMES = [
     "asm/forms.i386", "asm/operations.powerpc64", "containers/zlib-v1.ccob", "containers/zstd-v3.ccob",
     "containers/hip-program-compressed.x86_64", "containers/fatbin-two.x86_64", "features/zdebug.v4.co",
-    "features/zlib.v5.co", "features/zstd.v5.co",
-]  # fmt: skip
+    "features/zlib.v5.co", "features/zstd.v5.co"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

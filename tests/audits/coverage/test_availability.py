@@ -54,8 +54,7 @@ def sums(record):
     return dict(record.written), dict(record.missing)
 
 
-@for_each(
-    "text,kind",
+@for_each("text,kind",
     ("DW_OP_regx s4", "register"),
     ("DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset", "register"),
     ("DW_OP_addr 0x10000", "memory global"),
@@ -73,8 +72,7 @@ def sums(record):
     ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4", "partial composite"),
     ("DW_OP_push_object_address", "open"),
     ("DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
-     "open"),
-)  # fmt: skip
+     "open"))  # fmt: skip
 def test_the_kind_is_told_from_the_operations(text, kind):
     record = records(variable("x", location=text))["x"]
     assert sums(record) == ({kind: SIZE}, {})
@@ -125,8 +123,7 @@ def test_code_before_between_and_after_the_entries():
     assert [(span.low - CODE, span.high - CODE, span.written, span.reason) for span in record.spans()] == [
         (0, 0x10, None, "before its first entry"),             (0x10, 0x20, "register", None),
         (0x20, 0x30, None, "between its entries"),             (0x30, 0x40, "implicit", None),
-        (0x40, SIZE, None, "after its last entry"),
-    ]  # fmt: skip
+        (0x40, SIZE, None, "after its last entry")]  # fmt: skip
 
 
 @for_each(

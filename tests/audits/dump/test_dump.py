@@ -280,13 +280,11 @@ def test_tables_of_lines_names_and_addresses():
     assert list(one.tables[0].rows) == [(0x1C00, 0x29C0)]
 
 
-@for_each(
-    "name, section",
+@for_each("name, section",
     (HIP, ".debug_loclists"),                                (HIP, ".debug_rnglists"),
     (HIP.replace("v5", "v4"), ".debug_loc"),                 (HIP.replace("v5", "v4"), ".debug_ranges"),
     ("asm/lists-dwarf64.gfx90a.w64.co", ".debug_loclists"),  ("asm/lists.powerpc", ".debug_loclists"),
-    (HOST, ".debug_loclists"),                               ("features/split.v4.dwo", ".debug_loc.dwo"),
-)  # fmt: skip
+    (HOST, ".debug_loclists"),                               ("features/split.v4.dwo", ".debug_loc.dwo"))  # fmt: skip
 def test_every_list_that_an_entry_leads_to(name, section):
     """Each has the entries that the attribute shows, whose base addresses and views are left out there."""
     lists = {part.offset: list(part.tables[0].rows) for part in parts(name, section) if part.title.endswith("list")}
@@ -499,8 +497,7 @@ def test_notes():
     assert names == [".note"]
     assert [row[1:3] for row in found] == [
         ("AMD", "NT_AMD_HSA_CODE_OBJECT_VERSION"), ("AMD", "NT_AMD_HSA_ISA_VERSION"), ("AMD", "NT_AMD_HSA_ISA_NAME"),
-        ("AMD", "NT_AMD_HSA_METADATA"),
-    ]  # fmt: skip
+        ("AMD", "NT_AMD_HSA_METADATA")]  # fmt: skip
     assert [row[4] for row in found] == [
         "0200000001000000", "04000700080000000000000003000000414d4400414d4447505500", "amdgcn-amd-amdhsa--gfx803", None,
     ]  # fmt: skip

@@ -49,8 +49,7 @@ def told(text):
     return [(fault.page, {fact.name: fact.value for fact in fault.facts}) for fault in logged_faults(text)]
 
 
-@for_each(
-    "text, page, facts",
+@for_each("text, page, facts",
     (DOCUMENTED, 0x800102800000, READ),
     (DOCUMENTED.replace("\n", "\r\n"), 0x800102800000, READ),
     (DOCUMENTED.partition(" \tFaulty")[0], 0x800102800000, {"access": "read"}),
@@ -81,8 +80,7 @@ def test_each_page_is_one_fault_and_the_process_counts_before_the_driver():
     other = COPY.replace("6383000", "6380000").replace("0e:00", "03:00").replace("15615", "7")
     mixed = "\n".join(line for pair in zip(COPY.splitlines(), other.splitlines(), strict=True) for line in pair)
     assert [(page, facts["process"]) for page, facts in told(mixed)] == [
-        (0x7FEBD6383000, "python3, pid 15615"), (0x7FEBD6380000, "python3, pid 7"),
-    ]  # fmt: skip
+        (0x7FEBD6383000, "python3, pid 15615"), (0x7FEBD6380000, "python3, pid 7")]  # fmt: skip
     faults = logged_faults(other * 3 + COPY + ROCR)
     assert [(fault.line, fault.times) for fault in faults] == [(1, 3), (31, 1)]
     assert reported_address(faults) == 0x7FEBD6383000

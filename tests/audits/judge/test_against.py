@@ -24,8 +24,7 @@ def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", privat
     program = open_program(path, repair=repair)
     launched = launch(
         machine_for(program.file, kernel), program.file, kernel, grid=grid, work_group=work_group, args=list(args),
-        private_size=private_size,
-    )  # fmt: skip
+        private_size=private_size)  # fmt: skip
     return Running(launched, program=program)
 
 
@@ -50,8 +49,7 @@ def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, 
     assert comparison.aligned == comparison.stops > 0
     assert comparison.total().wrong == comparison.total().missing == 0
     assert {variable.name for variable in comparison.variables} == {
-        "out", "limit", "lane", "left", "wide", "both", "stored", "step", "result",
-    }  # fmt: skip
+        "out", "limit", "lane", "left", "wide", "both", "stored", "step", "result"}  # fmt: skip
 
 
 def check_defects(processor, tools, folder, defects):

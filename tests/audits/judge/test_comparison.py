@@ -206,8 +206,7 @@ IDIOMS = [
     pytest.param(OLD_HIP, "clang16.gfx1100.w32.O2.v5", MEMORY, "tile", rf"DW_OP_addrx 0x\w+, DW_OP_lit2, {XDEREF}$",
                  id="local-memory-of-a-function"),
     pytest.param(OLD_CL, "clang16.gfx900.w64.O0.v5", SPACES, "mine", rf"DW_OP_fbreg \+\d+, DW_OP_lit1, {XDEREF}$",
-                 id="pointer-to-local-memory"),
-]  # fmt: skip
+                 id="pointer-to-local-memory")]  # fmt: skip
 
 
 def locations_of(path, name):

@@ -60,8 +60,7 @@ QUICK = (("gfx1100.w32.O0", "saxpy"), ("gfx1100.w32.O0", "divergent"), ("gfx90a.
 @pytest.mark.parametrize(
     "gpu, kernel",
     [pytest.param(gpu, kernel, marks=() if (gpu, kernel) in QUICK else pytest.mark.slow)
-     for kernel in ARGS for gpu in ("gfx1100.w32.O0", "gfx90a.w64.O0")],
-)  # fmt: skip
+     for kernel in ARGS for gpu in ("gfx1100.w32.O0", "gfx90a.w64.O0")])  # fmt: skip
 def test_code_that_is_not_optimized_has_the_values_of_the_host(host, gpu, kernel):
     against, found, err = judged(gpu, kernel, host, *ARGS[kernel])
     assert found == []

@@ -200,8 +200,7 @@ CLAUSES = {
     "plain first": ("int a = more[i]|int b = LOAD(head + i, ACQUIRE)|out[i] = a + b", 1, 3),
     "plain between": (
         "int a = LOAD(head, RELAXED)|int b = more[i]|int c = LOAD(head + i, ACQUIRE)|out[i] = a + b + c", 2, 4,
-    ),
-}  # fmt: skip
+    )}  # fmt: skip
 """Statements behind the first line, the number of their operations, and the line of the one that acquires."""
 
 

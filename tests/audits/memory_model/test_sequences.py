@@ -424,9 +424,7 @@ PRESENT_TEXT = {
         "fence acquire workgroup all": (VM_LGKM, VS, "buffer_gl0_inv"),
         "rmw release workgroup local": (VM, VS, "ds_atomic"),
         "rmw release agent global": (VM_LGKM, VS, "buffer/global_atomic"),
-        "fence release workgroup all": (VM_LGKM, VS),
-    },
-}  # fmt: skip
+        "fence release workgroup all": (VM_LGKM, VS)}}  # fmt: skip
 """Cells of AMDGPU usage, "Memory Model Code Sequences GFX90A", "... GFX940, GFX941, GFX942" and "... GFX10-GFX11"
 (llvm-project 001388cf6923)."""
 

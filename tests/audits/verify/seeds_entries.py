@@ -93,8 +93,7 @@ CLASSES = (
 OF_KERNEL = (
     ("frame_base", "data4", 7),           ("frame_base", "addr", 7),            ("inline", "string", "x"),
     ("prototyped", "data1", 1),           ("return_addr", "data4", 7),          ("static_link", "string", "x"),
-    ("noreturn", "udata", 1),             ("main_subprogram", "block1", b"x"),
-)  # fmt: skip
+    ("noreturn", "udata", 1),             ("main_subprogram", "block1", b"x"))  # fmt: skip
 FOUR_BYTES = ("byte_size", "data1", 4)
 MISSING = {
     "a base type without a size": die("base_type", named("t"), ("encoding", "data1", 5)),

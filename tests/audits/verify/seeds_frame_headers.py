@@ -71,5 +71,4 @@ SEEDS = (
     seed("entry", "before the section", lambda rows: header([*rows, (rows[2][0] + 4, -8)])),
     seed("missing", "the last row", lambda rows: header(rows[:2])),
     seed("missing", "a row that the count leaves out", lambda rows: header(rows, number=2)),
-    seed("missing", "all rows", lambda _rows: header([])),
-)  # fmt: skip
+    seed("missing", "all rows", lambda _rows: header([])))  # fmt: skip

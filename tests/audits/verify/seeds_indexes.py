@@ -153,8 +153,7 @@ NAMES = (
     Seed("index-names-parent", "no entry", with_parent(77)),
     names("missing", "the kernel", leave=("k",)),
     names("missing", "a type", leave=("char",)),
-    names("missing", "a static variable", locals=(STATIC,)),
-)  # fmt: skip
+    names("missing", "a static variable", locals=(STATIC,)))  # fmt: skip
 
 
 def sets(rule: str, name: str, *data: bytes, of_two: bool = False) -> Seed:

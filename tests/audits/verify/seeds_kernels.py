@@ -26,8 +26,7 @@ HIDDEN = {".offset": 12, ".size": 4, ".value_kind": "hidden_block_count_x"}
 KERNEL = {
     ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 16, ".kernarg_segment_align": 8, ".wavefront_size": 64,
     ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".max_flat_workgroup_size": 256,
-    ".sgpr_count": 8, ".vgpr_count": 4, ".uses_dynamic_stack": False, ".args": [POINTER, NUMBER, HIDDEN],
-}  # fmt: skip
+    ".sgpr_count": 8, ".vgpr_count": 4, ".uses_dynamic_stack": False, ".args": [POINTER, NUMBER, HIDDEN]}  # fmt: skip
 
 
 def without(key: str) -> dict[str, Any]:
@@ -48,8 +47,7 @@ def made(
     if note is None:
         whole = {
             "amdhsa.version": [1, 2], "amdhsa.target": f"amdgcn-amd-amdhsa--{NAMES[flags]}",
-            "amdhsa.kernels": list(kernels), **(document or {}),
-        }  # fmt: skip
+            "amdhsa.kernels": list(kernels), **(document or {})}  # fmt: skip
         note = msgpack.packb({key: value for key, value in whole.items() if value is not None})
     if note:
         builder.section(".note", builder.note(b"AMDGPU\0", 32, note), type=7, align=4)
@@ -231,8 +229,7 @@ SEEDS = (
     code("private-size", "other than the metadata", 60, "I", 16),
     code("kernarg-size", "other than the metadata", 72, "Q", 16),
     code("entry-alignment", "4 bytes late", 16, "q", 260),
-    code("entry-outside", "far away", 16, "q", 0x10000),
-)  # fmt: skip
+    code("entry-outside", "far away", 16, "q", 0x10000))  # fmt: skip
 
 
 def patched_both(old: str, new: str, offset: int, value: int) -> bytes:

@@ -156,5 +156,4 @@ SEEDS = (
     Seed("line-shared", "two units", partial(two_units, 0)),
     Seed("line-no-table", "a unit with code", lineless),
     Seed("line-unused", "a second table", partial(with_table, GOOD, table(program(
-        ("set_address", CODE + 64), ("special", 0, 1), ("advance_pc", 8), "end_sequence")))),
-)  # fmt: skip
+        ("set_address", CODE + 64), ("special", 0, 1), ("advance_pc", 8), "end_sequence")))))  # fmt: skip

@@ -46,8 +46,7 @@ def test_a_broken_entry_is_not_reported_for_its_row_again() -> None:
 DAMAGED = (
     ("asm/cfi.gfx90a.w64.co", ".debug_frame"),               ("asm/host.x86_64", ".eh_frame"),
     ("asm/host.x86_64", ".eh_frame_hdr"),                    ("host/frames.gcc.O2.v5.x86_64", ".eh_frame"),
-    ("llvm24/hip-calls.gfx90a.w64.O0.co", ".debug_frame"),
-)  # fmt: skip
+    ("llvm24/hip-calls.gfx90a.w64.O0.co", ".debug_frame"))  # fmt: skip
 
 
 @pytest.mark.parametrize("name, section", DAMAGED)

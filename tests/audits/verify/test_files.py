@@ -19,8 +19,7 @@ FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
 DEFECTS = {
     ("host/split.gcc.v4.dwo", "expression-pointer-target"),  ("host/split.gcc.v5.dwo", "expression-pointer-target"),
     ("features/split.v4.dwo", "expression-deprecated"),      ("features/plain.v2.co", "expression-deprecated"),
-    ("features/plain.v3.co", "expression-deprecated"),
-}  # fmt: skip
+    ("features/plain.v3.co", "expression-deprecated")}  # fmt: skip
 """Defects of producers; docs/verify.md says why they are that."""
 
 

@@ -73,13 +73,11 @@ def found(data: bytes) -> set[str]:
 
 
 @pytest.mark.slow
-@for_each(
-    "name, section, limit",
+@for_each("name, section, limit",
     ("debug-names.v5.co", ".debug_names", 400),              ("debug-names.v5.co", ".debug_names", None),
     ("debug-names.v5.co", ".debug_line", 100),               ("debug-names.v5.co", ".debug_line", None),
     ("debug-names.v5.co", ".debug_str_offsets", None),       ("plain.v3.co", ".debug_line", 160),
-    ("pubnames.v4.co", ".debug_line", 160),                  ("aranges.v5.co", ".debug_aranges", None),
-)  # fmt: skip
+    ("pubnames.v4.co", ".debug_line", 160),                  ("aranges.v5.co", ".debug_aranges", None))  # fmt: skip
 def test_what_llvm_rejects_is_found(name, section, limit, tmp_path, require_tool) -> None:
     tool = require_tool("llvm-dwarfdump-22", "llvm-dwarfdump")
     data = (FEATURES / name).read_bytes()

@@ -46,14 +46,12 @@ def printing(require_tool, tmp_path_factory):
             call(
                 "-x", "hip", "--cuda-device-only", "-target", "x86_64-linux-gnu", f"--offload-arch={processor}", "-O1",
                 "-g", "-nogpulib", "-nogpuinc", "-mprintf-kind=buffered", "--no-gpu-bundle-output",
-                str(HERE / "printing.hip"), "-o", path,
-            )  # fmt: skip
+                str(HERE / "printing.hip"), "-o", path)  # fmt: skip
             return path
         target = ["-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"]
         options = [
             "-x", "cl", "-cl-std=CL2.0", "-O1", "-g", "-w", f"-mcode-object-version={version}", "-c",
-            f"-DPRINTF_OFFSET={24 if version == 4 else 72}",
-        ]  # fmt: skip
+            f"-DPRINTF_OFFSET={24 if version == 4 else 72}"]  # fmt: skip
         for name in ("printing", "allocate"):
             call(*target, *options, str(HERE / f"{name}.cl"), "-o", f"{name}.{processor}.{version}.o")
         call(*target, *(f"{name}.{processor}.{version}.o" for name in ("printing", "allocate")), "-o", path)

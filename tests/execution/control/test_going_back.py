@@ -14,8 +14,7 @@ from tests.builders.parameters import every, some_slow
 FILES = (
     "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
     "fixtures/amdgpu/cl-kernels.gfx1030.w32.O0.v5.co", "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co",
-    "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co", "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
-)  # fmt: skip
+    "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co", "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co")  # fmt: skip
 QUICK = (FILES[0], FILES[1], FILES[4], FILES[5])
 KERNELS = {
     "divergent": {"out": "zeros(192)", "limit": 40},

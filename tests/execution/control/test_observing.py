@@ -271,8 +271,7 @@ def talking(path, args, count=3):
     return "".join(running.printed())
 
 
-@for_each(
-    "processor, version",
+@for_each("processor, version",
     ("gfx90a", 5), ("gfx1100", 4), ("gfx1100", 6),
     *(pytest.param(*key, marks=pytest.mark.slow) for key in (("gfx900", 5), ("gfx1030", 6), ("gfx1200", 6))),
 )  # fmt: skip
@@ -306,13 +305,11 @@ def test_a_kernel_that_prints_nothing_has_no_buffer(built):
     assert list(Running(launched).printed()) == []
 
 
-@for_each(
-    "data, sizes, is_said",
+@for_each("data, sizes, is_said",
     (b"abcd" + b"\7\0\0\0" + b"ab\0\0" + bytes(4), (8, 4, 4), True),  # as clang 22 stores abcd, 7, ab
     (b"abcd" + bytes(4) + b"ab\0\0" + bytes(4), (8, 4, 4), True),
     (b"abc\0" + b"\7\0\0\0" + b"abcdefgh" + bytes(4), (4, 4, 12), False),  # nothing follows it
-    (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), False),
-)  # fmt: skip
+    (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), False))  # fmt: skip
 def test_a_string_without_its_end_is_said_at_the_line(data, sizes, is_said):
     record = struct.pack("<I", 1) + data
     memory = struct.pack("<II", len(record), 1 << 20) + record

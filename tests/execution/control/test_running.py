@@ -170,8 +170,7 @@ PAIRS = "cd", "st", "iu", "lm", "cu", "sm", "dl", "ti"
 CONDITIONS = [
     *(f"{left} {sign} {right}" for left, right in PAIRS for sign in ("<", "==", ">=")),
     "c + d > s - t", "(i ^ u) & 64", "l * 3 + i != m", "-c < ~d", "!(u & 4) || s > 'a'", "k > 1 && (l | 1) < -m",
-    "-1 < u", "4294967295 == u * 4294967296 - 1", "d - 200 < 0", "t * t > i", "m", "+c", "k == 2u",
-]  # fmt: skip
+    "-1 < u", "4294967295 == u * 4294967296 - 1", "d - 200 < 0", "t * t > i", "m", "+c", "k == 2u"]  # fmt: skip
 
 
 @for_each(
@@ -353,11 +352,9 @@ def test_faults_and_traps_name_the_reason_the_waves_and_the_lanes(built, process
     assert (halt.kind, halt.reason) == ("trap", "ASSERT_TRAP")
 
 
-@for_each(
-    "number, reason",
+@for_each("number, reason",
     (1, "DEBUG_TRAP: debugtrap(0x0 to 0x3f), queue 0x80007f0000010000"), (2, "ASSERT_TRAP: queue 0x80007f0000010000"),
-    (3, "DEBUG_TRAP"),     (4, "TRAP"),           (7, "BREAKPOINT"),
-)  # fmt: skip
+    (3, "DEBUG_TRAP"),     (4, "TRAP"),           (7, "BREAKPOINT"))  # fmt: skip
 def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
     path = "fixtures/asm/code-object-v2.gfx803.co"
@@ -610,13 +607,11 @@ def operators(require_tool, tmp_path_factory):
     return str(path)
 
 
-@for_each(
-    "text, expected",
+@for_each("text, expected",
     ("k", ("k", None)),                   ("k+0x10", ("k", 16)),                ("k + 4", ("k", 4)),
     ("operator+", ("operator+", None)),   ("operator+ + 4", ("operator+", 4)),  ("operator++4", ("operator+", 4)),
     ("operator+=", ("operator+=", None)), ("operator+(V, V)", ("operator+(V, V)", None)),
-    ("operator+(V, V)+0x10", ("operator+(V, V)", 16)),
-)  # fmt: skip
+    ("operator+(V, V)+0x10", ("operator+(V, V)", 16)))  # fmt: skip
 def test_a_number_behind_the_last_plus_is_an_offset(text, expected):
     assert name_and_offset(text) == expected
 

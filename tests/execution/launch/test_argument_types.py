@@ -47,8 +47,7 @@ HEADER = ("-Xclang", "-finclude-default-header")
 HIDDEN = "  *out = *(CONSTANT unsigned char *)__builtin_amdgcn_implicitarg_ptr();\n"
 COMMON = {
     "char": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "Small": ["b"],
-    "Nested": ["b", ("array", "i", 3), ["h", "d"], "b"], "Large": [("array", "q", 40), ("array", "b", 5)],
-}  # fmt: skip
+    "Nested": ["b", ("array", "i", 3), ["h", "d"], "b"], "Large": [("array", "q", 40), ("array", "b", 5)]}  # fmt: skip
 """Layouts: a letter of `struct`, a list of members, `array` or `vector` with element and count, `handle` or `local`."""
 TYPES = {
     "cl": COMMON | {
@@ -68,9 +67,7 @@ TYPES = {
         "Vector2<short>": ("vector", "h", 2), "Vector3<float>": ("vector", "f", 3),
         "Vector16<double>": ("vector", "d", 16), "Both<double>": ["d", "b"], "Hidden": ["i", "?"],
         "Both<bool>": ["?", "b"], "bool *": "Q", "Function": "Q", "Nested *": "Q", "__int128": "int128",
-        "float _Complex": ("array", "f", 2),
-    },
-}  # fmt: skip
+        "float _Complex": ("array", "f", 2)}}  # fmt: skip
 
 
 def size_and_alignment(layout):

@@ -52,8 +52,7 @@ def refused(of: Kernel, args: Any) -> UsageError:
     return error
 
 
-@for_each(
-    "size, more, value, expected",
+@for_each("size, more, value, expected",
     (1, {}, -1, b"\xff"),                 (1, {}, 255, b"\xff"),                (2, {}, 0x1234, b"\x34\x12"),
     (4, {}, True, b"\1\0\0\0"),           (8, {}, -(1 << 63), b"\0" * 7 + b"\x80"),
     (3, {}, 0x010203, b"\3\2\1"),         (2, {}, 1.5, struct.pack("<e", 1.5)), (4, {}, 1.5, struct.pack("<f", 1.5)),
@@ -66,8 +65,7 @@ def refused(of: Kernel, args: Any) -> UsageError:
     (16, {}, np.array([(1, 2.5)], dtype=[("a", "<i8"), ("b", "<f8")]), struct.pack("<qd", 1, 2.5)),
     (4, {}, np.int32(-2), struct.pack("<i", -2)),            (4, {}, np.uint64(7), struct.pack("<i", 7)),
     (4, {}, np.float64(0.5), struct.pack("<f", 0.5)),        (8, {}, np.array(9), struct.pack("<q", 9)),
-    (6, {}, bytearray(b"sixsix"), b"sixsix"),
-)  # fmt: skip
+    (6, {}, bytearray(b"sixsix"), b"sixsix"))  # fmt: skip
 def test_a_value_becomes_its_bytes(size, more, value, expected):
     assert segment(kernel(argument(8, size, **more)), [value]) == b"\0" * 8 + expected.ljust(56, b"\0")
 
@@ -131,8 +129,7 @@ def test_arrays_bytes_and_counts_for_pointers():
     of = kernel(*(argument(8 * index, 8, kind) for index, kind in enumerate(pointers)))
     laid_out = lay_out(of, [data, data[::2], memoryview(b"xyz"), 0x1000, None], 0)
     assert [(each.offset, each.data) for each in laid_out.buffers] == [
-        (0, data.tobytes()), (8, data[::2].tobytes()), (16, b"xyz"),
-    ]  # fmt: skip
+        (0, data.tobytes()), (8, data[::2].tobytes()), (16, b"xyz")]  # fmt: skip
     assert segment_bytes(64, laid_out.parts)[24:40] == struct.pack("<QQ", 0x1000, 0)
     laid_out = lay_out(kernel(argument(0, 8, "global_buffer")), [b"\1\2\3\4\5\6\7\0"], 0)
     assert (laid_out.buffers, laid_out.parts[0].value) == ((), b"\1\2\3\4\5\6\7\0")
@@ -172,8 +169,7 @@ def test_a_segment_is_laid_out_by_position_or_by_name_aligned_or_as_bytes():
     assert segment_size(kernel(align=128)) == (64, 128)
 
 
-@for_each(
-    "of, args, message, hint",
+@for_each("of, args, message, hint",
     (NAMED, [1], "k has 2 arguments, and 1 values are given", "it takes out, n"),
     (NAMED, [1, 2, 3], "k has 2 arguments, and 3 values are given", "it takes out, n"),
     (kernel(), [1], "k has 0 arguments, and 1 values are given", "k takes no arguments"),
@@ -182,8 +178,7 @@ def test_a_segment_is_laid_out_by_position_or_by_name_aligned_or_as_bytes():
     (UNNAMED, {"out": 1}, "k has no argument 'out'", "the metadata has no names: give them by position"),
     (NAMED, "xy", "arguments are a sequence, a mapping or bytes, not str", None),
     (NAMED, 5, "arguments are a sequence, a mapping or bytes, not int", None),
-    (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None),
-)  # fmt: skip
+    (NAMED, b"x" * 65, "the kernarg segment of k has 64 bytes, but 65 are given", None))  # fmt: skip
 def test_the_wrong_arguments(of, args, message, hint):
     error = refused(of, args)
     assert (error.message, error.hint) == (message, hint)
@@ -223,8 +218,7 @@ def test_a_segment_that_cannot_be(size, align):
 TOLD = LaunchFacts(geometry((100, 6), (16, 4), 64), 0x7F0000001000, 0x10000, 0x20000, 48)
 
 
-@for_each(
-    "kind, size, value",
+@for_each("kind, size, value",
     ("hidden_block_count_x", 4, 6),       ("hidden_block_count_y", 4, 1),       ("hidden_block_count_z", 4, 1),
     ("hidden_group_size_x", 2, 16),       ("hidden_group_size_y", 2, 4),        ("hidden_group_size_z", 2, 1),
     ("hidden_remainder_x", 2, 4),         ("hidden_remainder_y", 2, 2),         ("hidden_remainder_z", 2, 0),
@@ -244,8 +238,7 @@ NUMBERS = st.one_of(st.none(), st.integers(-(1 << 70), 1 << 70))
 KINDS = st.sampled_from(["by_value", "global_buffer", "dynamic_shared_pointer", "hidden_queue_ptr", "strange", None])
 ARGUMENTS = st.builds(
     lambda offset, size, kind, align: argument(offset, size, kind, pointee_align=align),  # type: ignore[arg-type]
-    NUMBERS, st.one_of(NUMBERS, st.integers(0, 16)), KINDS, NUMBERS,
-)  # fmt: skip
+    NUMBERS, st.one_of(NUMBERS, st.integers(0, 16)), KINDS, NUMBERS)  # fmt: skip
 VALUES = st.one_of(st.integers(), st.floats(), st.binary(max_size=20), st.none(), st.text(max_size=3))
 
 

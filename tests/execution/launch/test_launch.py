@@ -431,14 +431,12 @@ def test_arguments_that_the_source_does_not_have_are_null(args):
         done.buffers["out"]
 
 
-@for_each(
-    "text, local, notes",
+@for_each("text, local, notes",
     ('{"name": "add_scaled", "shared": 4096, "num_warps": 4, "threads_per_warp": 64}', 4096, 1),
     ('{"name": "add_scaled", "shared": 512, "num_warps": 1, "warp_size": 64}', 512, 0),
     ('{"name": "other", "shared": 4096}', 0, 0),
     ('{"name": "add_scaled", "shared": "4", "num_warps": [], "threads_per_warp": true}', 0, 0),
-    ("[1", 0, 0),
-)  # fmt: skip
+    ("[1", 0, 0))  # fmt: skip
 def test_triton_says_how_large_local_memory_is(tmp_path, text, local, notes):
     path = str(tmp_path / "add_scaled.hsaco")
     (tmp_path / "add_scaled.hsaco").write_bytes(Path(TRITON).read_bytes())
@@ -533,12 +531,10 @@ def data_after_linking(number, *, addend=4, place=1, addends=True):
     return word, text + 0x24 + LOADED_AT, data + WORD + LOADED_AT, slot
 
 
-@for_each(
-    "number, formula, shift, bits",
+@for_each("number, formula, shift, bits",
     (0, "0", 0, 64), (1, "S + A", 0, 32), (2, "S + A", 32, 32), (3, "S + A", 0, 64), (4, "S + A - P", 0, 32),
     (5, "S + A - P", 0, 64), (7, "GOT + A - P", 0, 32), (8, "GOT + A - P", 0, 32), (9, "GOT + A - P", 32, 32),
-    (10, "S + A - P", 0, 32), (11, "S + A - P", 32, 32), (14, "branch", 0, 16),
-)  # fmt: skip
+    (10, "S + A - P", 0, 32), (11, "S + A - P", 32, 32), (14, "branch", 0, 16))  # fmt: skip
 def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, shift, bits):
     """AMDGPU usage, "Relocation Records"; that of a branch counts words from its end."""
     word, symbol, place, slot = data_after_linking(number, addend=4)
@@ -547,16 +543,14 @@ def test_each_relocation_is_applied_where_the_file_is_loaded(number, formula, sh
     assert word == values[formula] >> shift & (1 << bits) - 1
 
 
-@for_each(
-    "number, options, message",
+@for_each("number, options, message",
     (6, {}, "R_AMDGPU_ABS32 gives 0x7f0000001028, more than 32 bits"),
     (12, {}, "the relocation of type 12 at .data+0x18 is not one of such files"),
     (13, {}, "the relocation R_AMDGPU_RELATIVE64 at .data+0x18 is not one of such files"),
     (99, {}, "the relocation of type 99 at .data+0x18 is not one of such files"),
     (4, {"place": 0xFFF1}, "the relocation R_AMDGPU_REL32 at .data+0x18 has the distance of a fixed address"),
     (3, {"place": 0}, "here is not in the file"),
-    (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"),
-)  # fmt: skip
+    (3, {"addends": False}, "the relocations in .rel.data are of type REL, and AMDGPU's are RELA"))  # fmt: skip
 def test_what_cannot_be_applied_is_refused(number, options, message):
     assert message in raised(DwarfGpuError, data_after_linking, number, **options).message
 

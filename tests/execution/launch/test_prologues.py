@@ -124,8 +124,7 @@ def test_everything_that_can_be_asked_for_is_read_by_some_kernel() -> None:
         "Private Segment Buffer", "Dispatch Ptr", "Queue Ptr", "Kernarg Segment Ptr", "Dispatch Id",
         "Flat Scratch Init", "Preloaded Kernargs", "Work-Group Id X", "Work-Group Id Y", "Work-Group Id Z",
         "Work-Group Id Y, Z", "Scratch Wavefront Offset", "Work-Item Id X", "Work-Item Id Y", "Work-Item Id Z",
-        "Work-Item Id X, Y, Z",
-    }  # fmt: skip
+        "Work-Item Id X, Y, Z"}  # fmt: skip
 
 
 def expected(kernel: str, group: tuple[int, int, int], item: tuple[int, int, int]) -> list[int] | None:
@@ -210,8 +209,7 @@ def test_golden_kernels_are_what_the_tool_says(require_tool) -> None:
 PAIR = "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v2, v1"
 
 
-@for_each(
-    "lines,reads",
+@for_each("lines,reads",
     (["s_mov_b32 s0, s1", "s_mov_b32 s2, s0"], [(("s1",), "s_mov_b32 s0, s1")]),
     (["s_load_dwordx2 s[0:1], s[4:5], 0x0"], [(("s4", "s5"), "s_load_dwordx2 s[0:1], s[4:5], 0x0")]),
     (["global_store_dword v0, v1, s[0:1]"], [(("v0", "v1", "s0", "s1"), "global_store_dword v0, v1, s[0:1]")]),
@@ -219,7 +217,6 @@ PAIR = "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v2, v1"
     (["v_add_co_u32 v1, s[0:1], v0, s2"], [(("v0", "s2"), "v_add_co_u32 v1, s[0:1], v0, s2")]),
     (["s_cmp_eq_u32 s0, 0"], [(("s0",), "s_cmp_eq_u32 s0, 0")]),
     (["s_bitset1_b32 s0, 5"], [(("s0",), "s_bitset1_b32 s0, 5")]),
-    (["v_mov_b32_e32 v0, ttmp9"], [(("ttmp9",), "v_mov_b32_e32 v0, ttmp9")]),
-)  # fmt: skip
+    (["v_mov_b32_e32 v0, ttmp9"], [(("ttmp9",), "v_mov_b32_e32 v0, ttmp9")]))  # fmt: skip
 def test_reads_before_writes_are_found(lines: list[str], reads: list[tuple[tuple[str, ...], str]]) -> None:
     assert live_in(lines) == reads

@@ -252,8 +252,7 @@ def test_bits_above_the_address_are_no_part_of_the_pc(tmp_path):
 TRAPSTS = {
     0: "FP_INVALID_OPERATION", 1: "FP_INPUT_DENORMAL", 2: "FP_DIVIDE_BY_0", 3: "FP_OVERFLOW", 4: "FP_UNDERFLOW",
     5: "FP_INEXACT", 6: "INT_DIVIDE_BY_0", 7: "WATCHPOINT", 8: "ADDRESS_ERROR", 11: "ILLEGAL_INSTRUCTION",
-    12: "WATCHPOINT", 13: "WATCHPOINT", 14: "WATCHPOINT", 28: "MEMORY_VIOLATION",
-}  # fmt: skip
+    12: "WATCHPOINT", 13: "WATCHPOINT", 14: "WATCHPOINT", 28: "MEMORY_VIOLATION"}  # fmt: skip
 ONLY_IF_ENABLED = {*range(8), 12, 13, 14}
 
 
@@ -356,8 +355,7 @@ def test_every_reason_is_one_of_the_library():
     for family in FAMILIES:
         flags = {
             "trapsts": 0xFFFFFFFF,             "mode": 0xFFFFFFFF,                "excp_flag_priv": 0xFFFFFFFF,
-            "trap_ctrl": 0xFF,                 "excp_flag_user": 0x7F,
-        }  # fmt: skip
+            "trap_ctrl": 0xFF,                 "excp_flag_user": 0x7F}  # fmt: skip
         reasons = reasons_of(family, 1, flags)
         assert [REASONS.index(name) for name in reasons] == sorted(REASONS.index(name) for name in reasons)
         assert "MEMORY_VIOLATION" in reasons

@@ -328,8 +328,7 @@ def test_a_broken_bundle_hides_no_other():
     assert info(open_image(builder.build(), "gfx90a")) == b"for A"
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (compressed(TWO, hash_=bytes(8)), "hash_mismatch"), (compressed(TWO, claim=len(TWO) - 1), "size_mismatch"),
     (compressed(TWO, claim=len(TWO) + 1), "truncated"), (compressed(TWO, claim=1 << 60), "too_large"),
     (compressed(TWO, whole=1 << 40), "truncated"), (compressed(TWO, whole=4), "truncated"),
@@ -339,8 +338,7 @@ def test_a_broken_bundle_hides_no_other():
     (MAGIC + (3).to_bytes(8, "little") + bytes(24), None), (TWO[:60], "truncated"),
     (b"\x10\xff\x10\xad" + bytes(12), "not_elf"), (b"\x10\xff\x10\xad\x09" + bytes(60), "offload_version"),
     (b"\x10\xff\x10\xad\x01" + bytes(3) + b"\xff" * 60, "truncated"),
-    ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+    ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_broken_containers(data, kind):
     error = raised(DwarfGpuError, open_image, data, "gfx90a")
     if kind is not None:

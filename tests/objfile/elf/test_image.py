@@ -91,8 +91,7 @@ def test_symbols_are_found_by_name_and_address():
         ("outer", 0x1000, 0x80, 2, 1, text), ("inner", 0x1010, 0x10, 2, 1, text), ("label", 0x1020, 0, 0, 0, text),
         ("lonely", 0x10A0, 0, 0, 0, text),   ("twice", 0x1050, 4, 1, 0, text),    ("twice", 0x1060, 4, 1, 1, text),
         ("twice", 0, 0, 0, 1, 0),            ("elsewhere", 0, 0, 0, 1, 0),        ("common", 16, 8, 1, 1, 0xFFF2),
-        ("lds", 16, 8, 1, 1, 0xFF00),        ("absolute", 0x77, 0, 0, 0, 0xFFF1), ("", 0, 0, 3, 0, text),
-    ]  # fmt: skip
+        ("lds", 16, 8, 1, 1, 0xFF00),        ("absolute", 0x77, 0, 0, 0, 0xFFF1), ("", 0, 0, 3, 0, text)]  # fmt: skip
     builder.symbols(rows)
     image = Image(builder.build())
 
@@ -320,12 +319,10 @@ def test_what_cannot_be_read_is_named(tmp_path, name):
     assert str(tmp_path / name) in str(error)
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (b"", "not_elf"),           (b"\x7fELF", "truncated"),  (b"just text, and more", "not_elf"),
     (b"\x7fELF\x03" + bytes(60), "bad_class"),              (b"\x7fELF\x02\x03" + bytes(60), "bad_byte_order"),
-    (b"\x7fELF\x02\x01" + bytes(20), "truncated"),          (b"!<arch>\n" + bytes(60), "not_elf"),
-)  # fmt: skip
+    (b"\x7fELF\x02\x01" + bytes(20), "truncated"),          (b"!<arch>\n" + bytes(60), "not_elf"))  # fmt: skip
 def test_what_is_no_elf_file(data, kind):
     assert raised(MalformedFile, open_image, data).kind == kind
 
@@ -576,13 +573,11 @@ def test_the_table_of_calls_is_applied_too():
     assert data_of(image)[:8] == (BIAS + 7).to_bytes(8, "little")
 
 
-@for_each(
-    "row, options, kind",
+@for_each("row, options, kind",
     ((DATA, GOTPCREL, 1, 0), {}, "bad_relocation"),                      ((DATA, 200, 1, 0), {}, "bad_relocation"),
     ((DATA, ABS64, 1, 0), {"symbols": ((0, 0),)}, "undefined_symbol"),   ((DATA, ABS64, 1000, 0), {}, "not_mapped"),
     ((DATA + 60, ABS64, 0, 0), {}, "not_mapped"), ((0x9000, RELATIVE64, 0, 0), {}, "not_mapped"),
-    ((DATA, ABS32, 1, 0), {}, "overflow"),        ((DATA, ABS64, 1, 0), {"machine": 3}, "bad_relocation"),
-)  # fmt: skip
+    ((DATA, ABS32, 1, 0), {}, "overflow"),        ((DATA, ABS64, 1, 0), {"machine": 3}, "bad_relocation"))  # fmt: skip
 def test_a_relocation_that_cannot_be_applied(row, options, kind):
     assert raised(DwarfGpuError, load, built([row], **{"symbols": SYMBOLS, **options}), BIAS).kind == kind
 

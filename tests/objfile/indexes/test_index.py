@@ -46,8 +46,7 @@ def found(dwarf, name, kinds=KINDS):
     return [(hit.kind, hit.qualified_name) for hit in dwarf.index.find(name, kinds)]
 
 
-@for_each(
-    "tree, kind",
+@for_each("tree, kind",
     (function("x", 16, 4), "function"),   (entry("subprogram", "x", inline=1), "function"),
     (entry("subprogram", "x"), "function"),                  (entry("subprogram", "x", declaration=True), None),
     (entry("subprogram", "x", ("declaration", "flag", 1)), None),
@@ -62,8 +61,7 @@ def found(dwarf, name, kinds=KINDS):
     (entry("enumeration_type", "x", entry("enumerator", "y")), "type"),         (entry("typedef", "x"), "type"),
     (die("array_type", ("name", "string", "x"), children=True), "type"),
     (entry("namespace", "x"), "namespace"),                  (entry("label", "x", low_pc=3), "label"),
-    (entry("label", "x"), None),          (entry("imported_declaration", "x"), None),
-)  # fmt: skip
+    (entry("label", "x"), None),          (entry("imported_declaration", "x"), None))  # fmt: skip
 def test_what_can_be_found_by_name(tree, kind):
     for way in ("search", "index"):
         one = only(("name", "string", "x"), tree, entry("namespace", "other"))
@@ -104,22 +102,19 @@ def test_a_local_variable_without_location_is_no_entry():
     assert one.index.names() == ["f"]
 
 
-@for_each(
-    "text, parts",
+@for_each("text, parts",
     ("f", ("f",)),              ("::f", ("", "f")),         ("a::b::c", ("a", "b", "c")),
     ("Box<a::b>::get", ("Box<a::b>", "get")),               ("a::operator<", ("a", "operator<")),
     ("a::operator<<", ("a", "operator<<")),                 ("operator a::b", ("operator a::b",)),
     ("a::operator()", ("a", "operator()")),                 ("a::operators::b", ("a", "operators", "b")),
     ("my_operator::b", ("my_operator", "b")),               ("f(a::b)::x", ("f(a::b)", "x")),
     ("(anonymous namespace)::f", ("(anonymous namespace)", "f")),                       ("a::", ("a", "")),
-    ("", ("",)),                ("S<(a::b)1>::x", ("S<(a::b)1>", "x")),
-)  # fmt: skip
+    ("", ("",)),                ("S<(a::b)1>::x", ("S<(a::b)1>", "x")))  # fmt: skip
 def test_names_are_split_at_their_scopes(text, parts):
     assert split_name(text) == parts
 
 
-@for_each(
-    "parts, scopes, meant",
+@for_each("parts, scopes, meant",
     ((), [("a", False)], True),                   (("a",), [("a", False)], True),
     (("b",), [("a", False), ("b", False)], True), (("a",), [("a", False), ("b", False)], False),
     (("a",), [("a", False), ("b", True)], True),  (("a", "b"), [("a", False), ("b", True)], True),
@@ -448,11 +443,9 @@ def test_nested_and_overlapping_functions():
     assert one.index.spans_of(one.units[0])[0] == (0x100, 0x200)
 
 
-@for_each(
-    "high",
+@for_each("high",
     ("high_pc", "data4", 8),              ("high_pc", "addr", 0x2008),          ("high_pc", "addrx", 0x2008),
-    ("high_pc", "sdata", 8),              ("high_pc", "implicit_const", 8),
-)  # fmt: skip
+    ("high_pc", "sdata", 8),              ("high_pc", "implicit_const", 8))  # fmt: skip
 @for_each("low", ("low_pc", "addr", 0x2000), ("low_pc", "addrx", 0x2000), ("low_pc", "indirect/addr", 0x2000))
 def test_every_way_to_write_an_address(low, high):
     one = only(ADDRESSES, entry("subprogram", "f", low, high))
@@ -467,8 +460,7 @@ def test_functions_with_ranges():
     tree = die("compile_unit", ("low_pc", "addr", 0x1000), entry("subprogram", "f", ("ranges", "sec_offset", 0)))
     one = dwarf(unit(tree, version=4), extra={".debug_ranges": pairs})
     assert [bool(one.index.functions_at(0x1000 + at)) for at in (0xF, 0x10, 0x1F, 0x20, 0x40, 0x4F, 0x50)] == [
-        False, True, True, False, True, True, False,
-    ]  # fmt: skip
+        False, True, True, False, True, True, False]  # fmt: skip
 
 
 def test_one_broken_function_does_not_hide_the_others():
@@ -589,8 +581,7 @@ def test_variables_by_address():
         entry("variable", "list", ("location", "sec_offset", 0)),
         entry("variable", "bad", location=b"\x03\x01"),
         entry("variable", "cyclic", type="cycle", location=ADDRESS),
-        die("typedef", ("type", "ref4", "cycle"), label="cycle"),
-    )  # fmt: skip
+        die("typedef", ("type", "ref4", "cycle"), label="cycle"))  # fmt: skip
 
     def at(address, *suffixes):
         return [each.name for each in one.index.variables_at(address, (b"", *suffixes))]

@@ -75,12 +75,10 @@ def test_the_first_of_two_equal_codes_counts():
     assert table(declaration(1, 0x11) + declaration(1, 0x24) + b"\0").get(1).tag == 0x11
 
 
-@for_each(
-    "broken",
+@for_each("broken",
     b"\2", b"\2\x24", b"\2\x24\0\3", b"\2\x24\0\3\x0e", b"\2\x24\0\3\x0e\0", b"\2\x24\0\0\x0e\0\0",
     b"\2\x24\0\3\0\0\0", b"\2\x24\0\3\x21\x80", b"\2\x24\0\3\x21" + b"\xff" * 20 + b"\0\0\0", b"\xff" * 30,
-    b"\2\x24\0" + b"\3\x0e" * (MAX_ATTRIBUTES + 1) + b"\0\0\0",
-)  # fmt: skip
+    b"\2\x24\0" + b"\3\x0e" * (MAX_ATTRIBUTES + 1) + b"\0\0\0")  # fmt: skip
 def test_what_is_broken_does_not_hide_what_is_before_it(broken):
     found = table(declaration(1, 0x11) + broken)
     assert [each.code for each in found.all()] == [1]

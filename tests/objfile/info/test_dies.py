@@ -39,8 +39,7 @@ def test_an_entry_has_tag_and_attributes_in_order():
 PARTS = [
     ("name", "string", "a"),              ("external", "flag_present", True),   ("decl_line", "implicit_const", -7),
     ("language", "data1", 29),            ("prototyped", "flag_present", True), ("decl_file", "implicit_const", 3),
-    ("byte_size", "udata", 500),
-]  # fmt: skip
+    ("byte_size", "udata", 500)]  # fmt: skip
 
 
 @pytest.mark.parametrize("parts", [*permutations(PARTS[:4]), PARTS, PARTS[::-1], PARTS[1:3], PARTS[1:2], PARTS[:1], []])
@@ -57,11 +56,9 @@ def test_all_attributes_are_those_that_are_asked_for_one_by_one(parts):
     assert list(found.unit.decoded()) == [(found.offset, 0, found.abbreviation, tuple(texts))]
 
 
-@for_each(
-    "form, value, decoded",
+@for_each("form, value, decoded",
     ("indirect/strp", "a", "a"),          ("indirect/data2", 500, 500),         ("line_strp", "b", "b"),
-    ("exprloc", b"\x30", b"\x30"),        ("flag", 0, 0),                       ("ref4", "self", 12),
-)  # fmt: skip
+    ("exprloc", b"\x30", b"\x30"),        ("flag", 0, 0),                       ("ref4", "self", 12))  # fmt: skip
 def test_decoded_values(form, value, decoded):
     tree = die("compile_unit", ("decl_line", "implicit_const", 3), ("name", form, value), label="self")
     assert [row for _, _, _, row in dwarf(unit(tree)).units[0].decoded()] == [(3, decoded)]
@@ -77,14 +74,12 @@ def test_of_two_equal_attributes_the_first_counts():
     assert len(found.attributes) == 2
 
 
-@for_each(
-    "form, value, unsigned, signed",
+@for_each("form, value, unsigned, signed",
     ("data1", 0xFF, 0xFF, -1),  ("data2", 0x8000, 0x8000, -0x8000),                     ("data4", 5, 5, 5),
     ("data8", (1 << 64) - 2, (1 << 64) - 2, -2),            ("data16", (1 << 128) - 2, (1 << 128) - 2, -2),
     ("udata", (1 << 64) - 2, (1 << 64) - 2, (1 << 64) - 2), ("sdata", -2, None, -2),    ("sdata", 2, 2, 2),
     ("implicit_const", -2, None, -2),                       ("indirect/data1", 0xFF, 0xFF, -1),
-    ("indirect/sdata", -1, None, -1),
-)  # fmt: skip
+    ("indirect/sdata", -1, None, -1))  # fmt: skip
 def test_the_sign_of_a_constant_depends_on_the_context(form, value, unsigned, signed):
     """DWARF 5, 7.5.5: the sign of data1 to data16 is known from the context alone."""
     attribute = only(("const_value", form, value)).root.get("DW_AT_const_value")
@@ -108,11 +103,9 @@ def test_a_block_knows_where_it_stands(form, before, order):
     assert found.source.data(".debug_info")[block.offset + 2] == 7
 
 
-@for_each(
-    "form, meaning",
+@for_each("form, meaning",
     ("data1", "text"), ("data1", "address"), ("data1", "reference"), ("data1", "block"), ("data1", "flag"),
-    ("data1", "list_place"), ("string", "signed"), ("string", "unsigned"), ("exprloc", "reference"),
-)  # fmt: skip
+    ("data1", "list_place"), ("string", "signed"), ("string", "unsigned"), ("exprloc", "reference"))  # fmt: skip
 def test_a_value_has_only_the_meaning_of_its_class(form, meaning):
     attribute = only(("location", form, 1 if form == "data1" else b"x")).root.get("DW_AT_location")
     assert raised(MalformedFile, getattr(attribute, meaning)).where.section == ".debug_info"
@@ -122,8 +115,7 @@ def test_resolved_values():
     parts = [
         ("name", "string", "a"),             ("low_pc", "addr", 16),              ("external", "flag_present"),
         ("declaration", "flag", 0),          ("decl_line", "data1", 200),         ("location", "exprloc", b"\x30"),
-        ("type", "ref4", "self"),
-    ]  # fmt: skip
+        ("type", "ref4", "self")]  # fmt: skip
     found = dwarf(unit(die("compile_unit", *parts, label="self"))).units[0].root
     values = [each.resolved() for each in found.attributes]
     assert values[:5] == ["a", 16, True, 0, 200]
@@ -334,8 +326,7 @@ def test_parents_asked_for_on_the_way():
     assert dies[3].parent() == dies[2]
     assert [[owner.name for owner in each.ancestors()] for each in dies] == [
         [], [None], ["a", None], ["b", "a", None], ["inner", "b", "a", None], ["inner", "b", "a", None],
-        ["a", None], [None],
-    ]  # fmt: skip
+        ["a", None], [None]]  # fmt: skip
 
 
 def test_many_large_siblings():

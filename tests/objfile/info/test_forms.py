@@ -95,8 +95,7 @@ def test_the_byte_order_is_that_of_the_unit(name):
     assert value == int.from_bytes(data[:size], "big")
 
 
-@for_each(
-    "name, data, kind",
+@for_each("name, data, kind",
     ("data4", "010203", "truncated"),                        ("block1", "0301", "truncated"),
     ("block4", "ffffffff00", "truncated"),                   ("block", "ffffffffffffffffff0100", "truncated"),
     ("string", "616263", "truncated"),                       ("udata", "8080", "truncated"),
@@ -123,8 +122,7 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
     assert reading.position <= len(data)
 
 
-@for_each(
-    "form, attribute, version, expected",
+@for_each("form, attribute, version, expected",
     ("sec_offset", DW_AT_stmt_list, 5, "lineptr"),                       ("sec_offset", DW_AT_location, 4, "loclist"),
     ("sec_offset", DW_AT_ranges, 4, "rnglist"),   ("sec_offset", DW_AT_str_offsets_base, 5, "stroffsetsptr"),
     ("sec_offset", 0x79, 5, "macptr"),            ("sec_offset", 0x3FFF, 5, "unknown"),
@@ -137,8 +135,7 @@ def test_any_bytes_are_a_value_or_an_error(code, data, format):
     ("block1", DW_AT_const_value, 3, "block"),               ("block1", DW_AT_const_value, 5, "block"),
     ("exprloc", DW_AT_location, 5, "exprloc"),               ("loclistx", DW_AT_location, 5, "loclist"),
     ("rnglistx", DW_AT_ranges, 5, "rnglist"),                ("LLVM_addrx_offset", DW_AT_low_pc, 5, "address"),
-    ("ref_sig8", DW_AT_type, 4, "reference"),                ("implicit_const", 0x3B, 5, "constant"),
-)  # fmt: skip
+    ("ref_sig8", DW_AT_type, 4, "reference"),                ("implicit_const", 0x3B, 5, "constant"))  # fmt: skip
 def test_the_class_of_a_value(form, attribute, version, expected):
     assert class_of(FORM_CODES[form], attribute, version) == expected
 
@@ -184,8 +181,7 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     assert built.units[0].root.get(name).value == attribute.value
 
 
-@for_each(
-    "parts, dialect",
+@for_each("parts, dialect",
     ([], "llvm-current"),
     ([("producer", "string", "clang version 22.1.8")], "llvm-current"),
     ([("producer", "string", "AMD clang version 17.0.0 (RadeonOpenCompute/llvm-project)")], "llvm-old"),
@@ -193,8 +189,7 @@ def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     ([("producer", "string", "Apple clang version 15.0.0")], "llvm-current"),
     ([("producer", "string", "Debian clang version 21.1.8")], "llvm-21"),
     ([(0x3E09, "string", "[amdgpu:v0.0]")], "llvm-old"),
-    ([(0x3E09, "flag_present")], "llvm-current"),
-)  # fmt: skip
+    ([(0x3E09, "flag_present")], "llvm-current"))  # fmt: skip
 def test_without_a_choice_the_strings_of_the_unit_tell(parts, dialect):
     """A.3.1.1 (1): DW_AT_LLVM_augmentation of a unit is a string such as `[amdgpu:v0.0]`."""
     found = dwarf(unit(die("compile_unit", *parts))).units[0]

@@ -62,14 +62,12 @@ def chain(root, address):
     return calls(scopes_at(root, address), HERE)
 
 
-@for_each(
-    "address, expected",
+@for_each("address, expected",
     (0x0F, [("other", 1, 99, 9, False)]), (0x50, []),                           (0x15, [("main", 1, 99, 9, False)]),
     (0x18, [("main", 1, 99, 9, False)]),  (0x12, [("early", 1, 99, 9, True), ("main", 1, 5, 1, False)]),
     (0x20, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),             (0x29, [("main", 1, 99, 9, False)]),
     (0x34, [("inner", 1, 99, 9, True), ("outer", 2, 7, 4, True), ("main", 1, 20, 3, False)]),
-    (0x38, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]),
-)  # fmt: skip
+    (0x38, [("outer", 1, 99, 9, True), ("main", 1, 20, 3, False)]))  # fmt: skip
 def test_the_chain_at_an_address(address, expected):
     assert chain(NESTED, address) == expected
 
@@ -122,9 +120,7 @@ TREES = st.recursive(
     st.builds(Die, st.sampled_from((FUNCTION, BLOCK, CALL, VARIABLE)), st.just("leaf"), st.lists(RANGE, max_size=2)),
     lambda dies: st.builds(
         Die, st.sampled_from((FUNCTION, BLOCK, CALL, NAMESPACE, STRUCT)), st.just("node"),
-        st.lists(RANGE, max_size=2), st.just((1, 2, 3)), st.lists(dies, max_size=4),
-    ),
-)  # fmt: skip
+        st.lists(RANGE, max_size=2), st.just((1, 2, 3)), st.lists(dies, max_size=4)))  # fmt: skip
 
 
 @given(st.lists(TREES, max_size=4), st.integers(0, 20))

@@ -83,8 +83,7 @@ def test_a_missing_type_unit_is_missing_context():
     assert "0x000000000000004d" in str(raised(MissingContext, variable.type))
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     ("ffffffff", "truncated"),  ("ffffffffffffffffffffffff", "truncated"),              ("f0ffffff", "bad_length"),
     ("20000000", "truncated"),  ("0000000001", "truncated"),
     ("03000000050001", "truncated"),                        ("0700000004000000000008", None),
@@ -385,9 +384,7 @@ def split_sections(version, order="little"):
             unit(SPLIT_4, version=4, section=".debug_info.dwo"),
             unit(
                 die("type_unit", die("base_type", ("name", "GNU_str_index", "int"), label="int")),
-                "type", version=4, signature=5, type_label="int", section=".debug_types.dwo",
-            ),
-        ]  # fmt: skip
+                "type", version=4, signature=5, type_label="int", section=".debug_types.dwo")]  # fmt: skip
     return build(*trees, suffix=".dwo", byte_order=order).sections
 
 

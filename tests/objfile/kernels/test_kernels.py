@@ -62,8 +62,7 @@ LLVM_V2 = bytes.fromhex(
 def descriptor(*, rsrc1=0, rsrc2=0, rsrc3=0, properties=0, preload=0, offset=0x100, reserved=(0, 0, 0)):
     return struct.pack(
         "<IIII q 20s III HH I", 16, 32, 48, reserved[0], offset, bytes([reserved[1]] + [0] * 19),
-        rsrc3, rsrc1, rsrc2, properties, preload, reserved[2],
-    )  # fmt: skip
+        rsrc3, rsrc1, rsrc2, properties, preload, reserved[2])  # fmt: skip
 
 
 def code_object(symbols, *, notes=(), text=bytes(0x200), data=b"", type=3, abi_version=4):
@@ -85,9 +84,7 @@ def metadata_note(**kernel):
         "amdhsa.kernels": [{
             ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8,
             ".wavefront_size": 64, ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0,
-            ".max_flat_workgroup_size": 64, **kernel,
-        }],
-    }  # fmt: skip
+            ".max_flat_workgroup_size": 64, **kernel}]}  # fmt: skip
     return (b"AMDGPU\0", 32, msgpack.packb(document))
 
 
@@ -107,13 +104,11 @@ def test_every_bit_has_exactly_one_name(generation, table):
         assert sorted(bits) == list(range(widths[word])), word
 
 
-@for_each(
-    "generation, processors",
+@for_each("generation, processors",
     (GFX6, "gfx600"),  (70, "gfx704"),    (GFX8, "gfx803"),  (GFX9, "gfx900 gfx90c gfx908 gfx9-generic"),
     (GFX90A, "gfx90a gfx90a:sramecc+:xnack- gfx942 gfx950 gfx9-4-generic"),     (GFX10, "gfx10-3-generic gfx1036"),
     (GFX11, "gfx1151 gfx11-generic"),     (GFX12, "gfx1201 gfx1310"),           (GFX125, "gfx1250 gfx12-5-generic"),
-    (None, "gfx gfx300 sm_70 tahiti"),
-)  # fmt: skip
+    (None, "gfx gfx300 sm_70 tahiti"))  # fmt: skip
 def test_generations(generation, processors):
     assert [generation_of(processor) for processor in processors.split()] == [generation] * len(processors.split())
     assert generation_of("") is None
@@ -136,8 +131,7 @@ def test_a_descriptor():
     assert {field.name: field.meaning for field in found.fields if field.meaning} == {
         "FLOAT_ROUND_MODE_32": "minus infinity",               "FLOAT_ROUND_MODE_16_64": "plus infinity",
         "FLOAT_DENORM_MODE_32": "flush none",                  "FLOAT_DENORM_MODE_16_64": "flush none",
-        "ENABLE_VGPR_WORKITEM_ID": "x, y, z",
-    }  # fmt: skip
+        "ENABLE_VGPR_WORKITEM_ID": "x, y, z"}  # fmt: skip
     expected = [("PRIVATE_SEGMENT_BUFFER", 0, 4), ("KERNARG_SEGMENT_PTR", 4, 2)]
     assert [(user.name, user.first, user.count) for user in found.user_sgprs] == expected
 
@@ -149,13 +143,11 @@ def test_preloaded_arguments_follow_the_user_sgprs():
     assert found.field("KERNARG_PRELOAD_SPEC_OFFSET") == 2
 
 
-@for_each(
-    "generation, wave32, vgprs, sgprs, wavefront_size",
+@for_each("generation, wave32, vgprs, sgprs, wavefront_size",
     (GFX6, False, 12, 24, 64),            (GFX8, False, 12, 24, 64),            (GFX9, False, 12, 32, 64),
     (GFX90A, False, 24, 32, 64),          (GFX10, False, 12, 128, 64),          (GFX10, True, 24, 128, 32),
     (GFX11, True, 24, 128, 32),           (GFX12, False, 12, 128, 64),          (GFX125, True, 48, 128, 32),
-    (None, False, None, None, None),
-)  # fmt: skip
+    (None, False, None, None, None))  # fmt: skip
 def test_registers_are_counted_in_the_blocks_of_the_generation(generation, wave32, vgprs, sgprs, wavefront_size):
     found = parse_descriptor(descriptor(rsrc1=2 | 2 << 6, properties=wave32 << 10), generation)
     assert (found.vgprs, found.sgprs, found.wavefront_size) == (vgprs, sgprs, wavefront_size)
@@ -395,13 +387,11 @@ DIRECTIVES = {
     "uses_dynamic_stack": "USES_DYNAMIC_STACK", "named_barrier_count": "NAMED_BAR_CNT",
     "shared_vgpr_count": "SHARED_VGPR_COUNT",
     "user_sgpr_kernarg_preload_length": "KERNARG_PRELOAD_SPEC_LENGTH",
-    "user_sgpr_kernarg_preload_offset": "KERNARG_PRELOAD_SPEC_OFFSET",
-}  # fmt: skip
+    "user_sgpr_kernarg_preload_offset": "KERNARG_PRELOAD_SPEC_OFFSET"}  # fmt: skip
 SIZES = ("group_segment_fixed_size", "private_segment_fixed_size", "kernarg_size")
 
 
-@for_each(
-    "processor, options",
+@for_each("processor, options",
     ("gfx90a", ("-O0",)),  ("gfx942", ("-O2", "-mllvm", "-amdgpu-kernarg-preload-count=4")),
     ("gfx1030", ("-O0", "-mwavefrontsize64")),    ("gfx1100", ("-O2",)), ("gfx1200", ("-O0",)), ("gfx1250", ("-O0",)),
 )  # fmt: skip

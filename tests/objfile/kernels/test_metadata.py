@@ -92,8 +92,7 @@ Kernels:
 KERNEL = {
     ".name": "k", ".symbol": "k.kd", ".kernarg_segment_size": 8, ".kernarg_segment_align": 8,
     ".group_segment_fixed_size": 0, ".private_segment_fixed_size": 0, ".wavefront_size": 64, ".sgpr_count": 10,
-    ".vgpr_count": 4, ".max_flat_workgroup_size": 256,
-}  # fmt: skip
+    ".vgpr_count": 4, ".max_flat_workgroup_size": 256}  # fmt: skip
 
 
 def image_of(*notes, **options):
@@ -122,8 +121,7 @@ def test_a_kernel_with_every_field():
     argument = {
         ".name": "p", ".type_name": "int*", ".offset": 0, ".size": 8, ".value_kind": "global_buffer",
         ".address_space": "global", ".access": "read_only", ".actual_access": "read_only", ".pointee_align": 4,
-        ".is_const": True, ".is_restrict": True, ".is_volatile": False, ".is_pipe": False, "vendor.x": 1,
-    }  # fmt: skip
+        ".is_const": True, ".is_restrict": True, ".is_volatile": False, ".is_pipe": False, "vendor.x": 1}  # fmt: skip
     kernel = {
         **KERNEL, ".kind": "init", ".language": "HIP", ".language_version": [2, 0], ".agpr_count": 3,
         ".sgpr_spill_count": 1, ".vgpr_spill_count": 2, ".uses_dynamic_stack": True, ".reqd_workgroup_size": [4, 2, 1],
@@ -131,8 +129,7 @@ def test_a_kernel_with_every_field():
         ".workgroup_processor_mode": 0, ".cluster_dims": [1, 1, 2], ".vec_type_hint": "int4",
         ".device_enqueue_symbol": "handle",
         ".args": [argument, {".value_kind": "hidden_none", ".size": 8, ".offset": 8}],
-        "vendor.y": 2,
-    }  # fmt: skip
+        "vendor.y": 2}  # fmt: skip
     found = metadata_of(document(kernel, **{"amdhsa.target": "amdgcn-amd-amdhsa--gfx90a:xnack+"}))
     (read,) = found.kernels
 
@@ -160,11 +157,9 @@ def test_printf_formats():
     assert len(found.problems) == 3
 
 
-@for_each(
-    "data",
+@for_each("data",
     b"", b"\xc1", b"\x93\x01", b"\xdf\xff\xff\xff\xff", b"\xdd\xff\xff\xff\xff\x01", b"\xdb\xff\xff\xff\xffabc",
-    b"\x81\x91\x01\x02", b"\x91" * 5000, msgpack.packb([1, 2]), msgpack.packb("text"),
-)  # fmt: skip
+    b"\x81\x91\x01\x02", b"\x91" * 5000, msgpack.packb([1, 2]), msgpack.packb("text"))  # fmt: skip
 def test_what_is_no_map_of_messagepack(data):
     found = metadata_of(data)
     assert found.kernels == ()
@@ -191,8 +186,7 @@ def test_arguments_that_look_the_same_are_read_each():
     one = {".name": "a", ".offset": 0, ".size": 4, ".value_kind": "by_value", ".is_const": True}
     arguments = [
         one,                                 one,                                 {**one, ".is_const": 1},
-        {**one, ".size": True},              {**one, ".other": [1]},              {**one, ".size": 4.0},
-    ]  # fmt: skip
+        {**one, ".size": True},              {**one, ".other": [1]},              {**one, ".size": 4.0}]  # fmt: skip
     found = metadata_of(document({".args": arguments}, {".args": arguments}))
     for kernel in found.kernels:
         assert [each.size for each in kernel.args] == [4, 4, 4, None, 4, None]
@@ -209,8 +203,7 @@ CHANGES = st.lists(
         st.sampled_from([*KERNEL, ".args", ".kind", ".language_version", ".offset", ".size", ".value_kind", "other"]),
         st.sampled_from(VALUES),
     ),
-    max_size=4,
-)  # fmt: skip
+    max_size=4)  # fmt: skip
 
 
 @given(CHANGES)
@@ -363,8 +356,7 @@ def test_the_yaml_that_is_read(text, value, loader):
     assert yaml(text) == value
 
 
-@for_each(
-    "text",
+@for_each("text",
     "a: 'x",
     'a: "x',
     "a: [ 1, 2",
@@ -380,8 +372,7 @@ def test_the_yaml_that_is_read(text, value, loader):
     "a: 1\n   b: 2",
     r'a: "\xzz"', r'a: "\ud800"', "[" * 100 + "]" * 100, "\n".join(" " * depth + "a:" for depth in range(100)),
     "- " * 100 + "x", "[" * 1_000_000, r'a: "\UFFFFFFFF"', "a: \x01", "x" * (MAX_SIZE + 1),
-    "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]",
-)  # fmt: skip
+    "a: &a [ 1, 1 ]\nb: &b [ *a, *a ]\nc: [ *b, *b ]")  # fmt: skip
 def test_the_yaml_that_is_not_read(text, loader):
     raised(MalformedFile, yaml, text)
 

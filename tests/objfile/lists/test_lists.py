@@ -309,11 +309,9 @@ def test_a_base_selection_and_nothing_more_is_an_error():
     assert failed(read_loc(loc((-1, 0x700), end=False))) == ("truncated", ".debug_loc+0x10")
 
 
-@for_each(
-    "data, kind",
+@for_each("data, kind",
     (b"", "truncated"),                                      (b"\x08", "unknown_entry_kind"),
-    (b"\x07", "truncated"),                                  (rnglist(("start_end", 2, 1)), "bad_range"),
-)  # fmt: skip
+    (b"\x07", "truncated"),                                  (rnglist(("start_end", 2, 1)), "bad_range"))  # fmt: skip
 def test_what_is_wrong_with_a_range_list(data, kind):
     found = read_ranges(data)
     assert failed(found)[0] == kind
@@ -466,8 +464,7 @@ def test_matching_is_what_the_text_says(given_entries):
 @given(
     st.one_of(st.binary(max_size=80), st.lists(entries, max_size=4).map(lambda e: loclist(*e))),
     st.integers(0, 90),                                      st.sampled_from(SECTIONS),
-    st.sampled_from((4, 8)),                                 st.sampled_from(("little", "big")),
-)  # fmt: skip
+    st.sampled_from((4, 8)),                                 st.sampled_from(("little", "big")))  # fmt: skip
 def test_any_bytes_give_a_list(data, offset, section, size, order):
     found = read_list(data, offset, section=section, context=context(size=size, order=order))
     assert found.error is None or isinstance(found.error, DwarfGpuError)

@@ -53,8 +53,7 @@ def test_every_kind_of_entry(size, order):
         ("offset_pair", 0x10, 0x20),         ("offset_pair", 0x123, 0x4567),      ("offset_pair", 0x12345, 0x1234567),
         ("base_addressx", 1),                ("offset_pair", 0, 0x200000),        ("base_address", 0x8000),
         ("offset_pair", 4, 8),               ("startx_endx", 0, 1),               ("startx_length", 0, 200),
-        ("start_end", 0x10, 0x300),          ("start_length", 0x10, 0x300),       ("offset_pair", 4, 4),
-    ]  # fmt: skip
+        ("start_end", 0x10, 0x300),          ("start_length", 0x10, 0x300),       ("offset_pair", 4, 4)]  # fmt: skip
     where = context(size, order)
     assert agree_on_ranges(rnglist(*entries, ("end_of_list",), size=size, order=order), where, ADDRESSES)
     located = [(*entry, "50") if "base" not in entry[0] else entry for entry in entries]
@@ -86,11 +85,9 @@ def test_any_bytes(data, size, base):
     agree_on_locations(data + b"\0", context(size, "little", base), ADDRESSES)
 
 
-@for_each(
-    "name",
+@for_each("name",
     "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64", "asm/lists.gfx90a.w64.co",
-     "asm/lists.powerpc", "features/split.v5.co",
-)  # fmt: skip
+     "asm/lists.powerpc", "features/split.v5.co")  # fmt: skip
 def test_lists_of_compilers(name):
     dwarf = opened(str(Path("fixtures") / name)).dwarf
     count = 0

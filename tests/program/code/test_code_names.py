@@ -88,13 +88,11 @@ def _addresses(file, text):
         return {}
 
 
-@for_each(
-    "words",
+@for_each("words",
     ("kernels", HIP, "{}", "--json"),     ("state", HIP, "{}", "--grid", "64", "--work-group", "64", "--json"),
     ("locals", HIP, "--pc", "{}+0x2c", "--json"),            ("cfi", HIP, "--function", "{}", "--json"),
     ("cfi", HIP, "--pc", "{}+8", "--json"),                  ("dump", HIP, "--pc", "{}+8", "--json"),
-    ("info", HIP, "--pc", "{}+8", "--json"),
-)  # fmt: skip
+    ("info", HIP, "--pc", "{}+8", "--json"))  # fmt: skip
 def test_kernels_are_named_without_parameters(words):
     named, symbol = (run(*(word.format(name) for word in words)) for name in ("divergent", SYMBOL))
     assert (named.returncode, named.stdout) == (0, symbol.stdout)
@@ -119,15 +117,12 @@ def test_parameters_of_kernels_are_named_by_the_debugging_information():
     file = file_of(HIP)
     (kernel,) = file.kernels_named(["divergent"])
     assert [(argument.name, argument.type_name) for argument in kernel.metadata.args[:2]] != [
-        ("out", "int *"), ("limit", "int"),
-    ]  # fmt: skip
+        ("out", "int *"), ("limit", "int")]  # fmt: skip
     described = DescribedKernel(file, kernel)
     assert [(argument.name, argument.type_name) for argument in described.kernel.metadata.args[:2]] == [
-        ("out", "int *"), ("limit", "int"),
-    ]  # fmt: skip
+        ("out", "int *"), ("limit", "int")]  # fmt: skip
     assert [(each.name, each.type, each.byte_size) for each in described.parameters] == [
-        ("out", "int *", 8), ("limit", "int", 4),
-    ]  # fmt: skip
+        ("out", "int *", 8), ("limit", "int", 4)]  # fmt: skip
 
 
 def test_arguments_are_given_by_the_names_of_the_source():

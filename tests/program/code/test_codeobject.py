@@ -322,8 +322,7 @@ def test_any_name_in_a_file_is_an_error_or_an_answer():
 
 MUTATED = [
     "containers/tiny.gfx90a.co", "containers/fatbin-two.x86_64", "features/split.v5.co", "features/zstd.v5.co",
-    "asm/clrx.gfx801.co", "asm/forms.powerpc64", "host/types.gcc.v5.x86_64",
-]  # fmt: skip
+    "asm/clrx.gfx801.co", "asm/forms.powerpc64", "host/types.gcc.v5.x86_64"]  # fmt: skip
 
 
 def everything(data: bytes) -> None:

@@ -93,11 +93,9 @@ def test_pointers_of_hip_are_generic_although_clang_before_22_does_not_say_so(pa
     assert set(spaces.values()) == {1}
 
 
-@for_each(
-    "attributes, where, scratch, out",
+@for_each("attributes, where, scratch, out",
     ("llvm-21", 5, 3, None),                                 ("llvm-current", 1, 2, None),
-    ("llvm-old", 1, 2, None),                                ("amdgpu-2020", 0, 2, 1),
-)  # fmt: skip
+    ("llvm-old", 1, 2, None),                                ("amdgpu-2020", 0, 2, 1))  # fmt: skip
 def test_address_classes_as_they_are_chosen(attributes, where, scratch, out):
     spaces = spaces_of(dwarfgpu.open(str(COMPILERS / "cl.clang19.gfx900.w64.O0.v5.co"), attributes=attributes))
     assert (spaces["where"], spaces["scratch"], spaces["out"]) == (where, scratch, out)

@@ -145,13 +145,11 @@ def test_the_header_of_a_linker(compiler, tmp_path, require_tool):
     check_header(code_object.opened(str(path)))
 
 
-@for_each(
-    "name, number, expected",
+@for_each("name, number, expected",
     ("llvm24/hip-calls.gfx1100.w32.O2.co", 1576, "v40"),     ("llvm24/hip-calls.gfx1100.w64.O2.co", 2600, "v40"),
     ("llvm24/hip-calls.gfx1100.w32.O2.co", 1, "exec"),       ("llvm24/hip-calls.gfx1100.w64.O2.co", 17, "exec"),
     ("llvm24/hip-calls.gfx1100.w32.O2.co", 2600, "reg2600"), ("llvm24/hip-calls.gfx90a.w64.O2.co", 3104, "a32"),
-    ("host/frames.gcc.O2.v5.x86_64", 16, "rip"),
-)  # fmt: skip
+    ("host/frames.gcc.O2.v5.x86_64", 16, "rip"))  # fmt: skip
 def test_names_of_registers(name, number, expected):
     assert fixture(name).frames.register_name(number) == expected
 
@@ -232,11 +230,9 @@ def test_a_function_without_an_entry():
     assert raised(NotFound, frame_rows.fdes_of, file, "alone").kind == "no_unwind_information"
 
 
-@for_each(
-    "symbols, expected",
+@for_each("symbols, expected",
     ([("f", LOW, 0x40)], "<f>"),                             ([("f", LOW - 0x10, 0x100)], "<f+0x10>"),
-    ([("f", LOW + 0x40, 4)], ""),                            ([], ""),
-)  # fmt: skip
+    ([("f", LOW + 0x40, 4)], ""),                            ([], ""))  # fmt: skip
 def test_the_name_of_code(symbols, expected):
     file = file_of((".debug_frame", debug_frame().data, 0), symbols=symbols)
     assert [frame_rows.code_name(file, entry) for entry in file.frames.entries()] == ["", expected]

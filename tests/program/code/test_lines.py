@@ -38,8 +38,7 @@ def test_each_line_reaches_to_the_next(order):
     found = lines(row(0, 2), row(4, 1), row(4, -2), ("advance_pc", 4), "end_sequence", order=order)
     assert starts(found) == [(0x100, 0x104, 3), (0x104, 0x108, 4), (0x108, 0x10C, 2)]
     assert [found.at(address) and found.at(address).line for address in (0xFF, 0x100, 0x107, 0x10B, 0x10C)] == [
-        None, 3, 4, 2, None,
-    ]  # fmt: skip
+        None, 3, 4, 2, None]  # fmt: skip
 
 
 def test_rows_that_discriminators_tell_apart_are_one_line():

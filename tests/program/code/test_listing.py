@@ -74,8 +74,7 @@ def test_every_code_object_is_what_llvm_objdump_says(name, require_tool):
     assert len(wrong) <= len(expected) // 50
 
 
-@for_each(
-    "name, count",
+@for_each("name, count",
     ("asm/lane-pc.gfx90a.w64.co", 65),                       ("asm/lane-pc.gfx1100.w32.co", 65),
     ("asm/clrx.gfx801.co", 74),                              ("amdgpu/target.gfx1250.co", 120),
     ("containers/fatbin-two.x86_64@2", None),                ("containers/hip-program-compressed.x86_64", None),
@@ -137,8 +136,7 @@ def test_code_of_gpus_needs_no_tool(monkeypatch):
     assert [(each.address, each.size, each.text, each.target) for each in found.instructions] == [
         (0x100, 4, "s_endpgm", None),                          (0x104, 8, "s_mov_b32 s2, 0x1234", None),
         (0x10C, 4, ".long 0xffffffff", None),                  (0x110, 4, "s_cbranch_execz 1", 0x118),
-        (0x114, 1, ".byte 0xff", None),
-    ]  # fmt: skip
+        (0x114, 1, ".byte 0xff", None)]  # fmt: skip
 
 
 def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypatch):
@@ -152,8 +150,7 @@ def test_without_objdump_the_assembler_is_used(require_tool, tmp_path, monkeypat
     assert found.problem is None
     assert [(each.address, each.size, each.text) for each in found.instructions] == [
         (0x100, 4, "s_endpgm"),              (0x104, 8, "s_mov_b32 s2, 0x1234"),  (0x10C, 4, ".long 0xffffffff"),
-        (0x110, 4, "s_nop 0"),               (0x114, 4, ".long 0xffffffff"),
-    ]  # fmt: skip
+        (0x110, 4, "s_nop 0"),               (0x114, 4, ".long 0xffffffff")]  # fmt: skip
 
 
 @for_each("name", "asm/forms.i386", "asm/lists.powerpc", "asm/lines.powerpc64", "asm/lane-pc.gfx90a.w64.co")
@@ -165,8 +162,7 @@ def test_the_file_that_disassemblers_get(name):
     assert section is not None
     assert (bytes(section.view), section.address) == (b"\1\2\3\4", 0x1234)
     assert (made.machine, made.flags, made.byte_order, made.address_size) == (
-        image.machine, image.flags, image.byte_order, image.address_size,
-    )  # fmt: skip
+        image.machine, image.flags, image.byte_order, image.address_size)  # fmt: skip
 
 
 def not_known(machine, code, address):
@@ -252,11 +248,9 @@ def test_lines_are_counted_from_1(reader):
     assert [found.line(number) for number in (-1, 0, 1, 2, 3)] == [None, None, "one", "two", None]
 
 
-@for_each(
-    "directories, place",
+@for_each("directories, place",
     (("$cdir", "$cwd"), "build/src/a.c"), (("$cwd",), "src/a.c"),               (("$cwd",), "a.c"),
-    (("other",), "other/src/a.c"),        (("other",), "other/a.c"),
-)  # fmt: skip
+    (("other",), "other/src/a.c"),        (("other",), "other/a.c"))  # fmt: skip
 def test_directories(reader, tmp_path, directories, place):
     path = tmp_path / place
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -328,12 +322,10 @@ def test_operands(name, expected):
     assert [f"{each.name} {each.role.value} {each.bits}" for each in operands if each.bits] == expected
 
 
-@for_each(
-    "name, expected",
+@for_each("name, expected",
     ("global_load_dword", ("load", "global", ("vmcnt",))),
     ("global_store_b32", ("store", "global", ("storecnt",))),            ("ds_add_u32", ("rmw", "local", ("dscnt",))),
-    ("s_load_b64", ("load", "scalar", ("kmcnt",))),                      ("v_add_f32", ("", "", ())),
-)  # fmt: skip
+    ("s_load_b64", ("load", "scalar", ("kmcnt",))),                      ("v_add_f32", ("", "", ())))  # fmt: skip
 def test_memory_access_in_the_latest_generation(name, expected):
     action = reference_of(name).plain.action
     assert (action.operation, action.space, action.counters) == expected

@@ -54,8 +54,7 @@ IN_LANE = "DW_OP_regx v3; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLV
 TYPES = {
     1: BaseType("unsigned", 32),          2: BaseType("unsigned", 16),          3: BaseType("signed", 64),
     4: BaseType("unsigned", 64),          5: BaseType("float", 32),             6: BaseType("unsigned", 8),
-    7: BaseType("unsigned", 8),           8: BaseType("signed", 8),             9: BaseType("unsigned", 8),
-}  # fmt: skip
+    7: BaseType("unsigned", 8),           8: BaseType("signed", 8),             9: BaseType("unsigned", 8)}  # fmt: skip
 """The base types of the unit, by offset."""
 
 
@@ -75,8 +74,7 @@ def site(  # noqa: PLR0917
     answers = {
         "frame_base": base, "is_baseless_kernel": kernel, "size": size, "is_private_pointer": private_pointer,
         "is_shared": shared, "is_sole_local": sole, ("address", 9): None, **{("base_type", k): TYPES[k] for k in TYPES},
-        **{("type_name", k): name for k, name in names.items()},
-    }  # fmt: skip
+        **{("type_name", k): name for k, name in names.items()}}  # fmt: skip
 
     def ask(name, *operands):
         return answers.get((name, *operands) if operands else name, address if name == "address" else None)
@@ -197,13 +195,11 @@ def test_what_is_not_written_like_that_stays_as_it_is(text):
 TEXT = "DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef"
 
 
-@for_each(
-    "producer, applies",
+@for_each("producer, applies",
     (CLANG, True),         ("clang version 22.0.0", True),               ("Debian clang version 13.0.1-11+b2", True),
     ("clang version 24.0.0git", True),            ("a compiler that nobody knows", True),       ("triton", True),
     (None, True),          (ROCM, False),
-    ("AMD clang version 22.0.0git (https://github.com/ROCm/llvm-project roc-7.0.0)", False),
-)  # fmt: skip
+    ("AMD clang version 22.0.0git (https://github.com/ROCm/llvm-project roc-7.0.0)", False))  # fmt: skip
 def test_a_producer_only_excludes_what_is_known_to_mean_what_it_says(producer, applies):
     assert bool(rewritten(TEXT, site(producer=producer))[1]) == applies
     assert rewritten(TEXT, site(producer=producer), OFF)[1] == []
@@ -420,14 +416,12 @@ def test_what_is_extended_has_its_sign_whatever_is_above_it(number, value):
     assert value_of(f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", {4: number}) & 0xFFFFFFFF == value & 0xFFFFFFFF
 
 
-@for_each(
-    "left, right, operation, value",
+@for_each("left, right, operation, value",
     (0xFFFFFFF8, 0, "DW_OP_lit3; DW_OP_shra", -1),  # (int)-8 >> 3
     (0x7FFFFFFF, 1, "DW_OP_lit3; DW_OP_shra", -(1 << 28)),  # the sum has no bit above a lane
     (0xFFFFFFFF, 9, "DW_OP_lit2; DW_OP_shr", 2),  (0xFFFFFFFF, 1, "DW_OP_not; DW_OP_lit4; DW_OP_shr", 0x0FFFFFFF),
     (0xFFFFFFF8, 0, "DW_OP_lit2; DW_OP_div", -4), (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_eq", 1),
-    (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),   (24, 8, "DW_OP_lit3; DW_OP_shra", 4),
-)  # fmt: skip
+    (0xFFFFFFFF, 1, "DW_OP_lit0; DW_OP_ne", 0),   (24, 8, "DW_OP_lit3; DW_OP_shra", 4))  # fmt: skip
 def test_what_is_computed_of_lanes_has_their_32_bits(left, right, operation, value):
     text = f"DW_OP_bregx v4 0; DW_OP_bregx v5 0; DW_OP_plus; {operation}; DW_OP_stack_value"
     assert rewritten(text)[1] == ["vector-value", "lane-arithmetic"]

@@ -64,8 +64,7 @@ def stopped(tmp_path_factory, require_tool):
         core = ["-ex", f"generate-core-file {folder / 'core'}"]
         done = subprocess.run(
             [require_tool("gdb"), "-nx", "-batch", "-ex", "run", *core, *told, str(folder / "x")],
-            cwd=folder, check=False, capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=folder, check=False, capture_output=True, text=True)  # fmt: skip
         return folder / "x", folder / "core", done.stdout
 
     return stop
@@ -103,11 +102,9 @@ def test_an_attribute_that_gives_no_memory_is_ill_formed(stopped, monkeypatch):
     assert attribute.error.spec == "A.3.3.5 (3)"
 
 
-@for_each(
-    "number, key, words",
+@for_each("number, key, words",
     (0x7E, "value", "at the call m: 7"), (0x85, "data_location", "at the call m: refers to 0x7"),
-     (0x86, "data_value", "at the call m: with "),
-)  # fmt: skip
+     (0x86, "data_value", "at the call m: with "))  # fmt: skip
 def test_what_a_call_says_of_its_parameters(stopped, number, key, words):
     """DW_AT_call_value, DW_AT_call_data_location and DW_AT_call_data_value, in the calling frame (A.3.4.2 (2))."""
     change = (r"\.uleb128 0x7e(\s+# \(DW_AT_call_value\))", rf".uleb128 {number:#x}\1")

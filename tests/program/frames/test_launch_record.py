@@ -18,8 +18,7 @@ from tests.builders.parameters import for_each
 VERSIONS = {  # files by the version of the code object (`e_ident[EI_ABIVERSION]` + 2)
     "V3": "compilers/cl.clang13.gfx900.w64.O2.v5.hsa3.co",   "V4": "compilers/hip.clang13.gfx1030.w32.O2.v4.co",
     "V5": "compilers/hip.clang19.gfx1100.w32.O2.v5.co",      "V6": "amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
-    "V6 wave32": "amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
-}  # fmt: skip
+    "V6 wave32": "amdgpu/cl-kernels.gfx1200.w32.O2.v5.co"}  # fmt: skip
 
 
 def explicit(path: Path, kernel: str) -> Any:
@@ -73,8 +72,7 @@ def test_names_types_and_buffers():
     machine, wave = launched(SAXPY, "saxpy", {"x": bytearray(256), "y": bytearray(300), "a": 2.5, "n": 64})
     arguments = {each.name: each for each in wave.launch.arguments}
     assert {name: each.type_name for name, each in arguments.items()} == {
-        "y": "float*", "x": "float*", "a": "float", "n": "int",
-    }  # fmt: skip
+        "y": "float*", "x": "float*", "a": "float", "n": "int"}  # fmt: skip
     around = wave.frame().around(wave.frame().lane(None))
     values = {name: python_value(each.object_in(around)) for name, each in arguments.items()}
     assert values == {"y": arguments["y"].number, "x": arguments["x"].number, "a": 2.5, "n": 64}

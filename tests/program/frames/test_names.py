@@ -366,8 +366,7 @@ ENUMERATIONS = [
     ("uint", 4, "data4", 0xFFFFFFF0, 0xFFFFFFF0),            ("uint", 4, "sdata", -16, 0xFFFFFFF0),
     ("char", 1, "data1", 200, -56),                          ("long", 8, "data4", 0xFFFFFFF0, 0xFFFFFFF0),
     ("long", None, "data1", 200, 200),                       (None, 4, "data1", 200, 200),
-    (None, None, "data1", 200, 200),                         (None, 4, "sdata", -16, -16),
-]  # fmt: skip
+    (None, None, "data1", 200, 200),                         (None, 4, "sdata", -16, -16)]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind, size, form, value, number", ENUMERATIONS)

@@ -10,13 +10,11 @@ def places(name: str) -> Linespecs:
     return Linespecs(open_program(FIXTURES / name).outside)
 
 
-@for_each(
-    "text, found",
+@for_each("text, found",
     ("zoo::Animal::speak", [("classes.cpp", 13)]),           ("Animal::speak", [("classes.cpp", 13)]),
     ("speak", [("classes.cpp", 13), ("classes.cpp", 31)]),   ("classes.cpp:zoo::Dog::speak", [("classes.cpp", 31)]),
     ("src/host/classes.cpp:13", [("classes.cpp", 13)]),      ("freestanding.h:25", [("freestanding.h", 25)]),
-    ("memset", [("freestanding.h", 13)]),                    ("*zoo::Dog::speak", [("classes.cpp", 31)]),
-)  # fmt: skip
+    ("memset", [("freestanding.h", 13)]),                    ("*zoo::Dog::speak", [("classes.cpp", 31)]))  # fmt: skip
 def test_names_with_scopes_and_files(text, found):
     read = places("host/classes.gcc.O0.v5.x86_64").read(text)
     assert sorted((each.file.path.rpartition("/")[2], each.line) for each in read if each.file) == found
@@ -33,11 +31,9 @@ def test_what_is_no_place_is_an_error(text):
     assert "\n" not in str(raised(DwarfGpuError, places("host/classes.gcc.O0.v5.x86_64").read, text))
 
 
-@for_each(
-    "name",
+@for_each("name",
     "features/split.v5.co", "features/dwarf64.v5.co", "features/zstd.v5.co", "features/types.v4.co",
-    "features/plain.v3.co",
-)  # fmt: skip
+    "features/plain.v3.co")  # fmt: skip
 def test_lines_and_addresses_agree(name):
     found = places(name)
     file = next(each for each in found.files.all() if each.next_line(1))

@@ -349,12 +349,10 @@ def test_iterations_of_an_expression(text, count):
     assert with_iterations("exprloc", expression(text)).iterations() == count
 
 
-@for_each(
-    "text, message",
+@for_each("text, message",
     ("DW_OP_lit0; DW_OP_stack_value", "is 0"),               ("DW_OP_lit0; DW_OP_not; DW_OP_stack_value", "is -1"),
     ("DW_OP_regx s5", "gives no implicit location"),         ("DW_OP_lit4", "gives no implicit location"),
-    ("DW_OP_LLVM_undefined", "gives no implicit location"),  ("", "gives no implicit location"),
-)  # fmt: skip
+    ("DW_OP_LLVM_undefined", "gives no implicit location"),  ("", "gives no implicit location"))  # fmt: skip
 def test_iterations_that_are_ill_formed(text, message):
     """A.3.3.5 (7): another location than one implicit one, or a value that is not positive."""
     with pytest.raises(DwarfGpuError, match=message):

@@ -104,11 +104,9 @@ def test_a_call_site_that_names_another_function_says_nothing():
     assert "without a value" in str(raised(DwarfGpuError, value, stack.top, "DW_OP_entry_value (DW_OP_reg5)"))
 
 
-@for_each(
-    "called, callee, may_be",
+@for_each("called, callee, may_be",
     ({}, {}, True), ({}, {"linkage_name": "hidden_f"}, True), ({"linkage_name": "f1"}, {"linkage_name": "f2"}, False),
-     ({}, {"name": "g"}, False),
-)  # fmt: skip
+     ({}, {"name": "g"}, False))  # fmt: skip
 def test_a_declaration_may_lack_the_name_for_the_linker(called, callee, may_be):
     names = ({"name": "f", **each} for each in (called, callee))
     functions = [

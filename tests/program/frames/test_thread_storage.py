@@ -44,19 +44,16 @@ def stopped(tools: Any, folder: Path, program: Path, expressions: tuple[str, ...
     done = subprocess.run(
         [tools("gdb"), "-nx", "-batch", "-x", str(script), str(program)],
         env={**os.environ, "PLUGIN": str(folder / "plugin.so"), "LC_ALL": "C.UTF-8"}, cwd=folder,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
     found = [line.partition(" = ")[2] for line in done.stdout.splitlines() if line.startswith("$")]
     return dg.open(program).attach(folder / "core"), found
 
 
 @pytest.mark.slow
-@for_each(
-    "compiler, options",
+@for_each("compiler, options",
     ("gcc", ()), ("gcc", ("-no-pie", "-gdwarf-4")), ("clang-22", ("-fuse-ld=lld",)), ("gcc", ("-static", "-DALONE")),
     ("gcc", ("-static-pie", "-DALONE", "-O2")),
-    ids=lambda each: each if isinstance(each, str) else " ".join(each) or "-",
-)  # fmt: skip
+    ids=lambda each: each if isinstance(each, str) else " ".join(each) or "-")  # fmt: skip
 def test_thread_local_variables_are_where_the_program_says(tmp_path, require_tool, compiler, options):
     names = OWN
     if "-DALONE" not in options:

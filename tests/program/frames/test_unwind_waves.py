@@ -22,8 +22,7 @@ FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "llvm24"
 FILES = sorted(path.name for path in FIXTURES.glob("hip-calls.*.co"))
 FUNCTIONS = {
     "leaf": "_Z4leafi",                   "inner": "_Z5inneriPi",               "middle": "_Z6middleii",
-    "outer": "_Z5outerii",                "calls": "_Z5callsPiPfi",
-}  # fmt: skip
+    "outer": "_Z5outerii",                "calls": "_Z5callsPiPfi"}  # fmt: skip
 UNSAID = {"s8", "v40"}
 """What these compilers change without a word: at -O0 a register for the address of a variable, and from GFX11 on v40,
 whose rule is lost where two stores are in one bundle."""

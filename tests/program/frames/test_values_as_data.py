@@ -55,9 +55,7 @@ AS_DATA = {
     "filled": (lambda values: values.filled(-1).tolist(), [-1 if each is None else each for each in COUNTED]),
     "states": (
         lambda values: values.states,
-        ["active" if lane in EXECUTING else "inactive" for lane in LANES],
-    ),
-}  # fmt: skip
+        ["active" if lane in EXECUTING else "inactive" for lane in LANES])}  # fmt: skip
 
 
 @pytest.mark.parametrize("use", AS_DATA)
@@ -184,12 +182,10 @@ def test_what_is_one_thing_is_one_object_for_numpy_and_no_loop_runs_over_it(fram
         assert "not iterable" in str(raised(TypeError, iter, thing))
 
 
-@for_each(
-    "sequence, count",
+@for_each("sequence, count",
     (lambda _frame: results(), 4), (lambda _frame: dg.open(FILE).attach(STATE), 1),
      (lambda frame: frame.expression("2 * $lane").values("active"), len(EXECUTING)),
-    ids=["LaneResults", "Attached", "Values"],
-)  # fmt: skip
+    ids=["LaneResults", "Attached", "Values"])  # fmt: skip
 def test_sequences_are_as_long_for_all(frame, sequence, count):
     thing = sequence(frame)
     assert len(thing) == len(list(thing)) == len(np.asarray(thing)) == len(pd.Series(list(thing))) == count

@@ -288,18 +288,14 @@ EXPRESSIONS = {
         *(
             "::sink", "shapes::hidden", "factor", "product", "base", "multiply", "value", "before",
             "&shapes::Base::id", "&shapes::Square::side", "square.*&shapes::Square::side", "&shapes::Square::id",
-            "sizeof(&shapes::Square::side)", "&shapes::Base::count", "amount", "longest",
-        ),
-    ),
-}  # fmt: skip
+            "sizeof(&shapes::Square::side)", "&shapes::Base::count", "amount", "longest"))}  # fmt: skip
 UNLIKE_GDB = {
     "count": "a name that one thing alone has needs no scope",                  "created + 1": "the same",
     "unit": "the same",                   "hidden": "the same",                 "Base::count": "the same",
     "value": "the same: Counter::value",  "nullptr": "gdb does not know the word",
     "square.Base::id": "gdb does not read a scope before a member",
     "(shapes::Base &)square": "a cast to a reference is the object; gdb writes the address of it alone",
-    "multiply": "gdb also looks into the function around a lambda, which is another frame",
-}  # fmt: skip
+    "multiply": "gdb also looks into the function around a lambda, which is another frame"}  # fmt: skip
 """Expressions that are not what they are to gdb, and why."""
 
 

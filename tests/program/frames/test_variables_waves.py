@@ -55,8 +55,7 @@ def kernel(lanes: int, pc: int, mask: int | None = None) -> Any:
         "s4": 0x10000,             "s5": 0,                   "s6": LIMIT,               "s34": 0xFFFFFFFF,
         "s35": 0xFFFFFFFF if lanes == 64 else 0,              "s36": (1 << LIMIT) - 1,   "s37": 0,
         "v0": list(every),         "v1": [lane * 3 for lane in every],
-        "v2": [2 * lane + 10 for lane in every],              "v3": [2 * lane for lane in every],
-    }  # fmt: skip
+        "v2": [2 * lane + 10 for lane in every],              "v3": [2 * lane for lane in every]}  # fmt: skip
     memory = [
         {"space": "global", "address": "0x10000", "bytes": words(*range(100, 164))},
         *(

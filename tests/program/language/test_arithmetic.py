@@ -30,15 +30,13 @@ def literal(text, compute=C):
     return compute.literal(parse(text))
 
 
-@for_each(
-    "text, name",
+@for_each("text, name",
     ("1", "int"), ("2147483647", "int"), ("2147483648", "long"), ("0x7fffffff", "int"),
     ("0x80000000", "unsigned int"), ("0xffffffffff", "long"), ("0xffffffffffffffff", "unsigned long"),
     ("1u", "unsigned int"), ("4294967296u", "unsigned long"), ("1l", "long"), ("1ul", "unsigned long"),
     ("1ll", "long long"), ("1ull", "unsigned long long"), ("18446744073709551615", "unsigned long"),
     ("1.0", "double"), ("1.0f", "float"), ("1.0l", "long double"), ("'a'", "char"), ("L'a'", "wchar_t"),
-    ("u'a'", "char16_t"), ("U'a'", "char32_t"), ("true", "_Bool"), ("nullptr", "void *"),
-)  # fmt: skip
+    ("u'a'", "char16_t"), ("U'a'", "char32_t"), ("true", "_Bool"), ("nullptr", "void *"))  # fmt: skip
 def test_types_of_literals(text, name):
     assert type_text(literal(text).type) == name
 
@@ -47,8 +45,7 @@ def test_a_number_larger_than_any_type_is_refused():
     assert "too large for any type" in str(raised(UsageError, literal, "18446744073709551616"))
 
 
-@for_each(
-    "left, right, name",
+@for_each("left, right, name",
     ("char", "char", "int"), ("unsigned char", "short", "int"), ("unsigned short", "unsigned short", "int"),
     ("int", "unsigned int", "unsigned int"), ("int", "long", "long"), ("unsigned int", "long", "long"),
     ("long", "unsigned long", "unsigned long"), ("long", "long long", "long long"),
@@ -56,8 +53,7 @@ def test_a_number_larger_than_any_type_is_refused():
     ("_Bool", "_Bool", "int"), ("wchar_t", "char", "int"), ("char32_t", "int", "unsigned int"),
     ("int", "float", "float"), ("float", "double", "double"), ("double", "long double", "long double"),
     ("long", "float", "float"), ("_Float16", "_Float16", "_Float16"), ("_Float16", "float", "float"),
-    ("__int128", "unsigned long", "__int128"), ("__int128", "unsigned __int128", "unsigned __int128"),
-)  # fmt: skip
+    ("__int128", "unsigned long", "__int128"), ("__int128", "unsigned __int128", "unsigned __int128"))  # fmt: skip
 def test_common_types(left, right, name):
     """C23, 6.3.1.8; with the sizes of LP64."""
     assert type_text(C.common(of(left).type, of(right).type)) == name
@@ -78,11 +74,9 @@ def test_enumerations_are_integers():
     assert [type_text(C.promoted(each)) for each in (signed, unsigned, small)] == ["int", "unsigned int", "int"]
 
 
-@for_each(
-    "name, ctype",
+@for_each("name, ctype",
     ("int", ctypes.c_int32),                                 ("unsigned int", ctypes.c_uint32),
-    ("long", ctypes.c_int64),                                ("unsigned long", ctypes.c_uint64),
-)  # fmt: skip
+    ("long", ctypes.c_int64),                                ("unsigned long", ctypes.c_uint64))  # fmt: skip
 @given(st.integers(-(1 << 65), 1 << 65), st.integers(-(1 << 65), 1 << 65), st.sampled_from(BINARY))
 def test_integers_are_those_of_c(name, ctype, left, right, operator):
     left, right = ctype(left).value, ctype(right).value
@@ -124,8 +118,7 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
     if UsageError in alone or failing:
         fault = raised(
             UsageError if UsageError in alone else LaneFault, C.binary, operator, ScalarOperand(first, columns[0]),
-            ScalarOperand(second, columns[1]),
-        )  # fmt: skip
+            ScalarOperand(second, columns[1]))  # fmt: skip
         assert not failing or fault.positions.tolist() == failing
         return
     together = C.binary(operator, ScalarOperand(first, columns[0]), ScalarOperand(second, columns[1]))
@@ -133,11 +126,9 @@ def test_all_lanes_are_as_each_lane_alone(pairs, operator, first, second):
         assert (int(b.select(together.bits, slot)), type_text(together.type)) == (each.bits, type_text(each.type))
 
 
-@for_each(
-    "operator, operand, number, name",
+@for_each("operator, operand, number, name",
     ("-", "5", -5, "int"), ("~", "5", -6, "int"), ("!", "5", 0, "int"), ("+", "'a'", 97, "int"),
-    ("-", "1u", 4294967295, "unsigned int"), ("-", "1.5", -1.5, "double"), ("!", "0.0", 1, "int"),
-)  # fmt: skip
+    ("-", "1u", 4294967295, "unsigned int"), ("-", "1.5", -1.5, "double"), ("!", "0.0", 1, "int"))  # fmt: skip
 def test_unary_operators(operator, operand, number, name):
     found = C.unary(operator, literal(operand))
     assert (found.number(), type_text(found.type)) == (number, name)
@@ -149,14 +140,12 @@ def test_conditions_are_bool_in_cplus_and_int_in_c():
     assert type_text(CPLUS.logical("&&", literal("1"), literal("2")).type) == "bool"
 
 
-@for_each(
-    "source, target, number",
+@for_each("source, target, number",
     ("3.99", "int", 3), ("-3.99", "int", -3), ("1e30", "int", 2147483647), ("-1e30", "int", -2147483648),
     ("-1.5", "unsigned char", 0), ("300", "unsigned char", 44), ("200", "signed char", -56),
     ("0.5", "_Bool", 1), ("0.0", "_Bool", 0), ("256", "_Bool", 1), ("0.1", "float", 0.10000000149011612),
     ("16777217", "float", 16777216.0), ("65504", "_Float16", 65504.0), ("65520", "_Float16", float("inf")),
-    ("1", "long double", 1.0), ("0.1l", "double", 0.1), ("-1", "unsigned long", (1 << 64) - 1),
-)  # fmt: skip
+    ("1", "long double", 1.0), ("0.1l", "double", 0.1), ("-1", "unsigned long", (1 << 64) - 1))  # fmt: skip
 def test_casts(source, target, number):
     negative = source.startswith("-")
     operand = literal(source.lstrip("-"))

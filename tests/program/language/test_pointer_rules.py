@@ -34,24 +34,21 @@ def number(operator, left, right):
     return C.binary(operator, left, right).number()
 
 
-@for_each(
-    "source, address, target, expected",
+@for_each("source, address, target, expected",
     (LOCAL, 0x10, GENERIC, SHARED + 0x10),                                      (LOCAL, 0, GENERIC, SHARED),
     (PRIVATE, 0xFFFFFFFE, GENERIC, SCRATCH + 0xFFFFFFFE),                       (GLOBAL, 0x1000, GENERIC, 0x1000),
     (GENERIC, SHARED + 0x20, LOCAL, 0x20),                                      (GENERIC, SHARED, LOCAL, 0),
     (GENERIC, SCRATCH + 4, PRIVATE, 4),   (GENERIC, 0x1000, GLOBAL, 0x1000),    (LOCAL, NULL, GENERIC, 0),
     (PRIVATE, NULL, GENERIC, 0),          (GENERIC, 0, LOCAL, NULL),            (GENERIC, 0, PRIVATE, NULL),
     (GENERIC, 0, REGION, NULL),           (LOCAL, NULL, PRIVATE, NULL),         (GLOBAL, 0, LOCAL, NULL),
-    (WAVE, NULL, GENERIC, 0),             (LANE3, 0x10, LANE3, 0x10),
-)  # fmt: skip
+    (WAVE, NULL, GENERIC, 0),             (LANE3, 0x10, LANE3, 0x10))  # fmt: skip
 def test_casts_go_through_the_apertures(source, address, target, expected):
     cast = C.cast(pointer(address, source), C.model.pointer_to(VOID, target))
     assert cast.bits == expected
     assert C.cast(cast, pointer(0, source).type).bits == address  # and back
 
 
-@for_each(
-    "source, address, target",
+@for_each("source, address, target",
     (GENERIC, 0x1000, LOCAL),   (GENERIC, SCRATCH, LOCAL),  (GENERIC, SHARED, PRIVATE), (GENERIC, SHARED, GLOBAL),
     (GLOBAL, SHARED + 1, GENERIC),                          (LOCAL, 0, PRIVATE),        (LOCAL, 0x10, GLOBAL),
     (PRIVATE, 0x10, WAVE),      (PRIVATE, 0x10, LANE3),     (WAVE, 0x10, GENERIC),      (REGION, 0x10, GENERIC),

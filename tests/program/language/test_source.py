@@ -55,8 +55,7 @@ def shown(node) -> str:
     return one[type(node)](node)
 
 
-@for_each(
-    "text, tree",
+@for_each("text, tree",
     ("1+2*3", "(1 + (2 * 3))"),           ("1-2-3", "((1 - 2) - 3)"),
     ("a || b && c | d ^ e & f", "(a || (b && (c | (d ^ (e & f)))))"),
     ("e & f == g < h << i + j * k", "(e & (f == (g < (h << (i + (j * k))))))"),
@@ -103,8 +102,7 @@ def test_trees(text, tree):
         assert shown(parse(text, KNOWN.__contains__)) == tree
 
 
-@for_each(
-    "text, column, message",
+@for_each("text, column, message",
     ("", 1, "an operand is missing before the end"),         ("1 +", 4, "an operand is missing before the end"),
     ("(1 + 2", 7, "a ) is missing"),                         ("1 + * 2 )", 9, ") does not belong here"),
     ("a[1", 4, "a ] is missing"),                            ("a ? b", 6, "a : is missing"),
@@ -120,8 +118,7 @@ def test_trees(text, tree):
     ("--", 3, "an operand is missing before the end"),       ("{x}1", 2, "a type is missing"),
     ("int(1, 2)", 1, "a conversion takes one value"),        ("fn::", 5, "a name is missing before the end"),
     ("(int[x])y", 6, "an array size must be an integer"),
-    ("(char @local)p", 13, "`*` is missing after an address space"),
-)  # fmt: skip
+    ("(char @local)p", 13, "`*` is missing after an address space"))  # fmt: skip
 def test_errors_name_the_column(text, column, message):
     with pytest.raises(ExpressionError, match=r"at column \d+ of ") as found:
         parse(text, KNOWN.__contains__)
@@ -142,12 +139,10 @@ def test_a_string_of_bytes_has_no_surrogate():
 
 def test_tokens_say_where_they_are():
     assert [(each.text, each.position, each.kind) for each in tokens("  ab+= 12")] == [
-        ("ab", 2, "name"), ("+=", 4, "sign"), ("12", 7, "integer"), ("", 9, "end"),
-    ]  # fmt: skip
+        ("ab", 2, "name"), ("+=", 4, "sign"), ("12", 7, "integer"), ("", 9, "end")]  # fmt: skip
 
 
-@for_each(
-    "text, expected",
+@for_each("text, expected",
     ("int", "int"),                       ("unsigned", "unsigned int"),         ("long unsigned", "unsigned long"),
     ("long long int", "long long"),       ("char signed", "signed char"),       ("long double", "long double"),
     ("_Complex double", "complex double"),                                      ("bool", "_Bool"),
@@ -155,8 +150,7 @@ def test_tokens_say_where_they_are():
     ("int (*)[3]", "int (*)[3]"),         ("int (*)(int, char *)", "int (*)(int, char *)"),
     ("int (*(*)(void))[2]", "int (*(*)(void))[2]"),                             ("struct S *", "struct S *"),
     ("int S::*", "int struct S::*"),      ("int *(S::*)(int)", "int *(struct S::*)(int)"),
-    ("int (*(S::*)(void))(char)", "int (*(struct S::*)(void))(char)"),
-)  # fmt: skip
+    ("int (*(S::*)(void))(char)", "int (*(struct S::*)(void))(char)"))  # fmt: skip
 def test_types_are_built(text, expected):
     model = DataModel()
     kind = Struct("struct", "S", 4, Lazy.known(Body()))

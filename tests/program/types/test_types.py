@@ -65,14 +65,12 @@ def test_a_vector_of_nothing_is_refused():
     assert "greater than 0" in str(raised(MalformedFile, get, "none"))
 
 
-@for_each(
-    "name, expected",
+@for_each("name, expected",
     ("long int", "long"),  ("short unsigned int", "unsigned short"),
     ("long long unsigned int", "unsigned long long"),                    ("unsigned int", "unsigned int"),
     ("char", "char"),      ("long double", "long double"),               ("__int128 unsigned", "__int128 unsigned"),
     ("Buffer<long int, 4>", "Buffer<long, 4>"),   ("f<const short unsigned int>", "f<const unsigned short>"),
-    ("long_int", "long_int"),                     ("ns::short_name", "ns::short_name"),
-)  # fmt: skip
+    ("long_int", "long_int"),                     ("ns::short_name", "ns::short_name"))  # fmt: skip
 def test_names_have_their_usual_words(name, expected):
     assert canonical(name) == expected
     assert name in spellings(expected) or name == expected or "const" in name
@@ -346,8 +344,7 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
     assert [get(name).enumerators[0].value for name in "usnw"] == [200, 200, -7, (1 << 64) - 1]
 
 
-@for_each(
-    "owner, language, prefix",
+@for_each("owner, language, prefix",
     (("structure_type", "A"), CPLUS, "A::"),                                    (("union_type", "A"), CPLUS, "A::"),
     (("namespace", "N"), CPLUS, "N::"),   (("namespace",), CPLUS, "(anonymous namespace)::"),
     (("structure_type",), CPLUS, ""),     (("subprogram", "f"), CPLUS, ""),     (("structure_type", "A"), C, ""),

@@ -23,12 +23,10 @@ LABELS = [f"d{index}" for index in range(8)]
 TAGS = [
     "base_type", "pointer_type", "reference_type", "structure_type", "union_type", "class_type", "array_type",
     "typedef", "const_type", "enumeration_type", "subroutine_type", "ptr_to_member_type", "subrange_type",
-    "string_type", "unspecified_type", "set_type", "atomic_type", "variable",
-]  # fmt: skip
+    "string_type", "unspecified_type", "set_type", "atomic_type", "variable"]  # fmt: skip
 PARTS = [
     "member", "inheritance", "subrange_type", "generic_subrange", "enumerator", "formal_parameter", "variant_part",
-    "variant", "subprogram", "unspecified_parameters", "template_type_parameter", "variable", "typedef",
-]  # fmt: skip
+    "variant", "subprogram", "unspecified_parameters", "template_type_parameter", "variable", "typedef"]  # fmt: skip
 NUMBERS = [
     "byte_size", "bit_size", "bit_offset", "data_bit_offset", "data_member_location", "encoding", "upper_bound",
     "lower_bound", "count", "byte_stride", "bit_stride", "const_value", "rank", "allocated", "associated",
@@ -37,8 +35,7 @@ NUMBERS = [
 ]  # fmt: skip
 COMPUTED = [
     "data_member_location", "upper_bound", "lower_bound", "count", "data_location", "allocated", "associated", "rank",
-    "byte_stride", "string_length", "use_location", "byte_size",
-]  # fmt: skip
+    "byte_stride", "string_length", "use_location", "byte_size"]  # fmt: skip
 names = st.sampled_from(["a", "b", "char", "_vptr.a", "e4m3"]).map(lambda name: ("name", "string", name))
 types = st.sampled_from(LABELS).map(lambda label: ("type", "ref4", label))
 references = st.tuples(

@@ -222,8 +222,7 @@ def hidden(label, *attributes):
         die("enumeration_type", named(f"{label}_enum"), ("byte_size", "data1", 1), *attributes,
             die("enumerator", named(f"{label}_E"), ("const_value", "udata", 9)), label=f"{label}_enumeration"),
         die("typedef", named(f"{label}_alias"), typed("int"), *attributes, label=f"{label}_typedef"),
-        die("const_type", typed(f"{label}_base"), label=f"{label}_const"),
-    ]  # fmt: skip
+        die("const_type", typed(f"{label}_base"), label=f"{label}_const")]  # fmt: skip
 
 
 LABELS = ("base", "struct", "pointer", "enumeration", "typedef", "const")

@@ -152,11 +152,9 @@ def test_rounding_is_that_of_the_processor(layout, number):
     assert layout.encode(number) == layout.encode_exact(number)
 
 
-@for_each(
-    "layout",
+@for_each("layout",
     f.HALF, f.BFLOAT, f.E4M3, f.E4M3_FNUZ, f.E5M2, f.E5M2_FNUZ, f.SINGLE, f.DOUBLE, f.X87, f.QUAD,
-    ids=lambda each: each.name,
-)  # fmt: skip
+    ids=lambda each: each.name)  # fmt: skip
 @given(st.integers(0, (1 << 128) - 1))
 def test_encoding_is_the_opposite_of_decoding(layout, pattern):
     pattern &= (1 << layout.bit_size) - 1
@@ -173,8 +171,7 @@ def _is_unnormal(layout, pattern):
     return bool(exponent) != bool(fraction >> 63)
 
 
-@for_each(
-    "layout, pattern, number",
+@for_each("layout, pattern, number",
     (f.E4M3, 0x7E, 448),                  (f.E4M3, 0x01, Fraction(1, 512)),     (f.E4M3_FNUZ, 0x7F, 240),
     (f.E4M3_FNUZ, 0x01, Fraction(1, 1024)),                                     (f.E5M2, 0x7B, 57344),
     (f.E5M2_FNUZ, 0x7F, 57344),           (f.E5M2_FNUZ, 0x01, Fraction(1, 131072)),
@@ -365,12 +362,10 @@ def test_misuse_is_told():
         assert "past the end" in str(raised(DwarfGpuError, value.number))
 
 
-@for_each(
-    "values, number, text",
+@for_each("values, number, text",
     ({"A": 0, "B": 5}, 5, "B"), ({"A": 0, "B": 5}, 6, "6"), ({"A": 1, "B": 2, "C": 8}, 9, "(A | C)"),
     ({"A": 1, "B": 2, "C": 8}, 12, "(C | unknown: 0x4)"),   ({"A": 1, "B": 2}, 0, "0"), ({"A": 1, "B": 6}, 7, "7"),
-    ({"A": -1, "B": 2}, 3, "3"),
-)  # fmt: skip
+    ({"A": -1, "B": 2}, 3, "3"))  # fmt: skip
 def test_enumerations(values, number, text):
     names = tuple(Enumerator(name, value) for name, value in values.items())
     kind = Enumeration("E", 4, Lazy.known(names), prefix="ns::")
@@ -390,8 +385,7 @@ def test_json():
         "S",
         32,                                  member("i", INT, 0),                 member("d", DOUBLE, 64),
         member("t", array(CHAR, 4), 128),    member("b", BOOL, 160),
-        member("p", Pointer("*", Lazy.known(INT), 4, 3), 192),                    member("u", INT, 224),
-    )  # fmt: skip
+        member("p", Pointer("*", Lazy.known(INT), 4, 3), 192),                    member("u", INT, 224))  # fmt: skip
     data = bytearray(32)
     data[0], data[8:16], data[16:19], data[20], data[24] = 5, b"\0\0\0\0\0\0\xf8\x7f", b"abc", 1, 0x20
     found = value_json(
@@ -412,8 +406,7 @@ def test_json():
         },
         {"name": "b", "type": "bool", "value": True},
         {"name": "p", "type": "int *", "value": 32, "space": "local"},
-        {"name": "u", "type": "int", "state": "undefined", "undefined_bits": "0xff"},
-    ]  # fmt: skip
+        {"name": "u", "type": "int", "state": "undefined", "undefined_bits": "0xff"}]  # fmt: skip
 
 
 def test_a_member_that_is_an_enumeration_has_both_names_in_json():
@@ -429,8 +422,7 @@ def test_json_keeps_numbers_exact():
     assert value_json(constant(wide, f.X87.encode_exact(Fraction(5, 4)).to_bytes(16, "little")))["value"] == 1.25
     assert value_json(constant(Base("u", 7, 16), b"\xff" * 16))["value"] == (1 << 128) - 1
     assert value_json(constant(Base("c", 3, 8), bytes(4) + b"\0\0\x80\x3f")) == {
-        "type": "c", "real": 0.0, "imaginary": 1.0,
-    }  # fmt: skip
+        "type": "c", "real": 0.0, "imaginary": 1.0}  # fmt: skip
 
 
 def test_json_says_why_there_is_no_value():
@@ -448,8 +440,7 @@ def kinds(draw, depth=0):
     leaf = st.builds(
         Base, st.sampled_from(["int", "char", "e4m3", "bf16", "wchar_t", ""]), st.integers(0, 0x14),
         st.none() | sizes, st.none() | st.integers(0, 70), st.integers(0, 70), st.none() | st.integers(1, 5),
-        st.sampled_from([None, "big", "little"]),
-    )  # fmt: skip
+        st.sampled_from([None, "big", "little"]))  # fmt: skip
     if depth > 3:
         return draw(leaf)
     inner = kinds(depth + 1)
