@@ -57,6 +57,7 @@ FAULT = Record(
     "pc# line cause",
     nested("lanes", EXECUTING),
     nested("accesses", ACCESS),
+    "rank",
     VALUES,
     nested("callers", CALLER),
     "waves_examined=examined problems",
@@ -87,7 +88,7 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
         yield from fitted(f"{_lanes_text(lanes)}", 2)
     several = len(fault.accesses) > 1
     if several:
-        yield from fitted(f"one of {len(fault.accesses)} accesses, the likeliest first:")
+        yield from fitted(f"one of {len(fault.accesses)} accesses; the first is the likeliest: {fault.rank}", 2)
     for access in fault.accesses:
         yield from _access_lines(access)
     left = len(fault.waves) - fault.examined
@@ -181,6 +182,7 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
     if access.is_null:
         names = " or ".join(f"`{shown(row.name)}`" for row in access.missed)
         what = f"one of {names}" if len(access.missed) > 1 else names
+        what = what if all(row.is_certain for row in access.missed) else f"probably {what}"
         yield from fitted(f"  {what} is null" if names else "  the pointer is null", 4)
     elif len(access.missed) > 1:
         yield from fitted(f"  one of {', '.join(_missed_text(row) for row in access.missed)}", 4)

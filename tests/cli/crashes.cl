@@ -2,6 +2,11 @@
 #define here (int)(__builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x())
 #define lane (int)__builtin_amdgcn_workitem_id_x()
 #define sync() __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); __builtin_amdgcn_s_barrier()
+#if defined(__GFX8__) || defined(__GFX9__)
+#define RAW 0x24000
+#else
+#define RAW 0x30014000  // bytes are counted
+#endif
 typedef struct { int key; float weight; char name[8]; } Entry;
 typedef struct Node { int value; global struct Node *next; } Node;
 typedef int int4 __attribute__((ext_vector_type(4)));
@@ -149,6 +154,60 @@ kernel void recursive(global int *out, int n) {
   out[here] = deep(n);
 }
 
+kernel void stores(global int *a, global int *b, global int *c, int by) {
+  int i = here;
+  a[i] = 1;  // stores.a
+  b[i + by] = 2;  // stores.b
+  c[i] = 3;  // stores.c
+}
+
+kernel void shadowed(global int *out, global const int *in, global const int *other) {
+  int i = here;
+  {
+    global const int *in = other;
+    int value = in[i];  // shadowed.load
+    out[i] = value;
+  }
+}
+
+kernel void moved(global int *out, global const int *in, int by) {
+  int i = here;
+  in += by;
+  int value = in[i];  // moved.load
+  out[i] = value;
+}
+
+kernel void resource(global int *out, global int *in, int records) {
+  int i = here;
+  __amdgpu_buffer_rsrc_t buffer = __builtin_amdgcn_make_buffer_rsrc(in, 0, records, RAW);
+  int value = __builtin_amdgcn_raw_buffer_load_b32(buffer, i * 4, 0, 0);  // resource.load
+  out[i] = value;
+}
+
+kernel void pairs(global long *out, local long *part, int by) {
+  int i = lane;
+  part[i + by] = i;  // pairs.store
+  sync();
+  out[i] = part[63 - i];
+}
+
+kernel void window(global int *out, int at) {
+  __local int half_used[32];
+  half_used[lane + at] = lane;  // window.store
+  sync();
+  out[lane] = half_used[0];
+}
+
+kernel void fields(global Entry *table, int by) {
+  global Entry *entry = table + here + by;
+  entry->name[7] = 1;  // fields.store
+}
+
+kernel void twins(global int *out, global const int *a, global const int *b) {
+  int i = here;
+  out[i] = a[i] + b[i];  // twins.line
+}
+
 kernel void trap(global int *out, global const int *in) {
   int i = here;
   int value = in[i];
@@ -185,6 +244,6 @@ kernel void asserts(global int *out, global const int *in) {
   int i = here;
   int value = in[i];
   if (!(value > 0))
-    __assert_fail("value > 0", "crashes.cl", 186, "asserts");  // asserts.call
+    __assert_fail("value > 0", "crashes.cl", 243, "asserts");  // asserts.call
   out[i] = value;
 }

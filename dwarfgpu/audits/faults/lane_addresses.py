@@ -160,8 +160,10 @@ class _SeenAccesses(MemoryAccess):
 
 
 def _base(instruction: GpuInstruction, scalars: Any) -> int | None:
-    """Return the 64-bit address that an instruction counts from."""
-    base = instruction.operand("saddr") or instruction.operand("sbase")
+    """Return the 64-bit address that an instruction counts from, or that of the resource of a buffer."""
+    resource = instruction.operand("srsrc") or instruction.operand("rsrc")
+    base = resource or instruction.operand("saddr") or instruction.operand("sbase")
     if base is None or base.kind is not OperandKind.SGPR or base.bits == 32:
         return None
-    return int(scalars[base.index] | scalars[base.index + 1] << 32)
+    high = scalars[base.index + 1]
+    return int(scalars[base.index] | (high if resource is None else high & 0xFFFF) << 32)

@@ -57,6 +57,8 @@ MAX_TRIED = 64
 """How many expressions are compared with the addresses of the lanes."""
 GLOBAL_SPACES = frozenset((actions.GLOBAL, actions.GENERIC, actions.SCALAR))
 MEMORY_REASONS = frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR"))
+RANKED = "its lanes are in the page of the fault", "its lanes have no memory", "its lanes are the nearest to a buffer"
+"""Why a candidate is before another, by the parts of its rank."""
 _MEMBERS = r"(?:(?:->|\.)\w+)*"
 _INDEXED = re.compile(rf"(\b[A-Za-z_]\w*{_MEMBERS}\s*(?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+){_MEMBERS}")
 _POINTER = re.compile(r"\*\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
@@ -172,6 +174,8 @@ class WaveFault:
     """The text of its source line."""
     accesses: tuple[FailedAccess, ...] = ()
     """Those that may have failed, the likeliest first."""
+    rank: str | None = None
+    """Why the first of several is the likeliest."""
     values: tuple[tuple[str, str], ...] = ()
     """The variables of the source line, with what they are in the lanes that failed."""
     callers: tuple[CallingLine, ...] = ()
@@ -224,6 +228,7 @@ class FaultSearch:
         self.waves = [stopped.wave(number) for number in numbers[:MAX_WAVES]]
         self.frame = self.waves[0].frame(0)
         self.problems: list[str] = []
+        self.rank: str | None = None
         self.launch = self.waves[0].launch if self.frame.has_lanes else None
 
     def fault(self, source_line: Callable[[Frame, SourceLine | None], str | None]) -> WaveFault:
@@ -237,6 +242,7 @@ class FaultSearch:
             accesses = sorted(self._accesses(line), key=self._rank)
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
+            self.rank = self._reason(accesses) if len(accesses) > 1 else None
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
         frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
         lanes = (chosen or self._executing(self.waves[0])).lanes if self.frame.has_lanes else ()
@@ -252,6 +258,7 @@ class FaultSearch:
             source,
             line,
             tuple(accesses),
+            self.rank,
             tuple(self._values(line, frame, lanes)),
             tuple(self._callers(source_line, frame, lanes, kernel)),
             cause,
@@ -308,11 +315,17 @@ class FaultSearch:
     # --- Accesses -------------------------------------------------------------------------------------------------
 
     def _rank(self, access: FailedAccess) -> tuple[bool, bool, int]:
-        """Return the order of candidates: in the page of the report, outside, and the latest one."""
+        """Return the order of candidates, which are in the order of issue: in the page of the report, outside, near."""
         addresses = [at for lanes in access.lanes for at in lanes.addresses]
         reported = self._page()
         in_page = reported is not None and any(at // PAGE == reported for at in addresses)
-        return not in_page, not addresses, -access.address
+        return not in_page, not addresses, min((abs(row.nearest) for row in access.missed), default=NEAR)
+
+    def _reason(self, accesses: list[FailedAccess]) -> str | None:
+        """Return why the first of several candidates is the likeliest."""
+        first, second = map(self._rank, accesses[:2])
+        reasons = [reason for reason, one, other in zip(RANKED, first, second, strict=True) if one != other]
+        return [*reasons, "it was issued first"][0]
 
     def _page(self) -> int | None:
         address = self.reported if self.reported is not None else self.stop.address
@@ -334,9 +347,8 @@ class FaultSearch:
         at = function.addresses.index(here)
         own = self._access(function, at, line, is_outstanding=False)
         is_precise = self.stop.lanes is not None or self.stop.address is not None
-        if own is not None:
-            yield own
         if own is not None and is_precise:
+            yield own
             return
         lost = 0
         for row in rows:
@@ -349,6 +361,8 @@ class FaultSearch:
             other = self._access(function, index, line, is_outstanding=True)
             if other is not None:
                 yield other
+        if own is not None:
+            yield own
         if lost:
             what = "1 access was" if lost == 1 else f"{lost} accesses were"
             why = "the registers of the addresses were written since (`info outstanding` lists them)"
@@ -467,12 +481,13 @@ class FaultSearch:
             return (), False
         rows = self._pointers()
         is_null = min(addresses) < NULL
-        chosen, why = self._named(rows, expression), f"`{expression}` has these addresses"
-        if not chosen and found.base is not None:
-            chosen, why = [row for row in rows if row[3] == found.base], "the instruction counts from its address"
-        is_certain = bool(chosen)
+        (chosen, is_certain), why = self._named(rows, expression), f"`{expression}` has these addresses"
+        if not is_certain and found.base is not None:
+            counted = [row for row in rows if row[3] == found.base]
+            if counted:
+                chosen, is_certain, why = counted, True, "the instruction counts from its address"
         if is_null and not chosen:
-            chosen, why, is_certain = [row for row in rows if not row[3]], "it is null", True
+            chosen, why = [row for row in rows if not row[3]], "it is null"
         if not chosen and not is_null:
             near = sorted((self._buffer(row, addresses) for row in rows if row[2]), key=lambda row: abs(row.nearest))
             near = [row for row in near if abs(row.nearest) < NEAR]
@@ -486,16 +501,20 @@ class FaultSearch:
         made = tuple(self._buffer(row, addresses, why, is_certain=is_certain) for row in chosen)
         return made, is_null and all(not row[3] for row in chosen)
 
-    def _named(self, rows: list[Any], expression: str | None) -> list[Any]:
-        """Return the arguments that an expression counts from, by their name or by the value of another variable."""
+    def _named(self, rows: list[Any], expression: str | None) -> tuple[list[Any], bool]:
+        """Return the arguments that an expression counts from, and whether that is certain.
+
+        A variable may have the name of an argument and hold something else by now, or hold it under another name.
+        """
         named = None if expression is None else _NAME.search(expression)
         if named is None:
-            return []
-        chosen = [row for row in rows if row[0] == named[0]]
-        if not chosen:
-            values = self._numbers(self.frame, f"(unsigned long) ({named[0]})", self._executing(self.waves[0]).lanes)
-            chosen = [row for row in rows if values and set(values) == {row[3]}]
-        return chosen
+            return [], False
+        lanes = self._executing(self.waves[0]).lanes
+        values = set(self._numbers(self.frame, f"(unsigned long) ({named[0]})", lanes) or ())
+        alike = [row for row in rows if row[0] == named[0]]
+        held = [row for row in rows if values == {row[3]}]
+        both = [row for row in alike if row in held]
+        return both or held or alike, bool(both)
 
     @staticmethod
     def _buffer(
