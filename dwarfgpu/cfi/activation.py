@@ -432,6 +432,8 @@ class Information:
     """Whether the caller was interrupted, and its program location is no call site."""
     source: str = ""
     """How the rules were found, where the file does not have them: `BY_CODE`."""
+    follows_call: Callable[[int], bool] = lambda _pc: True
+    """Whether an address can be where execution continues after a call, as far as that is known."""
 
 
 class NoInformation(EvaluationError):
@@ -526,6 +528,7 @@ OUTERMOST = "outermost"
 """The rule of the return address says that the function has no caller."""
 NO_INFORMATION = "no_unwind_information"
 OUTSIDE_CODE = "outside_code"
+NO_CALL = "no_call"
 CYCLE = "cycle"
 SAME_FRAME = "same_frame"
 LIMIT = "limit_exceeded"
@@ -626,6 +629,8 @@ class CallStack:
             return End(FAILED, f"the caller cannot be found: {error}", error)
         if pc is None:
             return End(FAILED, "the caller cannot be found: the return address has bits without a value")
+        if not information.follows_call(pc):
+            return End(NO_CALL, f"the return address {pc:#x} does not follow a call: the stack may be damaged")
         if inner.level + 1 >= self.max_frames:
             return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
         if inner.level >= FREE_FRAMES and not budget.take_half(LANE_COST * self.thread.target.lane_count):

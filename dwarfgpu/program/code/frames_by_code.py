@@ -18,7 +18,9 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.expr.instruction import decode
+from dwarfgpu.isa.decoder import decode as decode_instruction
 from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
+from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
@@ -26,6 +28,8 @@ from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAV
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.isa.frame_state import Lanes
@@ -40,8 +44,10 @@ _SCALARS = 106
 class CodeUnwinding:
     """The rules of functions without call frame information."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, code_at: Callable[[int], LoadedCode | None]) -> None:
         self._target = target
+        self._code_at = code_at
+        self._processor = target.name.removeprefix("amdgcn-").partition("-wave")[0]
         self._readings: dict[LoadedCode, CodeReading] = {}
         self._known: dict[int, Information | NoInformation] = {}
 
@@ -62,9 +68,8 @@ class CodeUnwinding:
     def _read(self, code: LoadedCode, pc: int) -> Information:
         reading = self._readings.get(code)
         if reading is None:
-            processor = self._target.name.removeprefix("amdgcn-").partition("-wave")[0]
             scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
-            reading = CodeReading(processor, lanes, scale, functions.at, functions.pointer_at)
+            reading = CodeReading(self._processor, lanes, scale, functions.at, functions.pointer_at)
             self._readings[code] = reading
         address = code.in_file(pc)
         function = reading.function_at(address)
@@ -74,7 +79,19 @@ class CodeUnwinding:
         if state is None:
             raise _unknown(f"no path from the entry of the function leads to {pc:#x}")
         row = StateRules(self._target, state).row(pc)
-        return Information(row, PC_64, code.in_program(function.start), _expression, source=BY_CODE)
+        return Information(
+            row, PC_64, code.in_program(function.start), _expression, source=BY_CODE, follows_call=self._follows_call
+        )
+
+    def _follows_call(self, pc: int) -> bool:
+        code = self._code_at(pc - 4)
+        if code is None:
+            return True  # which ends the stack for another reason
+        try:
+            data = code.file.image.read(code.in_file(pc - 4), 4)
+            return decode_instruction(data, 0, self._processor, self._target.lane_count).name in CALLS
+        except DwarfGpuError:
+            return False
 
 
 class _Functions:

@@ -399,7 +399,7 @@ class LoadedUnwinding:
     def _by_code(self) -> CodeUnwinding:
         from dwarfgpu.program.code.frames_by_code import CodeUnwinding
 
-        return CodeUnwinding(self._target)
+        return CodeUnwinding(self._target, self._loaded.at)
 
 
 def own_traps(codes: Iterable[LoadedCode]) -> list[tuple[int, int, TrapTable]]:

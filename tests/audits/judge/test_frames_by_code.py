@@ -1,11 +1,17 @@
 """Callers that reading the code finds, against the calls that the machine has executed."""
 
+import random
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from dwarfgpu.audits.judge import followed_run
+from dwarfgpu.audits.judge.wave_registers import BatchRegisters
+from dwarfgpu.cfi.activation import CallStack, Thread
+from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.frame_state import CodeReading
 from tests.builders.commands import document, run
 from tests.builders.executed_calls import ExecutedCalls
@@ -86,7 +92,7 @@ def calling(require_tool, folder, words, edited=""):
     "processor, level, word, edited, is_stripped",
     [
         ("gfx1100", "O2", SHARED, "", False),  # calls through the table of offsets
-        ("gfx1200", "O0", SHARED, "", False),
+        ("gfx1200", "O1", SHARED, "", False),
         ("gfx90a", "O1", SHARED, "", False),
         ("gfx1100", "O2 -g0", LOCAL, r"\t\.size\t.*", False),  # as assembly by hand is
         ("gfx1030", "O1", LOCAL, "", True),  # only the debugging information has the functions
@@ -104,6 +110,50 @@ def test_callers_are_found_however_functions_are_known(
     assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
     assert calls.counts["unknown"] == 0, calls.problems
     assert calls.counts["right"] > 80
+
+
+class DamagedRegisters(BatchRegisters):
+    """Registers and memory of which some bytes are random."""
+
+    random = random.Random(7)
+
+    def _damaged(self, data):
+        return (
+            data
+            if self.random.random() < 0.7
+            else self.random.choice((self.random.randbytes(len(data)), bytes(len(data))))
+        )
+
+    def read_register(self, register, wave, lane):
+        return self._damaged(super().read_register(register, wave, lane))
+
+    def read_memory(self, space, address, size, wave, lane):
+        return self._damaged(super().read_memory(space, address, size, wave, lane))
+
+
+@pytest.mark.parametrize("processor, level", [("gfx1100", "O0"), ("gfx90a", "O2")])
+def test_a_damaged_stack_ends_where_no_call_leads_on(processor, level, require_tool, tmp_path, monkeypatch):
+    """Each caller is behind a call, and nothing but errors of the project occurs."""
+    monkeypatch.setattr(followed_run, "BatchRegisters", DamagedRegisters)
+    path = calling(require_tool, tmp_path, [LOCAL, "-g", f"-{level}", f"-mcpu={processor}"])
+    calls = ExecutedCalls(path, "kernel", ("zeros(64,u4)", "5"), stacks=1, grid="64", work_group="64")
+    ends, lanes = Counter(), calls.target.lane_count
+
+    def compare(arrival, chain):
+        thread = Thread(
+            calls.target, calls.running.attached.state.rules, calls.followed.registers, calls.code, int(arrival.rows[0])
+        )
+        stack = CallStack(thread, arrival.pc, max_frames=50)
+        for activation in [*stack][1:]:
+            code = calls.running.attached.stopped.loaded.at(activation.pc)
+            data = code.file.image.read(code.in_file(activation.pc) - 4, 4)
+            assert decode(data, 0, processor, lanes).name == "s_swappc_b64"
+        ends[stack.end.kind] += 1
+
+    calls._compare = compare
+    assert calls.run(20_000).halt.has_ended
+    assert ends["no_call"] + ends["outside_code"] > 20
+    assert ends["outermost"] > 5
 
 
 UNOPTIMIZED = ["gfx90a", "gfx1100", "gfx1200:64"]

@@ -22,7 +22,16 @@ from tests.builders.frames import FrameBuilder
 NAMES = ["pc", "exec", "s30", "s31", "s32", "s33", "s40", "s41", "v0", "v40", "v41", "a3", "vcc"]
 REGISTERS = st.sampled_from(NAMES)
 NUMBERS = st.sampled_from([0, 1, 4, 8, 16, 64, 256, 0x400, START, START + SIZE + 4, 1 << 31, (1 << 32) - 1])
-ENDS = {"outermost", "no_unwind_information", "outside_code", "cycle", "same_frame", "limit_exceeded", "error"}
+ENDS = {
+    "outermost",
+    "no_unwind_information",
+    "outside_code",
+    "no_call",
+    "cycle",
+    "same_frame",
+    "limit_exceeded",
+    "error",
+}
 
 
 @st.composite
