@@ -756,7 +756,11 @@ class Device:
 
     def write_wave(self, wave: int, batch: WaveBatch) -> None:
         """Put the registers of a wave into the machine; it is in the batch whose turn it is if it is in no other."""
-        self.written(next((known for known, _ in self.every_batch() if wave in known.waves), batch))
+        self.written(self.batch_of(wave, batch))
+
+    def batch_of(self, wave: int, turn: WaveBatch) -> WaveBatch:
+        """Return the batch that a wave is in: that whose turn it is if it is in no other."""
+        return next((known for known, _ in self.every_batch() if wave in known.waves), turn)
 
     def _write(self, batch: WaveBatch) -> None:
         machine = self.machine

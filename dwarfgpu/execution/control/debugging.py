@@ -204,7 +204,12 @@ class Debugging:
             frames = self.attached[wave].call(0)
             return next((frame for frame in frames if frame.name == name), frames[0])
 
-        def holds(text: str) -> bool:
+        def holds(text: str, batch: WaveBatch) -> bool:
+            home = self.device.batch_of(wave, batch)
+            known = self.running.flags(text, home, self.device, name) if wave in home.waves else None
+            if known is not None:
+                return bool(known[home.waves == wave, lane].all())
+            self.device.written(home)
             there = frame_now()
             try:
                 return bool(there.expression(text).find(there.lane(lane)).number())

@@ -232,11 +232,11 @@ def _is_pointer_to_numbers(type_: Type) -> bool:
 # --- Conditions ---------------------------------------------------------------------------------------------------
 
 
-def condition_in(text: str) -> Callable[[Frame, LaneSet, Device], Column]:
-    """Return what finds a condition of integers as a column of flags."""
+def condition_in(text: str, function: str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
+    """Return what finds a condition of integers as a column of flags; with a function, only in frames of it."""
 
     def find(frame: Frame, lanes: LaneSet, device: Device) -> Column:
-        if frame.state.remembered is not None and frame.state.remembered.macros:
+        if function not in (None, frame.name) or (frame.state.remembered and frame.state.remembered.macros):
             raise Unplaced  # what a name means may change
         quantity: SourceExpression | Variable | Any = frame.quantity(text)
         terms = _Terms(Evaluator(frame, lanes, text), lanes, device)

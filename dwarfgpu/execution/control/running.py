@@ -26,7 +26,9 @@ from dwarfgpu.states.program import Program
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
+    from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -82,7 +84,7 @@ class Running:
             self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
-        self._conditions: dict[str, Discoveries] = {}
+        self._conditions: dict[tuple[str, str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 
     @cached_property
@@ -211,16 +213,22 @@ class Running:
         frame = frames[0] if frames else self.program.outside
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
 
+    def flags(self, text: str, batch: WaveBatch, device: Device, function: str | None = None) -> Any:
+        """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""
+        key = text, function
+        if key not in self._conditions:
+            self._conditions[key] = Discoveries(self.attached, device, condition_in(text, function))
+        column = self._conditions[key].at(batch)
+        with suppress(Unplaced):
+            return None if column is None else np.broadcast_to(column(batch), (batch.count, batch.lanes))
+        return None
+
     def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
         """Return in which lanes of waves an expression is true. Lanes where it has no value count as true."""
         self.condition_problem = None
-        batch = arrival.batch
-        if text not in self._conditions:
-            self._conditions[text] = Discoveries(self.attached, arrival.device, condition_in(text))
-        column = self._conditions[text].at(batch)
-        if column is not None:
-            with suppress(Unplaced):
-                return np.broadcast_to(column(batch), (batch.count, batch.lanes))
+        known = self.flags(text, arrival.batch, arrival.device)
+        if known is not None:
+            return known
         waves: list[int] = arrival.waves.tolist()
         machine = arrival.machine  # which has the registers of these waves now
         flags = np.zeros((len(waves), machine.target.lane_count), bool)

@@ -33,13 +33,13 @@ MAX_BYTES = 1 << 20
 class Watched:
     """What a watchpoint watches: bytes of memory, or else the text of a value."""
 
-    def __init__(self, wave: int, lane: int, value: Callable[[], str], holds: Callable[[str], bool]) -> None:
+    def __init__(self, wave: int, lane: int, value: Callable[[], str], holds: Callable[[str, WaveBatch], bool]) -> None:
         self.wave = wave
         self.lane = lane
         self.value = value
         """Gives the value as a text."""
         self.holds = holds
-        """Tells whether a condition is true in the lane."""
+        """Tells whether a condition is true in the lane, given the batch that has the wave."""
         self.space = ""
         """``global``, ``ds`` or ``private``; empty for what is in registers."""
         self.address = 0
@@ -212,10 +212,8 @@ class Watcher:
                 watched.look()
                 if point.kind == WATCH and text == watched.text and data == watched.bytes:
                     continue
-                if point.condition is not None:
-                    self._device.write_wave(watched.wave, before)
-                    if not watched.holds(point.condition):
-                        continue
+                if point.condition is not None and not watched.holds(point.condition, before):
+                    continue
             change = ValueChange(text, watched.text)
             is_inside = self._is_inside(watched, before, pc)
             stops |= self._tell(WatchHit(point, time, pc, lanes, change, is_inside, has_left))
@@ -231,7 +229,7 @@ class Watcher:
 
     def _has_left(self, watched: Watched, before: WaveBatch, pc: int) -> bool:
         """Return whether an instruction was the return from the function whose variable is watched."""
-        if watched.wave not in before.waves or not self._reader.at(pc).is_jump or not watched.is_in_function(pc):
+        if not self._reader.at(pc).is_jump or watched.wave not in before.waves or not watched.is_in_function(pc):
             return False
         self._device.write_wave(watched.wave, before)
         machine = self._device.machine

@@ -12,6 +12,7 @@ import dwarfgpu as dg
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, READ_WATCH, WATCH
 from dwarfgpu.execution.control.debugging import Debugging
+from dwarfgpu.execution.control.placed import Discoveries
 from dwarfgpu.execution.control.printf import formatted, printed, unescaped
 from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.running import Running
@@ -176,6 +177,25 @@ def test_a_watchpoint_with_a_condition_stops_only_where_it_is_true(watched, proc
     assert debugging.go_on().change.new == "5"
     debugging.condition(watchpoint, "*counter == 99")
     assert debugging.go_on().has_ended
+
+
+@pytest.mark.parametrize(
+    "condition", ["i == 2", "total > 30 && lane == 3", "n - i", "i == 4 || nobody", "total * 1.5 > 40"]
+)
+def test_a_watchpoint_stops_where_it_does_without_columns(watched, condition, monkeypatch):
+    """The function that is called, and the one that is inlined, have variables of the same names."""
+    stops = []
+    for is_quick in (True, False):
+        if not is_quick:
+            monkeypatch.setattr(Discoveries, "at", lambda *_: None)
+        debugging = watched("gfx90a", "summed", out="zeros(64)", n=5)
+        point = debugging.watch("total", lane=3)
+        point.condition = condition
+        found = []
+        while not (stop := debugging.go_on()).has_ended:
+            found.append((stop.change.old, stop.change.new, stop.problem, debugging.pc_of(0)))
+        stops.append(found)
+    assert stops[0] == stops[1] != []
 
 
 def test_conditions_of_watchpoints_that_have_no_value_or_no_sense(watched):

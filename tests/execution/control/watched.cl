@@ -7,6 +7,22 @@ kernel void counted(global int *out, local int *counter) {
   int before = lane < 10 ? __builtin_amdgcn_ds_append(counter) : 0;
   out[lane] = before;
 }
+static void bump(private int *place, int i) {
+  *place += i;
+}
+static __attribute__((always_inline)) void raised(private int *place, int total) {
+  *place += total;
+}
+kernel void summed(global int *out, int n) {
+  int lane = __builtin_amdgcn_workitem_id_x();
+  int total = 0;
+  for (int i = 0; i < n; ++i) {
+    total += i + lane;
+    bump(&total, 2 * i);
+    raised(&total, 7);
+  }
+  out[lane] = total;
+}
 #ifdef SCALAR
 #define SCALAR_ACCESS(instruction) \
   __asm__ volatile("v_readfirstlane_b32 s4, %0\n v_readfirstlane_b32 s6, %1\n v_readfirstlane_b32 s7, %2\n s_nop 4\n" \
