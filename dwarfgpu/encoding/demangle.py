@@ -74,6 +74,7 @@ def _text(name: str, function: Callable[..., int | None], free: Callable[[int], 
 _SUFFIX = re.compile(r"(?: const| volatile| &{1,2}| \[clone [^\]]*\]| \(\.[^)]*\))+$")
 
 
+@lru_cache(maxsize=1 << 10)
 def without_parameters(name: str) -> str:
     """Return the name of a function without its parameters and without the type that a template returns."""
     name = _SUFFIX.sub("", name)

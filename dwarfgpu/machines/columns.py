@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ def names_of(registers: Iterable[TargetRegister]) -> str:
     return ",".join(run[0].name if len(run) == 1 else f"{run[0].name}-{run[-1].name}" for run in runs)
 
 
+@lru_cache(maxsize=1 << 12)
 def split_name(name: str) -> tuple[str, int | None]:
     """Split a name into its letters and the number after them."""
     letters = name.rstrip("0123456789")

@@ -51,8 +51,8 @@ class Geometry:
     @property
     def groups(self) -> Triple:
         """The number of work-groups in each dimension, including partial ones."""
-        x, y, z = (-(-size // group) for size, group in zip(self.grid, self.work_group, strict=True))
-        return x, y, z
+        (x, y, z), (in_x, in_y, in_z) = self.grid, self.work_group
+        return -(-x // in_x), -(-y // in_y), -(-z // in_z)
 
     @property
     def group_count(self) -> int:

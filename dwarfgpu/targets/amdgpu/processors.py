@@ -7,12 +7,9 @@ that version's edition of the same tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
 
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # --- The words of the last column ---------------------------------------------------------------------------------
 # Target features, under their names in a target ID or in -m<feature>:
@@ -203,7 +200,7 @@ def processor_of_mach(mach: int) -> Processor | None:
     return next((processor for processor in processors() if processor.mach == mach), None)
 
 
-def processors() -> Iterator[Processor]:
-    """Yield all processors, in the order of the table."""
-    for name, mach, wave_sizes, features in ROWS:
-        yield Processor(name, mach, wave_sizes, tuple(features.split()))
+@cache
+def processors() -> tuple[Processor, ...]:
+    """Return all processors, in the order of the table."""
+    return tuple(Processor(name, mach, sizes, tuple(features.split())) for name, mach, sizes, features in ROWS)
