@@ -56,6 +56,16 @@ class NamedBuffer:
         return f"{place} of {self.name}, which has {self.size} bytes"
 
 
+def _beyond(memory: str, address: int, size: int, option: str) -> tuple[str, bool]:
+    """Return where an offset outside of local or private memory is, and whether it is not before the start.
+
+    The high half of the offsets is what negative numbers become.
+    """
+    start = address - (address >> 31 << 32) if 0 <= address < 1 << 32 else address
+    more = f"; {option} gives more" if start >= 0 else ""
+    return f"no {memory} at {address:#x} ({NamedBuffer(memory, 0, size).where(start)}{more})", start >= size
+
+
 class MachineFault(Exception):
     """An instruction that some waves cannot execute. Nothing has been changed."""
 
@@ -82,18 +92,13 @@ class MachineFault(Exception):
     @classmethod
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the private memory of a work-item, where its stack is."""
-        where = NamedBuffer("private memory", 0, size).where(address)
-        detail = f"no private memory at {address:#x} ({where}; --private-size gives more)"
-        if address >= size:
-            detail = f"stack overflow: {detail}"
-        return cls(detail, lanes, kind=MEMORY_VIOLATION)
+        where, is_behind = _beyond("private memory", address, size, "--private-size")
+        return cls(f"{'stack overflow: ' if is_behind else ''}{where}", lanes, kind=MEMORY_VIOLATION)
 
     @classmethod
     def of_local(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the local memory of their work-group."""
-        where = NamedBuffer("local memory", 0, size).where(address)
-        detail = f"no local memory at {address:#x} ({where}; --dynamic-local gives more)"
-        return cls(detail, lanes, kind=ADDRESS_ERROR)
+        return cls(_beyond("local memory", address, size, "--dynamic-local")[0], lanes, kind=ADDRESS_ERROR)
 
     @property
     def reason(self) -> str:

@@ -685,6 +685,10 @@ def test_accesses_outside_of_local_memory_are_errors(bench, text):
     with pytest.raises(MachineFault, match=detail) as raised:
         it.run(text)
     assert np.flatnonzero(raised.value.lanes[0]).tolist() == [3]
+    addresses[3] = (1 << 48) + (1 << 32) - 8
+    it.vector(0, addresses)
+    with pytest.raises(MachineFault, match=r"\(8 bytes before the start of local memory, which has 4096 bytes\)$"):
+        it.run(text)
     addresses[3] = 1 << 48
     it.vector(0, addresses)
     it.run(text)
