@@ -62,14 +62,11 @@ class Functions:
                 row = Tables(None if self.target.name == "generic" else self.target).row_at(fde, pc)
                 assert row is not None
                 return Information(
-                    row,
-                    fde.cie.return_address or 0,
-                    fde.low,
+                    row, fde.cie.return_address or 0, fde.low,
                     lambda block: decode(
                         block.data, self.dialect, self.form, section=block.section, offset=block.offset
                     ),
-                    fde.cie.is_signal_frame,
-                )
+                    fde.cie.is_signal_frame)  # fmt: skip
         raise NoInformation("no_unwind_information", f"no unwind information for the address {pc:#x}")
 
 

@@ -231,15 +231,10 @@ def assembly(processor: Processor, ranges: tuple[ListedPlace, ...]) -> str:
         if name == "step":
             entries.append("  .byte 0")
     return _TEMPLATE.format(
-        cpu=processor.name,
-        lanes=processor.lanes,
-        vgpr=processor.vector,
+        cpu=processor.name, lanes=processor.lanes, vgpr=processor.vector,
         wave="  .amdhsa_accum_offset 16" if wide else "  .amdhsa_wavefront_size32 1",
-        flat="",
-        code="\n".join(code),
-        lists="\n".join(lists),
-        entries="\n".join(entries),
-    )
+        flat="",                                               code="\n".join(code),
+        lists="\n".join(lists),                                entries="\n".join(entries))  # fmt: skip
 
 
 def assembled(

@@ -43,11 +43,9 @@ int OTHER(int c, char **v) {
 }
 """
 TARGETS = {
-    "x86-64": "-target x86_64-linux-gnu -fPIC",
-    "i386": "-target i386-linux-gnu -fPIC",
-    "ppc64": "-target powerpc64-linux-gnu -fPIC",
-    "amdgcn": "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib",
-}
+    "x86-64": "-target x86_64-linux-gnu -fPIC",   "i386": "-target i386-linux-gnu -fPIC",
+    "ppc64": "-target powerpc64-linux-gnu -fPIC", "amdgcn": "-target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib",
+}  # fmt: skip
 
 
 def compiled(folder: Path, tools: Any, compiler: str, options: str, *, link: str = "") -> Path:

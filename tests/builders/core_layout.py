@@ -172,11 +172,8 @@ def _wave(memory, processor, state, word, last):
     at = top - size
     data = memory.read(at, size)
     wave = {
-        "lanes": lanes,
-        "lds": data[size - own_lds :],
-        "is_first": bool(word >> first & 1),
-        "is_last": bool(word >> final & 1),
-    }
+        "lanes": lanes,                                        "lds": data[size - own_lds :],
+        "is_first": bool(word >> first & 1),                   "is_last": bool(word >> final & 1)}  # fmt: skip
     wave["slot"], wave["engine"] = word & slot, word >> engine_shift & engine_mask
     wave["has_scratch"] = bool(word >> scratch & 1)
     row = lanes * 4

@@ -46,11 +46,8 @@ class InstructionBench:
         self.local = np.zeros((waves, LOCAL_SIZE), np.uint8)
         self.scratch = np.zeros((waves, 64 * lanes), np.uint8)
         self.memory = MemoryAccess(
-            GlobalMemory([MemorySegment.of(MEMORY, self.bytes)]),
-            lanes=lanes,
-            scratch_base=0x80000,
-            apertures=(1 << 48, 2 << 48),
-        )
+            GlobalMemory([MemorySegment.of(MEMORY, self.bytes)]), lanes=lanes, scratch_base=0x80000,
+            apertures=(1 << 48, 2 << 48))  # fmt: skip
         self.memory.use(self.local, np.arange(waves), self.scratch)
         self.generation = int(processor.removeprefix("gfx")[:-2])
         self.memory.swizzles_dwords = self.generation >= 9

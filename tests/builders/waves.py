@@ -16,7 +16,6 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.resolve import resolve
 
 SCRATCH = 1 << 17
-LANE_BITS = 32
 MASK = (1 << 32) - 1
 _LINE = re.compile(r"\t(\S.*?)\s*// ([0-9A-F]+):")
 _NO_RESULT = re.compile(

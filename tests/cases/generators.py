@@ -15,19 +15,14 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"target": "amdgcn-gfx1100-wave32"},          {"target": "amdgcn-gfx803"},
     {"target": "x86_64", "rules": "amd", "dialect": "llvm-user"})  # fmt: skip
 TYPES: dict[str, Any] = {
-    "1": {"encoding": "signed", "byte_size": 4},
-    "2": {"encoding": "unsigned", "byte_size": 1},
-    "3": {"encoding": "float", "byte_size": 8},
-    "4": {"encoding": "float", "byte_size": 4},
+    "1": {"encoding": "signed", "byte_size": 4},             "2": {"encoding": "unsigned", "byte_size": 1},
+    "3": {"encoding": "float", "byte_size": 8},              "4": {"encoding": "float", "byte_size": 4},
     "5": {"encoding": "unsigned", "byte_size": 16},
     "6": {"encoding": "signed", "byte_size": 1, "bit_size": 5},
     "7": {"encoding": "unsigned", "byte_size": 4, "vector_size": 3},
-    "8": {"encoding": "unsigned", "byte_size": 0},
-    "9": {"encoding": "complex_float", "byte_size": 8},
-    "10": {"encoding": "signed", "byte_size": 8},
-    "11": {"encoding": "float", "byte_size": 2},
-    "12": {"encoding": "bfloat16", "byte_size": 2},
-}
+    "8": {"encoding": "unsigned", "byte_size": 0},           "9": {"encoding": "complex_float", "byte_size": 8},
+    "10": {"encoding": "signed", "byte_size": 8},            "11": {"encoding": "float", "byte_size": 2},
+    "12": {"encoding": "bfloat16", "byte_size": 2}}  # fmt: skip
 _LIKED = """
     lit4 dup over swap rot drop pick plus minus mul div mod shl shr shra eq lt bra skip deref deref_size
     deref_type regval_type breg0 bregx regx piece bit_piece stack_value implicit_value LLVM_offset
@@ -179,21 +174,15 @@ def context(choose: random.Random, case: dict[str, Any]) -> dict[str, Any]:
             {"space": "local", "address": 0, "bytes": choose.randbytes(64).hex()},
         ]
     optional: dict[str, Any] = {
-        "iteration": choose.randrange(3),
-        "iterations": 2,
-        "lane_count": choose.choice((1, 2, 4, 64)),
+        "iteration": choose.randrange(3),           "iterations": 2,      "lane_count": choose.choice((1, 2, 4, 64)),
         "cfa": location(choose, case, 0) if choose.random() < 0.5 else number(choose, 6),
         "frame_base": location(choose, case, 0) if choose.random() < 0.5 else number(choose, 6),
         "object": location(choose, case, 0),
-        "initial_stack": [entry(choose, case, wide) for _ in range(choose.randrange(4))],
-        "base_types": TYPES,
+        "initial_stack": [entry(choose, case, wide) for _ in range(choose.randrange(4))],       "base_types": TYPES,
         "debug_addr": {str(index): number(choose, 6) for index in range(8)},
-        "tls": {str(index): number(choose, 6) for index in (0, 1, 4)},
-        "entry_values": {"50": 5, "55": 77},
+        "tls": {str(index): number(choose, 6) for index in (0, 1, 4)},    "entry_values": {"50": 5, "55": 77},
         "entry_registers": {str(register_number(choose, {**case})): location(choose, case, 0)},
-        "dies": dies(choose, case),
-        "pc": 4,
-    }
+        "dies": dies(choose, case),                 "pc": 4}  # fmt: skip
     return {**found, **{key: value for key, value in optional.items() if choose.random() < 0.75}}
 
 

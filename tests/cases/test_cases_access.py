@@ -127,12 +127,8 @@ def test_an_error_of_a_read_is_the_answer():
         "id": 1,
         "status": "error",
         "error": {
-            "class": "evaluation_error",
-            "kind": "register_unavailable",
-            "message": "the contents of register r5 are not available",
-            "spec": "A.2.5.4.4.4",
-        },
-    }
+            "class": "evaluation_error",       "kind": "register_unavailable",
+            "message": "the contents of register r5 are not available",           "spec": "A.2.5.4.4.4"}}  # fmt: skip
 
 
 WRITES = [

@@ -247,16 +247,14 @@ def test_the_kind_that_is_wanted(text, want, expected):
     assert (answer["error"]["kind"] if answer["status"] == "error" else answer["result"]) == expected
 
 
-@for_each(
-    "text, keys, expected",
+@for_each("text, keys, expected",
     ("", {}, []),
     ("DW_OP_lit1; DW_OP_reg0; DW_OP_addr 8", AMD, [value(1), register(0, "r0"), memory(8)]),
     ("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", {}, [value(3)]),
     ("DW_OP_lit1; DW_OP_drop", {}, []),
     ("DW_OP_lit1; DW_OP_skip 1; DW_OP_lit2", {}, [value(1)]),
     ("DW_OP_call4 0x10; DW_OP_lit3", {"dies": {"unit:16": {"location": "3132"}}}, [value(1), value(2), value(3)]),
-    ("DW_OP_lit1; DW_OP_piece 2", AMD, [composite((16, memory(1)))]),
-)
+    ("DW_OP_lit1; DW_OP_piece 2", AMD, [composite((16, memory(1)))]))  # fmt: skip
 def test_the_final_stack_is_reported_bottom_first(text, keys, expected):
     assert ops(text, stack=True, **keys)["stack"] == expected
 

@@ -142,30 +142,26 @@ def test_long_text(text):
 REGISTER = {"registers": {"5": {"bytes": "ff" * 2000}}, "base_types": {**TYPES, "99": WIDE}}
 
 
-@for_each(
-    "text",
+@for_each("text",
     "DW_OP_regval_type 5 99",
     "DW_OP_regval_type 5 99; DW_OP_deref",
     "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_offset",
     "DW_OP_addr 0; DW_OP_regval_type 5 99; DW_OP_LLVM_form_aspace_address",
     "DW_OP_addr 0; DW_OP_dup; DW_OP_regval_type 5 99; DW_OP_dup; DW_OP_LLVM_overlay",
     "DW_OP_regval_type 5 99; DW_OP_form_tls_address",
-    "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref",
-)
+    "DW_OP_regval_type 5 99; DW_OP_stack_value; DW_OP_deref")  # fmt: skip
 @pytest.mark.parametrize("keys", [{}, {"want": "location"}, {"want": "value"}, {"rules": "dwarf5"}, {"lanes": [0, 1]}])
 def test_wide_numbers(text, keys):
     check({"ops": text, "rules": "amd", "dialect": "llvm-user", "context": {**REGISTER, "tls": {}}, **keys})
 
 
-@for_each(
-    "text",
+@for_each("text",
     pytest.param("DW_OP_addr 0; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536", marks=pytest.mark.slow),
     "DW_OP_addr 0; DW_OP_LLVM_extend 1 65537",
     "DW_OP_addr 0; DW_OP_LLVM_extend 1 0xffffffffffffffff",
     "DW_OP_addr 1; DW_OP_piece 0xffffffffffffffff; DW_OP_piece 2",
     "DW_OP_addr 2; DW_OP_piece 0xffffffffffffffff",
-    "DW_OP_addr 8; DW_OP_LLVM_offset_uconst 0x7fffffffffffffff; DW_OP_deref; DW_OP_LLVM_offset",
-)
+    "DW_OP_addr 8; DW_OP_LLVM_offset_uconst 0x7fffffffffffffff; DW_OP_deref; DW_OP_LLVM_offset")  # fmt: skip
 def test_composites_that_are_too_large(text):
     answer = check({"ops": text, "rules": "amd", "dialect": "llvm-user", "stack": True})
     assert answer is not None

@@ -53,14 +53,10 @@ def test_without_a_program_location_all_rows_are_given():
         "rows": [
             {"start": 0x1000, "end": 0x1004, "cfa": FIRST, "registers": RETURN},
             {
-                "start": 0x1004,
-                "end": 0x1020,
-                "cfa": {**FIRST, "offset": 16},
+                "start": 0x1004,                  "end": 0x1020,                    "cfa": {**FIRST, "offset": 16},
                 "registers": {"6": {"rule": "offset", "offset": -16}, **RETURN},
             },
-            {"start": 0x2000, "end": 0x2010, "cfa": FIRST, "registers": RETURN},
-        ],
-    }
+            {"start": 0x2000, "end": 0x2010, "cfa": FIRST, "registers": RETURN}]}  # fmt: skip
 
 
 @pytest.mark.parametrize("pc", [0x1004, "0x101f", 0x1010])

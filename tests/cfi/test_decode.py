@@ -88,14 +88,12 @@ def test_set_loc_is_encoded_like_the_location_of_the_entry():
     assert [each.operands for each in found] == [(0x4000 + 0x101 + 0x20,)]
 
 
-@for_each(
-    "pointers, error, kind",
+@for_each("pointers, error, kind",
     (0xFF, IllFormed, "bad_augmentation"),
     (0x9B, Unsupported, "pointer_encoding"),  # indirect: memory would have to be read
     (0x2B, Unsupported, "pointer_encoding"),  # textrel, and no base is known
     (0x0D, Unsupported, "pointer_encoding"),
-    (0x6B, Unsupported, "pointer_encoding"),
-)
+    (0x6B, Unsupported, "pointer_encoding"))  # fmt: skip
 def test_set_loc_with_an_encoding_that_cannot_be_read(pointers, error, kind):
     found = read(cfa("set_loc 0x1234"), FrameFormat(pointers=pointers))
     assert isinstance(found.fault, error)
@@ -106,11 +104,8 @@ def test_set_loc_with_an_encoding_that_cannot_be_read(pointers, error, kind):
 def test_several_instructions():
     found = read(cfa("def_cfa 7 8; advance_loc 1; nop; undefined 300"))
     assert [(each.name, each.offset, each.end) for each in found] == [
-        ("DW_CFA_def_cfa", 0x100, 0x103),
-        ("DW_CFA_advance_loc", 0x103, 0x104),
-        ("DW_CFA_nop", 0x104, 0x105),
-        ("DW_CFA_undefined", 0x105, 0x108),
-    ]
+        ("DW_CFA_def_cfa", 0x100, 0x103),                      ("DW_CFA_advance_loc", 0x103, 0x104),
+        ("DW_CFA_nop", 0x104, 0x105),                          ("DW_CFA_undefined", 0x105, 0x108)]  # fmt: skip
     assert len(found) == 4
 
 

@@ -55,8 +55,7 @@ def spans(found):
 
 
 # Where each row begins, and the registers that have a rule in it.
-@for_each(
-    "text, expected",
+@for_each("text, expected",
     ("", {0x1000: []}),
     (
         "advance_loc 1; undefined 1; set_loc 0x1010; undefined 2; advance_loc 1; undefined 3",
@@ -74,8 +73,7 @@ def spans(found):
     (f"{NESTED}", {0x1000: [1, 2, 3]}),
     (f"{NESTED}; restore_state", {0x1000: [1, 2]}),
     (f"{NESTED}; restore_state; restore_state", {0x1000: [1]}),
-    (f"{NESTED}; restore_state; undefined 4; restore_state", {0x1000: [1]}),
-)
+    (f"{NESTED}; restore_state; undefined 4; restore_state", {0x1000: [1]}))  # fmt: skip
 def test_rows(text, expected):
     found = rows(text)
     assert {row.start: sorted(row.registers) for row in found} == expected
@@ -198,14 +196,12 @@ def test_an_expression_knows_where_it_stands():
         assert builder.data[block.offset : block.offset + len(block.data)] == block.data
 
 
-@for_each(
-    "initial, text, expected",
+@for_each("initial, text, expected",
     ("def_cfa 7 8; offset 3 1", "undefined 3; {}", rules.Offset(-8)),
     ("def_cfa 7 8", "undefined 3; {}", None),  # where there was none
     ("same_value 3", "{}", rules.SameValue()),
     ("def_cfa 7 8", "{}", None),
-    ("same_value 3", "undefined 3; remember_state; {}; restore_state", rules.UndefinedRule()),
-)
+    ("same_value 3", "undefined 3; remember_state; {}; restore_state", rules.UndefinedRule()))  # fmt: skip
 @pytest.mark.parametrize("restore", ["restore 3", "restore_extended 3"])
 def test_restore_gives_back_the_initial_rule(restore, initial, text, expected):
     assert rule(text.format(restore), 3, initial) == expected

@@ -98,15 +98,13 @@ def test_frames_of_a_stack_without_end_are_paid_from_the_budget():
     assert question.left >= 2000, "half is left to show them"
 
 
-@for_each(
-    "instructions, message",
+@for_each("instructions, message",
     ("def_cfa $rbp 16; offset_extended_sf $rip -8", "8 bytes of memory at default#0x8008 are not available"),
     ("def_cfa $rbp 16; expression $rip {DW_OP_lit0, DW_OP_div}", "the divisor is 0"),
     ("def_cfa $rbp 16; register $rip $rip", "the rule for rip leads back to itself"),
     ("def_cfa $rbp 16; expression $rip {DW_OP_piece 8}", "8 bytes of memory at default#0x8010"),
     ("def_cfa $rax 16; offset_extended_sf $rip -8", "the contents of register rax are not available"),
-    ("def_cfa $rbp 16; restore_state", "no state is remembered"),
-)
+    ("def_cfa $rbp 16; restore_state", "no state is remembered"))  # fmt: skip
 def test_what_goes_wrong_ends_the_stack(instructions, message):
     found = host([instructions], [])
     assert seen(found) == ([START], "error")

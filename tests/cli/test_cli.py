@@ -78,11 +78,9 @@ def test_trace_in_json_has_the_stack_before_and_after() -> None:
     assert [entry["value"] for entry in trace[2]["after"]] == [3]
 
 
-@for_each(
-    "operations",
+@for_each("operations",
     pytest.param("again: DW_OP_lit1; DW_OP_piece 1; DW_OP_skip @again", marks=pytest.mark.slow),
-    "again: DW_OP_lit1; DW_OP_skip @again",
-)
+    "again: DW_OP_lit1; DW_OP_skip @again")  # fmt: skip
 def test_a_trace_that_nobody_can_read_is_cut_in_the_middle_and_does_not_change_the_error(operations: str) -> None:
     plain = run("eval", "--ops", operations)
     traced = run("eval", "--ops", operations, "--trace")

@@ -15,16 +15,11 @@ FILE = "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co"
 PROGRAM = "fixtures/containers/fatbin.x86_64"
 CASES = [
     # the words of a command line up to the cursor, some of what the last one can become, and something it cannot
-    ("lo", ["locals"], "lanes"),
-    ("eval --js", ["--json", "--jsonl"], "--state"),
-    ("eval --want ", ["value", "location"], "--json"),
-    ("completion ", ["bash", "zsh", "fish"], "tcsh"),
-    ("help ev", ["eval"], "locals"),
-    ("snapshot ", ["convert", "template"], "show"),
-    ("memmodel t", ["table"], "check"),
-    ("targets gfx11", ["gfx1100", "gfx1151"], "gfx90a"),
-    ("asm --target gfx9", ["gfx90a"], "gfx1100"),
-    ("asm --target=gfx9", ["--target=gfx90a"], "gfx90a"),
+    ("lo", ["locals"], "lanes"),                             ("eval --js", ["--json", "--jsonl"], "--state"),
+    ("eval --want ", ["value", "location"], "--json"),       ("completion ", ["bash", "zsh", "fish"], "tcsh"),
+    ("help ev", ["eval"], "locals"),                         ("snapshot ", ["convert", "template"], "show"),
+    ("memmodel t", ["table"], "check"),                      ("targets gfx11", ["gfx1100", "gfx1151"], "gfx90a"),
+    ("asm --target gfx9", ["gfx90a"], "gfx1100"),            ("asm --target=gfx9", ["--target=gfx90a"], "gfx90a"),
     ("ops DW_OP_LLVM_o", ["DW_OP_LLVM_offset", "DW_OP_LLVM_overlay"], "DW_OP_lit0"),
     ("ops --isa v_bfe", ["v_bfe_u32", "v_bfe_i32"], "DW_OP_lit0"),
     ("eval k.co x --rules ", ["amd", "dwarf5", "dwarf6"], "auto"),
@@ -35,20 +30,14 @@ CASES = [
     ("verify k.co --ignore id", ["idioms"], "lists"),
     ("verify k.co --explain kernel-f", ["kernel-file-type"], "idioms"),
     ("bt k.co --frame-arguments ", ["scalars", "all", "none"], "on"),
-    (f"run {FILE} ", ["saxpy", "divergent"], "--grid"),
-    (f"run {FILE} sax", ["saxpy"], "divergent"),
+    (f"run {FILE} ", ["saxpy", "divergent"], "--grid"),      (f"run {FILE} sax", ["saxpy"], "divergent"),
     (f"run {FILE} saxpy --grid 64 ", ["x=", "y=", "a=", "n="], "saxpy"),
     (f"run {FILE} --grid 64 --work-group 64 sax", ["saxpy"], "divergent"),
-    (f"judge {FILE} sax", ["saxpy"], "divergent"),
-    (f"kernels {FILE} saxpy div", ["divergent"], "saxpy"),
-    (f"coverage {FILE} sax", ["saxpy"], "x"),
-    (f"serve {FILE} --launch sax", ["saxpy"], "x"),
+    (f"judge {FILE} sax", ["saxpy"], "divergent"),           (f"kernels {FILE} saxpy div", ["divergent"], "saxpy"),
+    (f"coverage {FILE} sax", ["saxpy"], "x"),                (f"serve {FILE} --launch sax", ["saxpy"], "x"),
     (f"info {PROGRAM}@gfx", [f"{PROGRAM}@gfx90a", f"{PROGRAM}@gfx1100"], f"{PROGRAM}@x86_64"),
-    ("eval nothere.co x", [], "x"),
-    ("run README.md sax", [], "saxpy"),
-    ("nosuch ", [], "eval"),
-    ("info README", [], "README.md"),
-]
+    ("eval nothere.co x", [], "x"),                          ("run README.md sax", [], "saxpy"),
+    ("nosuch ", [], "eval"),                                 ("info README", [], "README.md")]  # fmt: skip
 
 
 @pytest.mark.parametrize("line,some,other", CASES, ids=[case[0] for case in CASES])

@@ -13,7 +13,6 @@ STATE = str(ROOT / "docs/examples/variables.json")
 CORE = str(ROOT / "docs/examples/crash.core")
 STOPPED = ("--state", STATE)
 LAUNCHED = ("-grid 64 -work-group 64 X", "X --grid 64 --work-group 64")
-OPS = "DW_OP_lit3; DW_OP_LLVM_push_lane; DW_OP_plus; DW_OP_stack_value"
 
 
 @pytest.fixture
@@ -89,12 +88,10 @@ def test_locals_of_the_lane_in_focus_are_in_the_words_of_gdb(at_prompt):
 
 
 @pytest.mark.parametrize("form", ["--json", "--jsonl"])
-@for_each(
-    "command, line, status",
+@for_each("command, line, status",
     ("info {} {} --pc 1", "info file {} -pc 1", 1),
     ("cfi {} {} --pc 1", "maint print cfi {} -pc 1", 1),
-    ("info {} {} --budget 1 --pc X", "with budget 1 -- info file {} -pc X", None),
-)
+    ("info {} {} --budget 1 --pc X", "with budget 1 -- info file {} -pc X", None))  # fmt: skip
 def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_prompt, command, line, status, form):
     expected = run(*command.format(FILE, form).split())
     assert at_prompt(line.format(form), FILE) == expected
@@ -103,12 +100,10 @@ def test_what_is_wrong_with_an_answer_that_is_data_is_said_beside_it(run, at_pro
         assert expected[2].startswith("dwarfgpu: error: ")
 
 
-@for_each(
-    "words",
+@for_each("words",
     *("eval even --lane 99", "eval even --lane 3-1", "eval even --lane x", "eval nosuch"),
     *("eval even --format q", "eval even --format 3x", "eval even --repair zz", "lanes --lane 99"),
-    *("lanes --lane x", "bt --lane 99", "bt --lane x", "bt --wave 9", "waves 9", "waves 3-1"),
-)
+    *("lanes --lane x", "bt --lane 99", "bt --lane x", "bt --wave 9", "waves 9", "waves 3-1"))  # fmt: skip
 def test_an_error_has_one_text_at_every_face(run, at_prompt, words):
     name, *rest = words.split()
     expected = run(name, FILE, *rest, *STOPPED)

@@ -119,12 +119,10 @@ def test_kernels_in_text_and_json_with_formats_and_notes() -> None:
     assert "\nnotes\n  AMD  NT_AMD_HSA_CODE_OBJECT_VERSION " in run("info", file).stdout
 
 
-@for_each(
-    "name",
+@for_each("name",
     *(TINY, FATBIN, SPLIT, "fixtures/asm/forms.gfx90a.w64.o", "fixtures/asm/forms.powerpc64"),
     *("fixtures/containers/fat-object.x86_64.o", "fixtures/amdgpu/launch.gfx90a.w64.O2.co"),
-    "fixtures/host/types.gcc.v5.x86_64",
-)
+    "fixtures/host/types.gcc.v5.x86_64")  # fmt: skip
 def test_80_columns(name: str) -> None:
     commands = [("ls", name), ("info", name, "--units")]
     if not name.endswith("x86_64") and "x86_64" not in name and "powerpc" not in name:

@@ -114,13 +114,10 @@ def at_terminal(*words):
 
 
 COMMANDS = {
-    "dump": ("dump", "{file}"),
-    "lines": ("dump", "{file}", "--section", "frame"),
-    "verify": ("verify", "{file}"),
-    "convert": ("snapshot", "convert", "{state}", "{new}"),
+    "dump": ("dump", "{file}"),                              "lines": ("dump", "{file}", "--section", "frame"),
+    "verify": ("verify", "{file}"),                          "convert": ("snapshot", "convert", "{state}", "{new}"),
     "eval": ("eval", "{file}", "a", "--wave", "all", "--state", "{state}"),
-    "bt": ("bt", "{file}", "--wave", "all", "--state", "{state}"),
-}
+    "bt": ("bt", "{file}", "--wave", "all", "--state", "{state}")}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -249,14 +249,12 @@ def test_standard_output_json_and_the_prompt_have_the_page(of_file, tmp_path):
     assert "lanes" in Page(out.read_text("utf-8")).sections
 
 
-@for_each(
-    "words, status, message",
+@for_each("words, status, message",
     (("README.md",), 3, "README.md: this is neither an ELF file nor an offload bundle"),
     (("nowhere.co",), 3, "nowhere.co: No such file or directory"),
     ((KERNEL, "nosuch"), 1, "no function `nosuch` with variables has code in"),
     ((FAST, "--state", STATE), 3, "is not the code object that the snapshot was made with"),
-    ((KERNEL, "--state", "nowhere.json"), 3, "nowhere.json: No such file or directory"),
-)
+    ((KERNEL, "--state", "nowhere.json"), 3, "nowhere.json: No such file or directory"))  # fmt: skip
 def test_an_error_is_one_line_and_leaves_the_old_page(tmp_path, words, status, message):
     out = tmp_path / "out.html"
     out.write_text("old")

@@ -116,14 +116,12 @@ def test_what_the_documentation_shows_fits(command: str, columns: int) -> None:
     check(shlex.split(command)[1:], columns)
 
 
-@for_each(
-    "words",
+@for_each("words",
     f"report {FILE} --state {STATE}",
     f"lanes {FILE} --state {STATE} --svg",
     f"eval {FILE} even --state {STATE} --lane all --csv",
     f"bt {CALLS} --full --wave all --json",
-    f"verify {KERNELS} --sarif",
-)
+    f"verify {KERNELS} --sarif")  # fmt: skip
 def test_a_file_is_the_same_whatever_the_screen(words: str) -> None:
     assert run(*words.split(), env={"COLUMNS": "40"}).stdout == run(*words.split()).stdout
 
@@ -168,8 +166,7 @@ def test_the_list_of_commands_has_each_in_its_group() -> None:
     assert sorted(re.findall(r"^  ([\w-]+)  ", text, re.MULTILINE)) == sorted(summaries())
 
 
-@for_each(
-    "text, width, lines",
+@for_each("text, width, lines",
     ("one two three", 20, ["one two three"]),
     ("one two three", 9, ["one two", "    three"]),
     ("  one two three", 9, ["  one two", "    three"]),
@@ -178,8 +175,7 @@ def test_the_list_of_commands_has_each_in_its_group() -> None:
     ("a" * 12, 8, ["a" * 12]),
     ("", 8, [""]),
     ("            deep", 8, ["    deep"]),
-    ("a\tb", 8, ["a", "    b"]),
-)
+    ("a\tb", 8, ["a", "    b"]))  # fmt: skip
 def test_a_line_is_cut_at_blanks_alone(text: str, width: int, lines: list[str]) -> None:
     assert folded(text, width) == lines
 

@@ -52,11 +52,8 @@ def test_columns(run, tmp_path):
     _, out, _ = run("eval", FILE, "even", "slots", *STATE, "--lane", "2,3", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [(row["expression"], row["lane"], row["state"], row["value"]) for row in rows] == [
-        ("even", "2", "active", "14"),
-        ("even", "3", "absent", ""),
-        ("slots", "2", "active", "{20, 21, 22, 23}"),
-        ("slots", "3", "error", ""),
-    ]
+        ("even", "2", "active", "14"),                         ("even", "3", "absent", ""),
+        ("slots", "2", "active", "{20, 21, 22, 23}"),          ("slots", "3", "error", "")]  # fmt: skip
     path = tmp_path / "out.npz"
     assert run("eval", FILE, "even", "left", *STATE, "--npz", path)[:2] == (0, "")
     with np.load(path) as found:
@@ -136,16 +133,14 @@ HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
 
 
-@for_each(
-    "words, said",
+@for_each("words, said",
     (("--csv", "--json"), "--csv does not go with --json"),
     (("--csv", "--npz", "-"), "--npz does not go with --csv"),
     (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
     (("--csv", "--trace"), "--csv has no column for --trace shows"),
     (("--npz", "-", "--location"), "--npz has no column for --location shows"),
     (("--frame", "-1"), "there is no frame -1"),
-    (("--lane", "-1"), "Unrecognized option at: -1"),
-)
+    (("--lane", "-1"), "Unrecognized option at: -1"))  # fmt: skip
 @pytest.mark.parametrize("wave", ["1", "all"])
 def test_what_cannot_be_asked(run, wave, words, said):
     status, out, err = run("eval", FILE, "even", *STATE, "--wave", wave, *words)

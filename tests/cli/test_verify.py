@@ -46,15 +46,13 @@ def test_findings_say_what_where_and_by_which_rule(bad):
     assert all(len(line) <= 80 or len(line.split()) == 1 for line in done.stdout.splitlines())  # a path may be longer
 
 
-@for_each(
-    "words",
+@for_each("words",
     ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v"),  # warnings
     ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
     ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
     ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40"),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
-    ids=lambda words: " ".join(words[:2]),
-)
+    ids=lambda words: " ".join(words[:2]))  # fmt: skip
 def test_colour_changes_no_text_of_findings(words):
     plain, coloured = run(*words), run(*words, "--color", "always")
     assert (coloured.returncode, coloured.stderr) == (1, "")

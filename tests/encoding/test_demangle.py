@@ -12,8 +12,7 @@ from dwarfgpu.encoding.demangle import MAX_LENGTH, demangled
 from tests.builders.parameters import for_each
 
 
-@for_each(
-    "name, text",
+@for_each("name, text",
     ("_Z3addii", "add(int, int)"),
     ("_Z3decIiEDTplfp_Li1EET_", "decltype ({parm#1}+(1)) dec<int>(int)"),
     ("_ZN2ns3addEif", "ns::add(int, float)"),
@@ -78,8 +77,7 @@ from tests.builders.parameters import for_each
     ("_ZL7counter", "counter"),
     ("_ZSt4cout", "std::cout"),
     ("_Z1fM1AFivEMS_i", "f(int (A::*)(), int A::*)"),
-    ("_ZN2ns3sumIiLi4EEET_RAT0__S1_", "int ns::sum<int, 4>(int (&) [4])"),
-)
+    ("_ZN2ns3sumIiLi4EEET_RAT0__S1_", "int ns::sum<int, 4>(int (&) [4])"))  # fmt: skip
 def test_names(name, text):
     assert demangled(name) == text
 

@@ -60,11 +60,8 @@ class Litmus:
         output = folder / f"{self.label}.co"
         fence = "" if self.scope == "system" else self.scope
         macros = {
-            "LITMUS": NUMBERS[self.name],
-            "SCOPE": f"__MEMORY_SCOPE_{SCOPES[self.scope]}",
-            "FENCE_SCOPE": f'"{fence}"',
-            "WAVE": self.lanes,
-        }
+            "LITMUS": NUMBERS[self.name],                        "SCOPE": f"__MEMORY_SCOPE_{SCOPES[self.scope]}",
+            "FENCE_SCOPE": f'"{fence}"',                         "WAVE": self.lanes}  # fmt: skip
         if self.scope == "workgroup":
             macros["ONE_GROUP"] = 1
         for name, space in zip("XY", self.spaces.split(), strict=True):

@@ -173,12 +173,10 @@ def test_registers_by_number(compiled, processor, level):
         assert found.tolist() == [chosen(lane, k) for lane in range(COUNT)]
 
 
-@for_each(
-    "processor, level",
+@for_each("processor, level",
     ("gfx1200", f"O2{HALVES}"),
     *everywhere("O2"),
-    pytest.param("gfx1201", f"O0{HALVES}", marks=pytest.mark.slow),
-)
+    pytest.param("gfx1201", f"O0{HALVES}", marks=pytest.mark.slow))  # fmt: skip
 def test_bytes_are_multiplied_and_added_as_16_bits(compiled, processor, level):
     left, right = RANDOM.integers(-128, 128, (2, COUNT, 8)).astype(np.int8)
     sums, highs, lows = np.zeros((3, COUNT), np.int64)

@@ -168,11 +168,8 @@ def put_dense(bench, first, kind, size, depth, blocks, codes, *, file="vector"):
 
 def is_small(name):
     return name in (
-        "v_mfma_f32_4x4x1f32",
-        "v_mfma_f64_4x4x4f64",
-        "v_mfma_f32_16x16x32_bf8_fp8",
-        "v_mfma_i32_16x16x16i8",
-    )
+        "v_mfma_f32_4x4x1f32", "v_mfma_f64_4x4x4f64", "v_mfma_f32_16x16x32_bf8_fp8", "v_mfma_i32_16x16x16i8",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -196,11 +193,9 @@ def test_dense_products_of_gfx9(require_tool, name, letter):
     put(bench, C, result, {(lane, item): other_codes[spot] for spot, (item, lane) in spots.items()}, file=file)
     each, count = size * depth * blocks // 64, blocks * size * size // 64
     operands = (
-        registers(D, BITS[result], count, letter=letter),
-        registers(A, BITS[left_kind], each, letter=letter),
-        registers(B, BITS[right_kind], each, letter=letter),
-        registers(C, BITS[result], count, letter=letter),
-    )
+        registers(D, BITS[result], count, letter=letter),      registers(A, BITS[left_kind], each, letter=letter),
+        registers(B, BITS[right_kind], each, letter=letter),   registers(C, BITS[result], count, letter=letter),
+    )  # fmt: skip
     bench.run(f"{name} {', '.join(operands)}")
     for (b, i, j), (item, lane) in spots.items():
         found = get(bench, D, result, lane, item, file=file)
@@ -230,12 +225,10 @@ def test_blocks_and_lanes_are_broadcast(require_tool):
                     assert bench.read(D + i, "f4")[0, 4 * block + j] == wanted, (cbsz, abid, blgp, block, i, j)
 
 
-@for_each(
-    "text, blocks",
+@for_each("text, blocks",
     (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:5", 16),
     (f"v_mfma_f32_4x4x1f32 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:2 abid:4", 16),
-    (f"v_mfma_f32_16x16x8bf16 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:1", 1),
-)
+    (f"v_mfma_f32_16x16x8bf16 v[{D}:{D + 3}], v{A}, v{B}, 1.0 cbsz:1", 1))  # fmt: skip
 def test_blocks_that_a_matrix_does_not_have_are_not_broadcast(require_tool, text, blocks):
     """CBSZ is at most the logarithm of the blocks, ABID less than a group has (CDNA ISA documents, "MFMA")."""
     bench = InstructionBench(require_tool("llvm-mc-22"), "gfx90a", 64)
@@ -357,11 +350,8 @@ def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes)
             bench.vector(D + number, np.full(lanes, 0xABCD1234, np.uint32))
         for modifiers in (0, 1, 2, 3) if result == "i32" else (0,):
             operands = (
-                registers(D, 32, count),
-                registers(A, BITS[left_kind], each),
-                registers(B, BITS[right_kind], each),
-                registers(C, 32, count),
-            )
+                registers(D, 32, count),                           registers(A, BITS[left_kind], each),
+                registers(B, BITS[right_kind], each),              registers(C, 32, count))  # fmt: skip
             text = f"{name} {', '.join(operands)}"
             if modifiers:
                 text += f" neg_lo:[{modifiers & 1},{modifiers >> 1},0]"
@@ -410,16 +400,14 @@ PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
 
 
-@for_each(
-    "processor, name, lanes",
+@for_each("processor, name, lanes",
     *(pytest.param("gfx942", name, 64, marks=() if "16x16x32_f16" in name else pytest.mark.slow) for name in SMFMAC),
     *(
         ("gfx1200", name, lanes)
         for name in SWMMAC
         for lanes in (32, 64)
         if (name, lanes) != ("v_swmmac_i32_16x16x32_iu4", 64)
-    ),
-)
+    ))  # fmt: skip
 def test_sparse_products(require_tool, processor, name, lanes):
     _v, _operation, result, dimensions, *kinds = name.split("_")
     size, _size, depth = map(int, dimensions.split("x"))
@@ -497,14 +485,12 @@ def test_constants_and_positions_may_be_the_same_in_all_lanes(require_tool):
     assert (bench.read(D, "f4") == 16 + 32).all()
 
 
-@for_each(
-    "line",
+@for_each("line",
     "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[24:31]",
     "v_wmma_bf16_16x16x16_bf16 v[0:3], v[8:11], v[16:19], v[24:27] neg_lo:[0,0,1]",
     "v_wmma_i32_16x16x32_iu4 v[0:7], v[8:9], v[16:17], 4 neg_lo:[1,1,0] clamp",
     "v_swmmac_f32_16x16x32_f16 v[0:7], v[8:11], v[16:23], v24 index_key:1",
-    "v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[16:19], v24 neg_lo:[1,0,0]",
-)
+    "v_swmmac_i32_16x16x64_iu4 v[0:7], v[8:9], v[16:19], v24 neg_lo:[1,0,0]")  # fmt: skip
 def test_matrix_operations_of_gfx12_are_written_as_they_were_read(require_tool, line):
     (code,) = assembled(require_tool("llvm-mc-22"), line, "gfx1200", 32)
     assert decoded_text(decode(code, 0, "gfx1200", 32)) == line

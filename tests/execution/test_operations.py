@@ -78,8 +78,7 @@ def signed(number, bits):
     return number - (number >> bits - 1 << bits)
 
 
-@for_each(
-    "text, kind, exact",
+@for_each("text, kind, exact",
     ("v_add_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a + b),
     ("v_sub_u32 v9, v0, v1 clamp", "u32", lambda a, b, _c: a - b),
     ("v_add_i32 v9, v0, v1 clamp", "i32", lambda a, b, _c: a + b),
@@ -92,8 +91,7 @@ def signed(number, bits):
     ("v_pk_sub_u16 v9, v0, v1 clamp", "u16", lambda a, b, _c: a - b),
     ("v_mad_u32_u24 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: (a % 2**24) * (b % 2**24) + c),
     ("v_mad_i32_i24 v9, v0, v1, v2 clamp", "i32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c),
-    ("v_sad_u32 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: abs(a - b) + c),
-)
+    ("v_sad_u32 v9, v0, v1, v2 clamp", "u32", lambda a, b, c: abs(a - b) + c))  # fmt: skip
 def test_integers_are_clamped_to_their_type(bench, text, kind, exact):
     it = bench("gfx906")
     columns = [words(), words(), words()]
@@ -659,13 +657,11 @@ def test_sines_and_cosines_of_quarter_turns_are_exact(bench):
     assert np.signbit(it.read(1, "f4")[0, 0])
 
 
-@for_each(
-    "processor, control, name",
+@for_each("processor, control, name",
     ("gfx1100", 0x142, "row_bcast is not supported starting from GFX10"),
     ("gfx1030", 0x130, "wave_shl is not supported starting from GFX10"),
     ("gfx900", 0x161, "row_xmask is not supported on ASICs earlier than GFX10"),
-    ("gfx900", 0x151, "row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10"),
-)
+    ("gfx900", 0x151, "row_newbcast/row_share is not supported on ASICs earlier than GFX90A/GFX10"))  # fmt: skip
 def test_controls_of_dpp_that_other_processors_have_stop_the_wave(bench, processor, control, name):
     it = bench(processor, 64 if processor == "gfx900" else 32)
     code = (0x7E0402FA).to_bytes(4, "little") + (0xFF000001 | control << 8).to_bytes(4, "little")
@@ -719,14 +715,12 @@ def halfs(it, number):
 
 
 @pytest.mark.parametrize("processor", ["gfx900", "gfx90a", "gfx1030", "gfx1200"])
-@for_each(
-    "operation, wanted",
+@for_each("operation, wanted",
     ("v_add_f16_e64 v9, v0, -1.0", lambda x: x - np.float16(1)),
     ("v_mul_f16_e64 v9, v0, -0.5", lambda x: x * np.float16(-0.5)),
     ("v_fma_f16 v9, v0, 2.0, 4.0", lambda x: x * np.float16(2) + np.float16(4)),
     ("v_max_f16_e64 v9, -2.0, v0", lambda x: np.maximum(x, np.float16(-2))),
-    ("v_pk_add_f16 v9, v0, 1.0", lambda x: x + np.float16(1)),
-)
+    ("v_pk_add_f16 v9, v0, 1.0", lambda x: x + np.float16(1)))  # fmt: skip
 def test_a_constant_of_an_operation_on_halfs_is_a_half(bench, processor, operation, wanted):
     """The constants are those of the type of the operation (ISA documents, "Inline Constants")."""
     lanes = 64 if processor.startswith("gfx9") else 32

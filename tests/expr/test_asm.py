@@ -50,16 +50,14 @@ def test_branches(program, expected):
 
 
 @pytest.mark.spec("A.2.5.4.3.4 (8)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("DW_OP_entry_value (DW_OP_reg5)", "a301 55"),
     ("DW_OP_entry_value(DW_OP_reg5); DW_OP_stack_value", "a301 55 9f"),
     ("DW_OP_entry_value 55", "a301 55"),
     ("DW_OP_entry_value ()", "a300"),
     ("DW_OP_entry_value (DW_OP_breg5 0; DW_OP_deref)", "a303 7500 06"),
     ("DW_OP_entry_value (\n  DW_OP_breg5 0  # the argument\n  DW_OP_deref\n)", "a303 7500 06"),
-    ("DW_OP_GNU_entry_value (DW_OP_entry_value (DW_OP_reg5))", "f303 a301 55"),
-)
+    ("DW_OP_GNU_entry_value (DW_OP_entry_value (DW_OP_reg5))", "f303 a301 55"))  # fmt: skip
 def test_expressions_in_expressions(program, expected):
     assert hexadecimal(program) == expected.replace(" ", "")
 
@@ -77,8 +75,7 @@ def test_registers_by_name(program, target, expected):
     assert hexadecimal(program, target=target) == expected
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("DW_OP_breg7 RSP+8, DW_OP_deref, DW_OP_plus_uconst 0x10", "7708 06 2310"),
     ("DW_OP_lit1, DW_OP_bra +3, DW_OP_dup, DW_OP_dup, DW_OP_dup", "31 280300 121212"),
     ("DW_OP_breg7 +8", "7708"),
@@ -87,8 +84,7 @@ def test_registers_by_name(program, target, expected):
     ("DW_OP_implicit_pointer 0x2a +4", "a02a00000004"),
     ("DW_OP_LLVM_user DW_OP_LLVM_offset_uconst 0x8, DW_OP_deref", "e90508 06"),
     ("DW_OP_entry_value(DW_OP_reg5 RDI), DW_OP_stack_value", "a301 55 9f"),
-    ("DW_OP_entry_value(DW_OP_breg5 RDI+0, DW_OP_deref), DW_OP_stack_value", "a303 7500 06 9f"),
-)
+    ("DW_OP_entry_value(DW_OP_breg5 RDI+0, DW_OP_deref), DW_OP_stack_value", "a303 7500 06 9f"))  # fmt: skip
 def test_what_llvm_dwarfdump_prints(program, expected):
     assert hexadecimal(program, target=X86_64) == expected.replace(" ", "")
 
@@ -277,15 +273,13 @@ def test_errors(program, kind, message):
         assert "column" in caught.message
 
 
-@for_each(
-    "program, target, message",
+@for_each("program, target, message",
     ("DW_OP_regx v999", AMDGCN, "amdgcn-gfx90a has no register v999, column 12"),
     ("DW_OP_regx xmm", X86_64, "x86_64 has no register xmm, column 12"),
     ("DW_OP_reg5 rsi", X86_64, "DW_OP_reg5 means register 5, not rsi, column 12"),
     ("DW_OP_breg7 rdi+8", X86_64, "DW_OP_breg7 means register 7, not rdi, column 13"),
     ("DW_OP_regx s32+8", AMDGCN, "DW_OP_regx has 1 operand, found 2, column 15"),
-    ("DW_OP_bregx s32", AMDGCN, "DW_OP_bregx has 2 operands, found 1, column 1"),
-)
+    ("DW_OP_bregx s32", AMDGCN, "DW_OP_bregx has 2 operands, found 1, column 1"))  # fmt: skip
 def test_errors_about_registers(program, target, message):
     caught = raised(IllFormed, assemble, program, LLVM_USER, FORM, target=target)
     assert (caught.kind, caught.message) == ("bad_operand", message)

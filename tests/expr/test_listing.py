@@ -34,8 +34,7 @@ def shown(program, dialect=LLVM_USER, target=None):
     return [line.text + (f" | {line.note}" if line.note else "") for line in listed]
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("DW_OP_plus_uconst 0x4", ["DW_OP_plus_uconst 4"]),
     ("DW_OP_constu 65535; DW_OP_constu 65536", ["DW_OP_constu 65535", "DW_OP_constu 0x10000"]),
     ("DW_OP_consts -65536; DW_OP_fbreg -8", ["DW_OP_consts -0x10000", "DW_OP_fbreg -8"]),
@@ -53,22 +52,19 @@ def shown(program, dialect=LLVM_USER, target=None):
     ("DW_OP_entry_value 0x", ["DW_OP_entry_value ()"]),
     ("DW_OP_entry_value ff", ["DW_OP_entry_value ff"]),
     ("DW_OP_LLVM_user DW_OP_LLVM_extend 32 64", ["DW_OP_LLVM_extend 32 64"]),
-    ("", []),
-)
+    ("", []))  # fmt: skip
 def test_operands(program, expected):
     assert shown(program) == expected
 
 
-@for_each(
-    "program, target, expected",
+@for_each("program, target, expected",
     ("DW_OP_regx 2564", AMDGCN, ["DW_OP_regx 2564 | v4"]),
     ("DW_OP_bregx s32+8", AMDGCN, ["DW_OP_bregx 64 8 | s32"]),
     ("DW_OP_regx 5", AMDGCN, ["DW_OP_regx 5 | no register of amdgcn-gfx90a"]),
     ("DW_OP_reg5; DW_OP_breg7 -8", X86_64, ["DW_OP_reg5 | rdi", "DW_OP_breg7 -8 | rsp"]),
     ("DW_OP_regval_type 1 0x20", X86_64, ["DW_OP_regval_type 1 0x20 | rdx"]),
     ("DW_OP_lit5; DW_OP_pick 5", X86_64, ["DW_OP_lit5", "DW_OP_pick 5"]),
-    ("DW_OP_entry_value (DW_OP_reg5)", X86_64, ["DW_OP_entry_value (DW_OP_reg5)"]),
-)
+    ("DW_OP_entry_value (DW_OP_reg5)", X86_64, ["DW_OP_entry_value (DW_OP_reg5)"]))  # fmt: skip
 def test_registers_are_named_in_notes(program, target, expected):
     assert shown(program, target=target) == expected
 
@@ -82,8 +78,7 @@ def test_a_line_has_offset_bytes_and_name():
 
 
 @pytest.mark.spec("A.7.7.1")
-@for_each(
-    "data, tail, reason",
+@for_each("data, tail, reason",
     ("31 ff", "(undecoded: ff)", "0xff is not an operation of dialect llvm-user"),
     ("31 e9 0e", "(undecoded: e9 0e)", "0xe9 0x0e is not an operation of dialect llvm-user"),
     ("31 e9 00 12", "(undecoded: e9 00 12)", "the sub-opcode 0 is reserved"),
@@ -91,8 +86,7 @@ def test_a_line_has_offset_bytes_and_name():
     ("31 9e 05 01", "(undecoded: 9e 05 01)", "a block of 5 bytes is longer than the 1 left"),
     ("31 10 80", "(undecoded: 10 80)", "a LEB128 number has no last byte"),
     ("31 10" + "ff" * 10 + "01", "(undecoded: 10" + " ff" * 10 + " 01)", "more than 64 bits"),
-    ("31 e9 0d 01 02", "(undecoded: e9 0d 01 02)", "DW_OP_LLVM_NVIDIA_mux are not documented"),
-)
+    ("31 e9 0d 01 02", "(undecoded: e9 0d 01 02)", "DW_OP_LLVM_NVIDIA_mux are not documented"))  # fmt: skip
 def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
     expression = decode(bytes.fromhex(data), LLVM_USER, FORM)
     first, last = lines(expression)
@@ -103,8 +97,7 @@ def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
     assert assemble(text(expression), LLVM_USER, FORM) == bytes.fromhex(data)
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("DW_OP_lit1\nDW_OP_plus_uconst 4", "DW_OP_lit1; DW_OP_plus_uconst 4"),
     ("DW_OP_lit1; x: DW_OP_dup; DW_OP_bra @x", "DW_OP_lit1; L1: DW_OP_dup; DW_OP_bra @L1"),
     ("DW_OP_skip @end; DW_OP_dup; end:", "DW_OP_skip @L1; DW_OP_dup; L1:"),
@@ -114,8 +107,7 @@ def test_what_cannot_be_decoded_stands_in_the_listing(data, tail, reason):
     ("DW_OP_skip 0; (undecoded: ff)", "DW_OP_skip @L1; L1: (undecoded: ff)"),
     ("DW_OP_skip 1; (undecoded: ff)", "DW_OP_skip +1; (undecoded: ff)"),
     ("DW_OP_entry_value (x: DW_OP_dup; DW_OP_bra @x)", "DW_OP_entry_value (L1: DW_OP_dup; DW_OP_bra @L1)"),
-    ("", ""),
-)
+    ("", ""))  # fmt: skip
 def test_text(program, expected):
     expression = parse(program, LLVM_USER, FORM)
     assert text(expression) == expected

@@ -63,8 +63,7 @@ def test_an_initial_entry_may_be_anything():
 
 
 @pytest.mark.spec("A.2.5.4.2 (4)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     # one way has an entry less
     ("lit1; push_lane; bra @x; drop; x: drop", ["error stack_underflow 0x7"]),
     ("lit1; push_lane; bra @x; dup; x: drop", []),
@@ -83,15 +82,13 @@ def test_an_initial_entry_may_be_anything():
     ("x: lit1; bra @x", ["error limit_exceeded 0x4"]),
     ("x: lit0; bra @x", []),
     ("x: push_lane; bra @x", []),
-    ("x: lit1; skip @x", ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"]),
-)
+    ("x: lit1; skip @x", ["warning limit_exceeded 0x1", "error limit_exceeded 0x4"]))  # fmt: skip
 def test_paths(program, expected):
     assert found(program) == expected
 
 
 @pytest.mark.spec("A.2.5.4.2 (3)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("skip 0", []),
     ("skip 1", ["error bad_branch 0x0"]),
     ("skip -4", ["error bad_branch 0x0"]),
@@ -101,8 +98,7 @@ def test_paths(program, expected):
     ("skip @end; skip 100; end:", ["warning bad_branch 0x3", "warning unreachable 0x3"]),
     ("DW_OP_skip 0; (undecoded: ff)", ["error unknown_operation 0x3"]),
     ("DW_OP_skip 1; (undecoded: ffff)", ["error unknown_operation 0x3"]),
-    ("DW_OP_skip -2; (undecoded: ffff)", ["error bad_branch 0x0", "error unknown_operation 0x3"]),
-)
+    ("DW_OP_skip -2; (undecoded: ffff)", ["error bad_branch 0x0", "error unknown_operation 0x3"]))  # fmt: skip
 def test_branches(program, expected):
     assert found(program) == expected
 
@@ -179,8 +175,7 @@ def test_kinds(program, dwarf5, amd, dwarf6):
         assert sorted(line.split()[1] for line in found(program, preset)) == sorted(expected), preset.name
 
 
-@for_each(
-    "program, preset, expected",
+@for_each("program, preset, expected",
     # only the type tells
     ("const_type 8 0102; deref", rules.AMD, ["error wrong_kind 0x5"]),
     ("const_type 8 0102; deref", rules.DWARF5, ["warning wrong_kind 0x5"]),
@@ -189,8 +184,7 @@ def test_kinds(program, dwarf5, amd, dwarf6):
     ("lit8; push_lane; LLVM_form_aspace_address; not", rules.AMD, ["warning wrong_kind 0x5"]),
     ("addr 8; addr 8; lit0; push_lane; overlay; not", rules.AMD, ["warning wrong_kind 0x16"]),
     # an implicit pointer is found where it points
-    ("fbreg 0; deref; LLVM_offset_uconst 4; not", rules.AMD, ["warning wrong_kind 0x6"]),
-)
+    ("fbreg 0; deref; LLVM_offset_uconst 4; not", rules.AMD, ["warning wrong_kind 0x6"]))  # fmt: skip
 def test_what_depends_on_the_evaluation_is_a_warning(program, preset, expected):
     assert found(program, preset) == expected
 
@@ -212,8 +206,7 @@ def test_result_kind(program, wanted, expected):
     assert found(program, result_kind=wanted) == expected
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("piece 0x1ffffffffffffff", []),
     ("piece 0x2000000000000000", []),
     ("bit_piece 0x2000000000000000 0", []),
@@ -229,8 +222,7 @@ def test_result_kind(program, wanted, expected):
     ("lit1; deref_size 9", ["warning bad_size 0x1"]),
     ("lit1; deref_type 0 8", ["error bad_size 0x1"]),
     ("lit1; deref_type 16 8", []),
-    ("lit1; lit1; xderef_size 9", ["warning bad_size 0x2", "warning deprecated 0x2"]),
-)
+    ("lit1; lit1; xderef_size 9", ["warning bad_size 0x2", "warning deprecated 0x2"]))  # fmt: skip
 def test_operands(program, expected):
     assert found(program) == expected
 
@@ -260,8 +252,7 @@ def test_the_mask_is_as_wide_as_an_address():
 
 
 @pytest.mark.spec("A.2.5.4.4.3 (3)")
-@for_each(
-    "program, target, expected",
+@for_each("program, target, expected",
     ("lit8; lit5; LLVM_form_aspace_address", AMDGCN, []),
     ("lit8; lit4; LLVM_form_aspace_address", AMDGCN, ["error bad_address_space 0x2"]),
     ("lit8; lit4; LLVM_form_aspace_address", None, []),
@@ -271,8 +262,7 @@ def test_the_mask_is_as_wide_as_an_address():
     ("lit4; lit8; mem", AMDGCN, ["error bad_address_space 0x2"]),
     ("lit4; lit8; xderef", AMDGCN, ["error bad_address_space 0x2", "warning deprecated 0x2"]),
     ("lit4; aspace_implicit_pointer 8 0", AMDGCN, ["error bad_address_space 0x1"]),
-    ("lit8; push_lane; LLVM_form_aspace_address", AMDGCN, []),
-)
+    ("lit8; push_lane; LLVM_form_aspace_address", AMDGCN, []))  # fmt: skip
 def test_address_spaces(program, target, expected):
     assert found(program, target=target) == expected
 
@@ -383,8 +373,7 @@ def test_sizes_of_storages(program, expected):
             assert known == expected or ended.kind in ("register_unavailable", "memory_unavailable")
 
 
-@for_each(
-    "program, message",
+@for_each("program, message",
     ("bregx s33 8", "DW_OP_bregx reads 64 bits of s33, which has 32 bits"),
     ("regx s1; deref", "DW_OP_deref reads 64 bits of s1, which has 32 bits"),
     ("regx s1; deref_type 8 8", "DW_OP_deref_type reads 8 bytes of s1, which has 32 bits"),
@@ -404,22 +393,18 @@ def test_sizes_of_storages(program, expected):
     ("lit1; lit0; div", "DW_OP_div always fails: the divisor is 0"),
     (
         "piece 0xffffffffffffffff; piece 2",
-        "a composite of 147573952589676412936 bits is larger than the largest address space",
-    ),
-)
+        "a composite of 147573952589676412936 bits is larger than the largest address space"))  # fmt: skip
 def test_a_finding_about_a_size_names_the_storage_and_its_size(program, message):
     expression = parse(program, LLVM_USER, FORM, target=AMDGCN)
     assert [one.message for one in verify(expression, rules=rules.AMD, target=AMDGCN)] == [message]
 
 
-@for_each(
-    "program, wave64, wave32",
+@for_each("program, wave64, wave32",
     ("regx exec; deref", [], ["error read_past_storage 0x2"]),
     ("bregx exec 0", [], ["error read_past_storage 0x0"]),
     ("regx v0; const1u 128; LLVM_offset", [], ["error offset_out_of_storage 0x5"]),
     ("regx v0; const1u 127; LLVM_offset; deref_size 1", [], []),
-    ("regx v0; piece 256", [], ["error bad_piece 0x3"]),
-)
+    ("regx v0; piece 256", [], ["error bad_piece 0x3"]))  # fmt: skip
 def test_vector_registers_and_the_mask_are_as_wide_as_the_wave(program, wave64, wave32):
     assert found(program, target=AMDGCN) == wave64
     assert found(program, target=resolve("amdgcn-gfx1100-wave32")) == wave32
@@ -432,8 +417,7 @@ def test_without_a_target_registers_have_no_size(program):
 
 
 @pytest.mark.spec("A.2.5.4.2 (4)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     # each way has its own size; one that fits is no excuse for the other
     ("regx s1; push_lane; bra @x; drop; regx exec; x: deref", ["error"]),
     ("regx v1; push_lane; bra @x; drop; regx exec; x: deref", []),
@@ -442,8 +426,7 @@ def test_without_a_target_registers_have_no_size(program):
     # how often a loop is executed is not known, so neither is where the location is
     ("regx s1; x: lit0; LLVM_offset; push_lane; bra @x; deref", ["error"]),
     ("lit0; x: plus_uconst 1; push_lane; bra @x; lit8; swap; div", []),
-    ("x: regx s1; LLVM_offset_uconst 1; drop; push_lane; bra @x", []),
-)
+    ("x: regx s1; LLVM_offset_uconst 1; drop; push_lane; bra @x", []))  # fmt: skip
 def test_sizes_on_every_path(program, expected):
     assert [line.split()[0] for line in found(program, target=AMDGCN)] == expected
 
@@ -495,8 +478,7 @@ def test_bits_counted_from_the_other_end_are_in_the_storage(program, preset):
 
 
 @pytest.mark.spec("DWARF 6 (230524.1), 3.12 (1)")
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("composite; regx s1; piece 4; regx s2; piece 4; deref", []),
     ("composite; regx s1; piece 4; deref", ["error read_past_storage 0x5"]),
     ("piece 4; piece 3; deref", ["error read_past_storage 0x4"]),
@@ -515,15 +497,13 @@ def test_bits_counted_from_the_other_end_are_in_the_storage(program, preset):
     ("regx s1; regx s2; lit3; lit4; overlay; deref", ["error read_past_storage 0x7"]),
     ("regx s1; regx s2; lit0; lit5; overlay", ["error bad_piece 0x6"]),
     ("regx s1; regx s2; const1s -1; lit1; overlay", ["error bad_operand 0x7"]),
-    ("lit8; regx s2; const1s -1; lit1; overlay", []),
-)
+    ("lit8; regx s2; const1s -1; lit1; overlay", []))  # fmt: skip
 def test_sizes_in_dwarf_6(program, expected):
     assert found(program, rules.DWARF6, target=AMDGCN) == expected
 
 
 @pytest.mark.spec("A.2.5.4.3.4 (8)")
-@for_each(
-    "inner, expected",
+@for_each("inner, expected",
     ("reg5", []),
     ("breg5 0; deref", []),
     ("breg5 0", ["error bad_result_kind 0x4"]),
@@ -544,8 +524,7 @@ def test_sizes_in_dwarf_6(program, expected):
     ("addr 8; LLVM_offset_uconst 4", ["error bad_result_kind 0xe"]),
     ("lit1; skip 5", ["error bad_branch 0x3"]),
     ("entry_value (reg5)", []),
-    ("lit1; entry_value (lit1; plus)", ["error stack_underflow 0x6"]),
-)
+    ("lit1; entry_value (lit1; plus)", ["error stack_underflow 0x6"]))  # fmt: skip
 def test_entry_values(inner, expected):
     assert [line for line in found(f"DW_OP_entry_value ({inner})") if "deprecated" not in line] == expected
 
@@ -607,14 +586,12 @@ def test_what_compilers_emit_for_a_spilled_register_is_right():
     assert found(program, **options) == []
 
 
-@for_each(
-    "program, expected",
+@for_each("program, expected",
     ("DW_OP_lit1; (undecoded: ff)", ["error unknown_operation 0x1"]),
     ("lit1; (undecoded: 08)", ["error truncated 0x1"]),
     ("DW_OP_lit1; (undecoded: e9 00)", ["error unknown_operation 0x1"]),
     ("lit1; (undecoded: 10 ffffffffffffffffffff01)", ["error leb128_overflow 0x1"]),
-    ("lit1; LLVM_NVIDIA_mux 0102", ["warning DW_OP_LLVM_NVIDIA_mux 0x1"]),
-)
+    ("lit1; LLVM_NVIDIA_mux 0102", ["warning DW_OP_LLVM_NVIDIA_mux 0x1"]))  # fmt: skip
 def test_faults(program, expected):
     assert found(program) == expected
 
@@ -659,15 +636,12 @@ def branches(seed):
 
 
 HOSTILE = {
-    "literals": b"\x31" * 100_000,
-    "a deep stack copied": b"\x31" * 300 + b"\x15\xff" * 50_000,
-    "branches to anywhere": branches(1),
-    "every branch doubles the paths": b"\x70\x00\x28\x01\x00\x31" * 17_000,
+    "literals": b"\x31" * 100_000,        "a deep stack copied": b"\x31" * 300 + b"\x15\xff" * 50_000,
+    "branches to anywhere": branches(1),  "every branch doubles the paths": b"\x70\x00\x28\x01\x00\x31" * 17_000,
     "every branch goes back": b"\x70\x00\x31\x28\xf0\xff" * 17_000,
     "one loop that drops": b"\x31" * 30_000 + (b"\x13" * 2_000 + b"\x70\x00\x28\x2b\xf8") * 30,
-    "expressions": b"\xa3\x01\x55\x13" * 25_000,
-    "pieces": b"\x93\x04" * 50_000,
-}
+    "expressions": b"\xa3\x01\x55\x13" * 25_000,                                "pieces": b"\x93\x04" * 50_000,
+}  # fmt: skip
 
 
 @pytest.mark.slow

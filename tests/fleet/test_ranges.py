@@ -57,12 +57,10 @@ def served(tmp_path):
         yield server
 
 
-@for_each(
-    "size,message",
+@for_each("size,message",
     (1 << 62, "its server claims 4611686018427387904 bytes, and at most 1099511627776 can be read by ranges"),
     ((1 << 40) + 1, "its server claims 1099511627777 bytes, and at most 1099511627776 can be read by ranges"),
-    (0, "it is empty"),
-)
+    (0, "it is empty"))  # fmt: skip
 def test_a_server_that_lies_about_a_size_is_an_error_of_its_input(served, size, message):
     served.claims["a/k.co"] = size
     (row,) = asked("info", f"{served.url}/a/k.co")
@@ -91,12 +89,10 @@ def test_a_file_is_an_input_and_the_code_of_another(served):
         assert asked("info", code)[0]["state"] == "answer"
 
 
-@for_each(
-    "name,said",
+@for_each("name,said",
     ("../k.co@gfx90a", 11),
     ("../none.co", "none.co: FileNotFoundError"),
-    ("../k.co@gfx906", "no entry is for gfx906"),
-)
+    ("../k.co@gfx906", "no entry is for gfx906"))  # fmt: skip
 def test_code_that_a_snapshot_names_is_found_when_it_is_opened(served, name, said):
     place = served.folder / "a" / "states" / "s.json"
     text = json.loads(place.read_text())

@@ -57,10 +57,7 @@ def test_the_tile_is_the_same_in_gdb(tmp_path, require_tool):
 
     with stub(tmp_path, {"waves": ROOT / "docs" / "examples" / "variables.json"}) as sockets:
         text = run_gdb(
-            require_tool,
-            *("-ex", f"target remote {sockets / 'waves'}"),
-            script=ROOT / "docs" / "examples" / "tile.py",
-            folder=tmp_path,
-        )
+            require_tool, *("-ex", f"target remote {sockets / 'waves'}"),
+            script=ROOT / "docs" / "examples" / "tile.py", folder=tmp_path)  # fmt: skip
     assert "(64, 4) int32\n0 active [0 1 2 3]\n1 inactive [10 11 12 13]\n" in text
     assert np.load(tmp_path / "slots.npy")[:3].tolist() == [[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23]]

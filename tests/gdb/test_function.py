@@ -7,11 +7,8 @@ from tests.gdb.running import INSIDE, run_gdb, typed
 from tests.program.frames.test_variables_gdb import CORPUS
 
 BUILDS = [
-    ("c", "gcc", "-O0 -gdwarf-5"),
-    ("cpp", "g++", "-O0 -gdwarf-4"),
-    ("cpp", "clang++-22", "-O0 -gdwarf-5"),
-    ("c", "gcc", "-O2 -gdwarf-5"),
-]
+    ("c", "gcc", "-O0 -gdwarf-5"),                           ("cpp", "g++", "-O0 -gdwarf-4"),
+    ("cpp", "clang++-22", "-O0 -gdwarf-5"),                  ("c", "gcc", "-O2 -gdwarf-5")]  # fmt: skip
 GAPS = ("<optimized out>", "<synthetic pointer>")
 """What GDB shows in values that it cannot make of bytes."""
 

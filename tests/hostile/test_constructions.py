@@ -851,15 +851,13 @@ def test_conversations_end_with_whole_packets(tmp_path):
 
 
 @pytest.mark.parametrize("is_text", [True, False])
-@for_each(
-    "packet, message",
+@for_each("packet, message",
     (b"m300000000fffff0,10", "local#0xfffff0"),
     (b"m2400000000000000,4", "private_lane4#0x0"),
     (b"mdead0000,4", "global#0xdead0000"),
     (b"M300000000fffff0,1:00", "local#0xfffff0"),
     (b"x300000000fffff0,10", "local#0xfffff0"),
-    (b"m500000000000000,4", "private_lane"),
-)
+    (b"m500000000000000,4", "private_lane"))  # fmt: skip
 def test_the_text_of_an_error_does_not_end_its_packet(packet, message, is_text):
     talk = fuzz_serve.Talk([framed(TEXTS if is_text else b"qSupported:"), framed(NO_ACKNOWLEDGEMENTS), framed(packet)])
     converse(talk.receive, talk.send, RemoteStub(fuzz_serve.served(STATE)).answers)

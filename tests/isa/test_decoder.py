@@ -100,13 +100,11 @@ def test_halves_of_registers():
     assert [operand.index for operand in high.operands] == [3, 5, 1]
 
 
-@for_each(
-    "processor, words, written",
+@for_each("processor, words, written",
     ("gfx1200", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
     ("gfx1200", "7e123880", "v_mov_b16_e32 v9.l, 0"),
     ("gfx1200", "77060503", "v_ldexp_f16_e32 v3.h, v3.l, v2.l"),
-    ("gfx1100", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"),
-)
+    ("gfx1100", "d7384004 00022288", "v_lshlrev_b16 v4.h, 8, v17.l op_sel:[0,0,1]"))  # fmt: skip
 def test_halves_of_the_same_code_on_gfx11_and_gfx12(processor, words, written):
     assert text(instruction(processor, words)) == written
 
@@ -138,12 +136,10 @@ def test_dpp_and_sdwa():
     assert sdwa.modifiers == {"dst_sel": 6, "src0_sel": 5, "src1_sel": 6}
 
 
-@for_each(
-    "processor, word, distance",
+@for_each("processor, word, distance",
     ("gfx90a", "bf82ffff", 0),
     ("gfx90a", "bf880010", 68),
-    ("gfx1100", "bfa08000", 4 - 4 * 0x8000),
-)
+    ("gfx1100", "bfa08000", 4 - 4 * 0x8000))  # fmt: skip
 def test_branches_say_how_far_they_go(processor, word, distance):
     assert instruction(processor, word).branch == distance
     assert instruction(processor, "bf810000" if processor == "gfx90a" else "bfb00000").branch is None

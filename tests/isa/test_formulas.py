@@ -12,13 +12,11 @@ def formula(text, types="b32 b32 -> b32"):
     return Formula("v_test", tuple(sources.split()), tuple(results.split()), text, frozenset())
 
 
-@for_each(
-    "names, expected",
+@for_each("names, expected",
     ("v_not_b32 v_not", [("v_not_b32", ""), ("v_not", "")]),
     ("v_min_<u16,f64>", [("v_min_u16", "u16"), ("v_min_f64", "f64")]),
     ("{v,s}_o_<f16>", [("v_o_f16", "f16"), ("s_o_f16", "f16")]),
-    ("s_{a,b}_{c,d}", [("s_a_c", ""), ("s_a_d", ""), ("s_b_c", ""), ("s_b_d", "")]),
-)
+    ("s_{a,b}_{c,d}", [("s_a_c", ""), ("s_a_d", ""), ("s_b_c", ""), ("s_b_d", "")]))  # fmt: skip
 def test_names_of_a_row(names, expected):
     assert list(expanded(names)) == expected
 
@@ -38,13 +36,11 @@ def test_types_of_terms(text, types, expected):
     assert f"{term.type} {term.width}" == expected
 
 
-@for_each(
-    "text, types, expected",
+@for_each("text, types, expected",
     ("D = D + S0", "b32 b32 -> b32", ("D", "S0")),
     ("D = S0; SCC = D < S1", "b32 b32 -> b32 scc", ("S0", "S1")),
     ("D = S0 if SCC else D", "b32 b32 scc -> b32", ("D", "S0", "SCC")),
-    ("D = EXEC; EXEC = S0 & EXEC", "b64 exec -> b64 exec", ("S0", "EXEC")),
-)
+    ("D = EXEC; EXEC = S0 & EXEC", "b64 exec -> b64 exec", ("S0", "EXEC")))  # fmt: skip
 def test_names_of_operands(text, types, expected):
     assert formula(text, types).operands == expected
 

@@ -49,11 +49,8 @@ BIG = State(
 )
 SPACES = {
     "global": st.one_of(st.integers(0xFF8, 0x1408), st.integers(0x1FF8, 0x2048)),
-    "local": st.integers(0, 70),
-    "region": st.integers(10, 40),
-    "private_wave": st.integers(0, 2080),
-    "private_lane": st.integers(0, 40),
-    "private_lane3": st.integers(0, 40),
+    "local": st.integers(0, 70),          "region": st.integers(10, 40),        "private_wave": st.integers(0, 2080),
+    "private_lane": st.integers(0, 40),   "private_lane3": st.integers(0, 40),
     "generic": st.one_of(
         st.integers(0xFF8, 0x1408),                            st.integers(0, 70).map(lambda a: (1 << 48) + a),
         st.integers(0, 40).map(lambda a: (2 << 48) + a),       st.integers((1 << 48) - 8, (1 << 48) - 1),

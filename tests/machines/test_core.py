@@ -115,13 +115,11 @@ def test_where_files_were_loaded(tmp_path):
     segments = [each for each in image.segments if each.type == 1]
     mappings = [
         (
-            base + (each.address & ~0xFFF),
-            base + each.address + each.file_size,
-            each.offset & ~0xFFF,
-            str(opened(program).image.path),
+            base + (each.address & ~0xFFF),                      base + each.address + each.file_size,
+            each.offset & ~0xFFF,                                str(opened(program).image.path),
         )
         for each in segments
-    ]
+    ]  # fmt: skip
     path = tmp_path / "core"
     path.write_bytes(cores.core_file(THREADS, {}, mappings))
     stopped = open_core(opened(program), str(path))

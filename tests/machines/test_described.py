@@ -85,10 +85,7 @@ def test_a_write_changes_what_is_described_and_nothing_else():
 
 @given(
     st.lists(st.tuples(st.integers(0, 600), st.binary(max_size=300)), max_size=8),
-    st.integers(0, 900),
-    st.integers(0, 300),
-    st.binary(max_size=20),
-)
+    st.integers(0, 900),                  st.integers(0, 300),                  st.binary(max_size=20))  # fmt: skip
 def test_memory_is_a_dictionary_of_bytes(regions, address, size, written):
     memory, model = Extents(), {}
     for start, data in regions:
@@ -183,11 +180,9 @@ def test_a_register_that_is_not_described_is_not_available():
 
 
 FULL = machine(
-    GFX90A,
-    ("private_wave", 0, bytes(i % 251 for i in range(2048)).hex(), None),
-    ("global", 0x1000, bytes(i % 241 for i in range(1024)).hex(), None),
-    ("local", 0, bytes(range(64)).hex(), None),
-)
+    GFX90A, ("private_wave", 0, bytes(i % 251 for i in range(2048)).hex(), None),
+    ("global", 0x1000, bytes(i % 241 for i in range(1024)).hex(), None), ("local", 0, bytes(range(64)).hex(), None),
+)  # fmt: skip
 
 
 def gathered(space, addresses, size, lanes):

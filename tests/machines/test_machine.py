@@ -88,8 +88,7 @@ def test_registers_are_set_in_some_waves():
     assert [machine.knows(v0, wave) for wave in range(4)] == [False, False, True, True]
 
 
-@for_each(
-    "call",
+@for_each("call",
     lambda machine: machine.set_register("q7", 1),
     lambda machine: machine.column("s1"),
     lambda machine: machine.vgpr,
@@ -98,8 +97,7 @@ def test_registers_are_set_in_some_waves():
     lambda machine: machine.memory.map(WAVE64.space_named("generic"), 0, b"x"),
     lambda machine: machine.memory.map(WAVE64.space_named("local"), (1 << 32) - 1, b"xy"),
     lambda machine: machine.memory.map(WAVE64.space_named("local"), 0, b"xy"),
-    lambda machine: machine.memory.map(WAVE64.space_named("private_wave"), 0, b"xy", instance=7),
-)
+    lambda machine: machine.memory.map(WAVE64.space_named("private_wave"), 0, b"xy", instance=7))  # fmt: skip
 def test_what_cannot_be_is_refused(call):
     raised(UsageError, call, machine_with(WAVE64))
 

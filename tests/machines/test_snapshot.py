@@ -514,8 +514,7 @@ def test_a_bad_manifest_is_refused_by_key(folder, path, value, message):
         snapshot.load(folder)
 
 
-@for_each(
-    "name,rows,message",
+@for_each("name,rows,message",
     ("global-extents", [[0x1000, 3], [0x1002, 2]], r"global#0x1002 is given twice"),
     ("global-extents", [[(1 << 64) - 4, 5]], "past the end of the address space"),
     ("private_wave-extents", [[0, 0, 8], [2, 0, 5]], "there is no wave 2"),
@@ -525,8 +524,7 @@ def test_a_bad_manifest_is_refused_by_key(folder, path, value, message):
     ("v0", np.zeros((2, 1, 64), dtype=">u4"), "holds >u4, and <u4 is needed"),
     ("v0", np.asfortranarray(np.zeros((2, 1, 64), dtype="<u4")), "Fortran order"),
     ("wave-id", np.array(["a", "a"]), "two waves have one name"),
-    ("wave-work-group", np.full((2, 3), -2), "a number is not in the range"),
-)
+    ("wave-work-group", np.full((2, 3), -2), "a number is not in the range"))  # fmt: skip
 def test_a_bad_array_is_refused_by_key(folder, name, rows, message):
     array = np.array(rows, dtype=np.uint64) if isinstance(rows, list) else rows
     np.save(folder / f"{name}.npy", array)

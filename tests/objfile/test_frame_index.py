@@ -211,14 +211,12 @@ def test_the_header_saves_reading_locations(decoded, monkeypatch):
     assert decoded == [offsets[12345]]
 
 
-@for_each(
-    "rows",
+@for_each("rows",
     [(0x1000, 12)],  # in the middle of an entry
     [(0x1000, 0)],  # a CIE
     [(0x1000, 0x10000)],  # outside
     [(0x5000, 0)],  # behind all
-    [(0x1000, -0x8000)],
-)
+    [(0x1000, -0x8000)])  # fmt: skip
 def test_a_table_that_is_wrong_hides_nothing(rows):
     builder, offsets = functions("eh_frame", encoding=0x1B)
     index = FdeIndex(section_of(builder), read_header(builder, header_of(builder, rows)))

@@ -122,14 +122,12 @@ def test_operations_of_wide_instructions():
 LATER = {"opcode_base": 15, "lengths": bytes((0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 2, 0))}
 
 
-@for_each(
-    "code, header, expected",
+@for_each("code, header, expected",
     ([("advance_pc", 3), "copy"], {"max_operations": 0}, "3 1:1:0 is_stmt"),  # no operations at all mean one
     # Standard opcodes of later versions are passed over by their lengths.
     ([b"\x0d\x80\x01\x05", b"\x0e", bytes([15 + 5 + 1])], LATER, "0 1:2:0 is_stmt"),
     # DWARF 2 had nine; what comes after them is special.
-    ([bytes([10 + 5 + 1])], {"version": 2, "opcode_base": 10, "lengths": bytes(9)}, "0 1:2:0 is_stmt"),
-)
+    ([bytes([10 + 5 + 1])], {"version": 2, "opcode_base": 10, "lengths": bytes(9)}, "0 1:2:0 is_stmt"))  # fmt: skip
 def test_operations_and_opcodes_of_the_header(code, header, expected):
     assert rows(*code, "end_sequence", **header)[0] == expected
 
@@ -153,8 +151,7 @@ def test_addresses_of_64_bits_wrap_around():
     assert [row.split()[0] for row in rows(*code)] == [f"{LAST:x}", "2", "7", "7"]
 
 
-@for_each(
-    "code, kind",
+@for_each("code, kind",
     (["copy"], "no_end_sequence"),
     (["copy", b"\x02"], "truncated"),
     (["copy", b"\x02\x80"], "truncated"),
@@ -181,8 +178,7 @@ def test_addresses_of_64_bits_wrap_around():
     (["copy", ("set_column", 1 << 32)], "register_overflow"),
     (["copy", ("set_file", 1 << 32)], "register_overflow"),
     (["copy", ("set_discriminator", 1 << 32)], "register_overflow"),
-    (["copy", ("set_isa", 1 << 16)], "register_overflow"),
-)
+    (["copy", ("set_isa", 1 << 16)], "register_overflow"))  # fmt: skip
 def test_the_rows_before_an_error_are_good(code, kind):
     found = read(("set_address", 16), *code)
     assert shown(found) == ["10 1:1:0 is_stmt"]

@@ -13,8 +13,7 @@ STATE = "docs/examples/lanes.json"
 INT = t.Base("int", 5, 4)
 
 
-@for_each(
-    "kind, text",
+@for_each("kind, text",
     (INT, "<Type int>"),
     (t.VOID, "<Type void>"),
     (t.Pointer("*", t.Lazy.known(INT), 8), "<Type int *>"),
@@ -24,8 +23,7 @@ INT = t.Base("int", 5, 4)
     (t.Struct("struct", "node", 8, t.Lazy.known(t.Body())), "<Type struct node>"),
     (t.Enumeration("color", 4, t.Lazy.known(())), "<Type enum color>"),
     (t.Function(t.Lazy.known(INT), t.Lazy.known((t.Lazy.known(INT),))), "<Type int (int)>"),
-    (t.UnspecifiedType("decltype(nullptr)"), "<Type decltype(nullptr)>"),
-)
+    (t.UnspecifiedType("decltype(nullptr)"), "<Type decltype(nullptr)>"))  # fmt: skip
 def test_a_type_is_shown_as_the_source_writes_it(kind, text):
     assert repr(kind) == text
 

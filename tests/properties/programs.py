@@ -138,11 +138,8 @@ def context(chance: random.Random, target_name: str, rules: str) -> Context:
     space = {number: target.space(number) for number, _address, _size in REGIONS}
     memory = [Region(space[number], address, chance.randbytes(size)) for number, address, size in REGIONS]
     frame = DescribedFrame(
-        machine := DescribedMachine(target, registers, memory),
-        cfa=at(Memory(space[6], 0), 8 * 0x40),
-        frame_base=at(Memory(space[0]), 8 * 0x1008),
-        tls={0: 0x1000, 4: 0x1010},
-    )
+        machine := DescribedMachine(target, registers, memory), cfa=at(Memory(space[6], 0), 8 * 0x40),
+        frame_base=at(Memory(space[0]), 8 * 0x1008), tls={0: 0x1000, 4: 0x1010})  # fmt: skip
     unit = DescribedUnit(base_types=base_types(), debug_addr={0: 0x1000, 1: 0x1001}, dies=_callees(target_name))
     return Context(
         target, PRESETS[rules], machine, LaneSet.of(range(LANES)), lane_count=chance.choice([None, None, 6]),

@@ -64,8 +64,7 @@ class TestCommands:
 
 
 class TestOperands:
-    @for_each(
-        "line, expected",
+    @for_each("line, expected",
         ("print -l", ["print -lane"]),
         ("print -lane ac", ["print -lane active"]),
         ("print -lane active ev", ["print -lane active even"]),
@@ -94,8 +93,7 @@ class TestOperands:
         ("list lane-", ["list lane-pc.c:"]),
         ("disassemble whole", ["disassemble whole_wave"]),
         ("maint print die whole", ["maint print die whole_wave"]),
-        ("info line X la", ["info line X lane-pc.c:"]),
-    )
+        ("info line X la", ["info line X lane-pc.c:"]))  # fmt: skip
     def test_operands(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 
@@ -120,8 +118,7 @@ class TestOperands:
 
 
 class TestExpressions:
-    @for_each(
-        "line, expected",
+    @for_each("line, expected",
         ("print ev", ["print even"]),
         ("print 2*ev", ["print 2*even"]),
         ("print left + ev", ["print left + even"]),
@@ -133,8 +130,7 @@ class TestExpressions:
         ("print X", ["print X"]),
         ("print even.", []),
         ("print 1.", []),
-        ("print nothing->", []),
-    )
+        ("print nothing->", []))  # fmt: skip
     def test_names(self, run: Run, line: str, expected: list[str]) -> None:
         assert texts(run, line) == expected
 

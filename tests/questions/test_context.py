@@ -32,13 +32,10 @@ def test_source_and_map_say_where_lanes_stand(run):
     assert lines[-1] == "        20-63    at src/asm/lane-pc.c:10"
     assert len(lines) == 8
     assert run("context lanes").splitlines() == [
-        "-- lanes of wave 1:1:1:1 " + "-" * 55,
-        "Ab" * 10 + "c" * 44,
-        "^ lane 0",
+        "-- lanes of wave 1:1:1:1 " + "-" * 55,               "Ab" * 10 + "c" * 44,      "^ lane 0",
         "A  10 active     X at src/asm/lane-pc.c:15",
         "b  10 inactive   X at src/asm/lane-pc.c:12",
-        "c  44 inactive   X at src/asm/lane-pc.c:10",
-    ]
+        "c  44 inactive   X at src/asm/lane-pc.c:10"]  # fmt: skip
     run("lane 62")
     assert run("context lanes").splitlines()[2] == " " * 62 + "^ lane 62"
     run.debugger.output.width = 64

@@ -80,8 +80,7 @@ class TestSettings:
         assert [line.split("  ")[0] for line in lines] == ["history size", "history save", "history filename"]
         assert len(run("show").splitlines()) == len(run.debugger.settings.declared)
 
-    @for_each(
-        "line, name, value",
+    @for_each("line, name, value",
         ("set confirm off", "confirm", False),
         ("set confirm", "confirm", True),
         ("set conf no", "confirm", False),
@@ -96,14 +95,12 @@ class TestSettings:
         ("set context-sections lanes, source", "context-sections", ("lanes", "source")),
         ("set context-sections", "context-sections", ()),
         ("set history size unlimited", "history size", 1 << 31),
-        ("set history filename ~/h x", "history filename", "~/h x"),
-    )
+        ("set history filename ~/h x", "history filename", "~/h x"))  # fmt: skip
     def test_they_are_read_as_gdb_reads_them(self, run: Run, line: str, name: str, value: object) -> None:
         run(line)
         assert run.debugger.settings[name] == value
 
-    @for_each(
-        "line, message",
+    @for_each("line, message",
         ("set confirm maybe", "confirm is on or off, not 'maybe'"),
         ("set width -3", "width is a number from 0, or unlimited, or auto, not '-3'"),
         ("set listsize 0x", "listsize is a number from 1, or unlimited, not '0x'"),
@@ -111,8 +108,7 @@ class TestSettings:
         ("set context-sections all", "context-sections is source, locals"),
         ("set pagniation off", "there is no setting 'pagniation off'"),
         ("set", "`set` needs SETTING VALUE"),
-        ("show pagniation", "there is no setting 'pagniation'"),
-    )
+        ("show pagniation", "there is no setting 'pagniation'"))  # fmt: skip
     def test_what_is_wrong_is_one_line(self, run: Run, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
 
@@ -218,16 +214,14 @@ def test_a_log_that_cannot_be_written_stays_off(run: Run) -> None:
 HEAD = "  Num  Description       Connection           Executable\n"
 
 
-@for_each(
-    "line, expected",
+@for_each("line, expected",
     ("complete info sourc", "info source\ninfo sources\n"),
     ("complete disassem", "disassemble\n"),
     ("complete print nothing_of_the_kind", ""),
     ("info sources lane-pc", f"{KERNEL}:\n  src/asm/lane-pc.c\n"),
     ("info program", "Wave 1:1:1:1 stopped at 0x7f0000001548.\n"),
     ("info signals sigbus", "Signal  Description  Waves  Stop reasons\nSIGBUS  Bus error        0  ADDRESS_ERROR\n"),
-    ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"),
-)
+    ("info inferiors", f"{HEAD}* 1    machine           snapshot             {KERNEL}\n"))  # fmt: skip
 def test_facts_about_the_program(line, expected):
     assert Run(KERNEL, STATE, width=200)(line) == expected
 

@@ -316,12 +316,10 @@ def test_repairs_hold_for_the_machine_that_is_attached_and_a_hint_names_the_opti
     assert "set repair" not in run("eval -repair plain-private-variable,scaled-frame-base both")
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("set dialect klingon", "there is no dialect 'klingon'"),
     ("set attributes klingon", "there is no attribute dialect klingon"),
-    ("set repair klingon", "there is no repair 'klingon'"),
-)
+    ("set repair klingon", "there is no repair 'klingon'"))  # fmt: skip
 def test_what_does_not_exist_is_refused_and_changes_nothing(line, message):
     run = Run(HIP_19)
     name = line.split()[1]

@@ -14,15 +14,13 @@ from tests.questions.test_waves import HOST, LANES, STATE, TINY, changed, thread
 LAUNCH = ROOT / "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 
 
-@for_each(
-    "path, what",
+@for_each("path, what",
     ("asm/lane-pc.gfx90a.w64.co", "amdgcn gfx90a, DWARF 5"),
     ("features/types.v4.co", "DWARF 4"),
     ("features/stripped.v5.co", "DWARF 5"),  # in the file beside it
     ("asm/code-object-v2.gfx803.co", "amdgcn gfx803, no debugging symbols found"),
     ("host/frames.gcc.O2.v5.x86_64", "x86_64, DWARF 5"),
-    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"),
-)
+    ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "amdgcn gfx906:sramecc+:xnack-"))  # fmt: skip
 def test_opening_a_file(path, what):
     lines = Run(None)(f"file {ROOT / 'fixtures' / path}").splitlines()
     assert lines[0].startswith(f"Reading symbols from {ROOT / 'fixtures' / path}... (")

@@ -65,16 +65,14 @@ def test_registers_of_callers_are_found_by_unwinding():
     assert "call frame information does not keep it for a caller" in " ".join(run("print $mode").split())
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("info registers zork", "Invalid register `zork'"),
     ("info registers v1000", "Invalid register `v1000'"),
     ("info registers v3-v1", "Invalid register `v3-v1'"),
     ("info registers v0-s3", "Invalid register `v0-s3'"),
     ("info registers s104-s120", "Invalid register `s106'"),
     ("info registers v0-v99999999", "Invalid register `v0-v99999999'"),
-    ("info registers/y s4", 'Undefined output format "y".'),
-)
+    ("info registers/y s4", 'Undefined output format "y".'))  # fmt: skip
 def test_errors(run, line, message):
     assert str(run.fails(line)) == message
 

@@ -92,8 +92,7 @@ outer x y
         assert run("where") == "there"
         assert run("bt").startswith("#0  X ")
 
-    @for_each(
-        "text, message",
+    @for_each("text, message",
         ("define", "`define` needs NAME"),
         ("define a b\nend", "'a b' cannot be the name of a command"),
         ("define end\nend", "end cannot be defined anew"),
@@ -106,8 +105,7 @@ outer x y
         ("define info\nend", "info cannot be defined anew"),
         ("define say\necho x", "the definition of say has no end"),
         ("end", "`end` belongs to no command before it"),
-        ("else", "there is no `else` here"),
-    )
+        ("else", "there is no `else` here"))  # fmt: skip
     def test_what_is_wrong_is_one_line(self, run: Script, text: str, message: str) -> None:
         assert run.wrong(text).message.startswith(message)
 
@@ -121,13 +119,11 @@ class TestAliases:
         run("alias e = echo a")
         assert run.fails("alias e = e b").message == "e cannot be an alias of itself"
 
-    @for_each(
-        "line, message",
+    @for_each("line, message",
         ("alias x", "`alias` needs a name, = and a command"),
         ("alias xx = nothing", "there is no command `nothing`"),
         ("alias print = echo", "print is a command of the debugger"),
-        ("alias a b = echo", "`alias` needs a name"),
-    )
+        ("alias a b = echo", "`alias` needs a name"))  # fmt: skip
     def test_what_is_wrong_is_one_line(self, run: Script, line: str, message: str) -> None:
         assert run.fails(line).message.startswith(message)
 
@@ -178,13 +174,11 @@ class TestPython:
         )
         assert run("lane 4", f"source {script}").splitlines()[-3:] == ["1:1:1:1 X 4", "[18] 1", "True"]
 
-    @for_each(
-        "text, message",
+    @for_each("text, message",
         ("x = 1\nx / 0\n", ":2: ZeroDivisionError: division by zero"),
         ("def f(:\n", ":1: SyntaxError: invalid syntax"),
         ("raise SystemExit(3)\n", ": exit status 3"),
-        ("open('/nowhere/y')\n", ":1: FileNotFoundError: "),
-    )
+        ("open('/nowhere/y')\n", ":1: FileNotFoundError: "))  # fmt: skip
     def test_what_a_script_raises_is_one_line(self, run: Script, tmp_path: Path, text: str, message: str) -> None:
         script = tmp_path / "bad.py"
         script.write_text(text)

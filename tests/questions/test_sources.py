@@ -68,8 +68,7 @@ def test_an_address_and_the_size_of_a_list(run):
     assert run("info line 999") == 'Line number 999 is out of range for "src/asm/lane-pc.c".\n'
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
     ("list nosuch", 'Function "nosuch" not defined.'),
     ("list nosuch.c:3", "No source file named nosuch.c."),
@@ -77,8 +76,7 @@ def test_an_address_and_the_size_of_a_list(run):
     ("list 9,7", "line 7, the last one, is before line 9, the first one"),
     ("list *0", "No line number known for 0x0."),
     ("list *result", None),
-    ("list *(", None),
-)
+    ("list *(", None))  # fmt: skip
 def test_what_cannot_be_listed(run, line, message):
     error = run.fails(line)
     assert message is None or error.message == message

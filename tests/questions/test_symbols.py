@@ -56,13 +56,11 @@ def test_addresses_and_scopes_have_location_lists(run):
     assert run.fails("info scope nosuch").message == 'Function "nosuch" not defined.'
 
 
-@for_each(
-    "name, words",
+@for_each("name, words",
     ("limit", "multi-location:\n  Range 0x7f0000001518-0x7f0000001580: a variable in $s6\n"),
     ("unused", "optimized out"),
     ("X", "a function at address 0x7f0000001500"),
-    ("lex_1_then", "at 0x7f0000001528 in a file compiled without debugging"),
-)
+    ("lex_1_then", "at 0x7f0000001528 in a file compiled without debugging"))  # fmt: skip
 def test_what_is_where(run, name, words):
     assert run(f"info address {name}") == f'Symbol "{name}" is {words}.\n'
 

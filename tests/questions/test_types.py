@@ -50,19 +50,16 @@ def test_types_and_offsets_without_a_machine():
 
 
 @pytest.mark.slow
-@for_each(
-    "name",
+@for_each("name",
     *("zoo::Named", "zoo::Dog", "zoo::Bottom", "zoo::Base", "zoo::Left", "zoo::Buffer<short, 4>"),
-    *("Fields", "Value"),
-)
+    *("Fields", "Value"))  # fmt: skip
 def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
     command = [require_tool("gdb"), "-nx", "-batch", "-ex", f"ptype/o {name}", CLASSES]
     theirs = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert Run(CLASSES)(f"ptype/o {name}") == theirs.stdout
 
 
-@for_each(
-    "text, shown",
+@for_each("text, shown",
     ("out", "int *"),  # neither global nor constant memory has a number in the file
     ("l", "local int *"),
     ("lc", "local const int * volatile"),
@@ -70,8 +67,7 @@ def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
     ("rows", "local int (*)[4]"),
     ("struct S", "struct S {\n    local int *a;\n    lp b;\n}"),
     ("lp", "local float *"),
-    ("k", "void (int *, local int *, local const int * volatile, local int (*)[4])"),
-)
+    ("k", "void (int *, local int *, local const int * volatile, local int (*)[4])"))  # fmt: skip
 def test_pointers_of_opencl_have_the_address_space_of_the_file(opencl_types, text, shown):
     assert opencl_types(f"ptype {text}") == f"type = {shown}\n"
 

@@ -70,8 +70,7 @@ def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run)
     assert run("print limit").startswith("$1 = 20 ")
 
 
-@for_each(
-    "line, text",
+@for_each("line, text",
     ("print -elements 2 -- slots", "{0, 1...}"),
     ("print -elem 2 -- slots", "{0, 1...}"),
     ("print -elements 2 slots", "{0, 1...}"),
@@ -82,8 +81,7 @@ def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run)
     ("print -symbol -- $pc", "(void (*)()) 0x7f0000001548 <X+72>"),
     ("print -lane 1-2 -elements 1 -- slots", "{[1]=({10...}), [2]={20...}}"),
     ("with print elements 1 -- print slots", "{0...}"),
-    ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"),
-)
+    ("w print el 1 -- print -elements 2 -- slots", "{0, 1...}"))  # fmt: skip
 def test_settings_for_one_command(run, line, text):
     assert run(line) == f"$1 = {text}\n"
     assert run("print slots") == "$2 = {0, 1, 2, 3}\n"
@@ -298,15 +296,13 @@ def test_eval_shows_and_traces_operations(run):
     assert run("eval -hex '33'") == run("eval -hex 33")
 
 
-@for_each(
-    "line, text",
+@for_each("line, text",
     ("eval -lane 2 -ops DW_OP_lit4; DW_OP_lit3; DW_OP_plus", "value 7 (generic)\n"),
     ("eval -lane 2 -ops DW_OP_LLVM_push_lane", "value 2 (generic)\n"),
     ("eval -hex 31 23 04", "lanes 0,2,4,6,8,10,12,14,16,18: value 5 (generic)\n"),
     ("eval -lane 0-1 -ops DW_OP_LLVM_push_lane", "lane 0: value 0 (generic)\nlane 1: value 1 (generic)\n"),
     ("eval -lane 3 -ops DW_OP_regx v3", "v3\n"),
-    ("eval -repair off -lane 2 left", "left = 4\n"),
-)
+    ("eval -repair off -lane 2 left", "left = 4\n"))  # fmt: skip
 def test_eval_takes_operations(run, line, text):
     assert run(line) == text
 
@@ -346,16 +342,14 @@ def test_locals_of_a_caller():
     assert "y = <optimized out> (it has no location at 0x7f0000001c5b: the nearest below is" in run("info args")
 
 
-@for_each(
-    "file, state, line, message",
+@for_each("file, state, line, message",
     (KERNEL, None, "info locals", "No frame selected."),
     (KERNEL, None, "info args", "No frame selected."),
     (KERNEL, STATE, "info locals [", "takes a regular expression"),
     (KERNEL, STATE, "info locals -lane 99", "there is no lane 99"),
     (None, None, "info locals", "no file is open"),
     (None, None, "print 3", "no file is open"),
-    (None, None, "set var x = 3", "no file is open"),
-)
+    (None, None, "set var x = 3", "no file is open"))  # fmt: skip
 def test_nothing_to_show(file, state, line, message):
     assert message in str(Run(file, state).fails(line))
 
@@ -434,16 +428,14 @@ def test_long_expressions_need_no_deep_stack(run, operator, number):
     )
 
 
-@for_each(
-    "text, message",
+@for_each("text, message",
     ("even" + "[0]" * 900, "the type int has no elements"),
     ("even" + ".x" * 900, "there is no member named x"),
     ("even" + "++" * 900, "the left side of an assignment must be"),
     ("even::" * 900 + "even", "a name has more than 100 parts"),
     ("even::" * 10_000 + "even", "a name has more than 100 parts"),
     ("'" + "even::" * 900 + "even'", "a name has more than 100 parts"),
-    ("sizeof(struct " + "even::" * 900 + "even)", ""),
-)
+    ("sizeof(struct " + "even::" * 900 + "even)", ""))  # fmt: skip
 @pytest.mark.parametrize("command", ["print", "ptype", "print -lane 0,2", "explain"])
 def test_what_is_wrong_in_a_long_expression_is_told(run, command, text, message):
     if command == "ptype" and "++" in text:  # a type needs no value, so nothing is assigned to
@@ -540,8 +532,7 @@ def test_printf_writes_what_the_lane_has(run):
     assert run(r'printf "%d\n", left') == "4\n"
 
 
-@for_each(
-    "line, text",
+@for_each("line, text",
     ("x/4dw slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
     ("x/4dw &slots", "private_lane#0x10:\t0\t1\t2\t3\n"),
     ("x/2xw private_lane#0x14", "private_lane#0x14:\t0x00000001\t0x00000002\n"),
@@ -553,8 +544,7 @@ def test_printf_writes_what_the_lane_has(run):
     ("x/cb &slots[1]", "private_lane#0x14:\t1 '\\001'\n"),
     ("x/fw &slots[1]", "private_lane#0x14:\t1.40129846e-45\n"),
     ("x/-2dw &slots[3]", "private_lane#0x14:\t1\t2\n"),
-    ("x/0x slots", ""),
-)
+    ("x/0x slots", ""))  # fmt: skip
 def test_formats_and_sizes(run, line, text):
     assert run(line) == text
 
@@ -611,8 +601,7 @@ def test_memory_fits_the_width_and_has_strings():
     assert run(f"x/sh {address}").split("\t")[1].startswith('u"')
 
 
-@for_each(
-    "line, message",
+@for_each("line, message",
     ("print", "The history is empty"),
     ("print $", "The history is empty"),
     ("print $$", "History does not go back to $$1"),
@@ -685,8 +674,7 @@ def test_memory_fits_the_width_and_has_strings():
     ('printf "%s", limit', "%s takes a string"),
     ('printf "%d", slots', "Value can't be converted to integer"),
     ('printf "%s', "has no end"),
-    ("printf ", "needs"),
-)
+    ("printf ", "needs"))  # fmt: skip
 def test_errors(run, line, message):
     assert message in str(run.fails(line))
     assert not run.debugger.state_of(Remembered).history

@@ -16,7 +16,6 @@ from tests.questions.harness import Run
 
 LANES = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = ROOT / "docs/examples/lanes.json"
-LANES32 = ROOT / "fixtures/asm/lane-pc.gfx1100.w32.co"
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 CALLS_STATE = ROOT / "docs/examples/calls.json"
 TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
@@ -175,8 +174,7 @@ def test_lanes_as_rocgdb_has_them_and_by_state(run):
     assert rows == ["  24-29 I", "* 30    I", "  31-39 I"]
 
 
-@for_each(
-    "command, message",
+@for_each("command, message",
     ("info lanes 64", "No lanes match '64'."),
     ("info lanes -active 0", "No lanes match '-active 0'."),
     ("info lanes 50", "No lanes match '50'."),
@@ -184,8 +182,7 @@ def test_lanes_as_rocgdb_has_them_and_by_state(run):
     ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
     ("info lanes -odd", "`info lanes`: -odd is no option of it"),
     ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
-    ("map nothing", "no variable `nothing` in X"),
-)
+    ("map nothing", "no variable `nothing` in X"))  # fmt: skip
 def test_what_cannot_be_asked_of_lanes(run, command, message):
     assert message in run.fails(command).message
 
@@ -370,8 +367,7 @@ def test_a_command_in_several_lanes(run):
     assert run("lane").startswith("[Current wave is 1, lane 3 ")
 
 
-@for_each(
-    "line, count",
+@for_each("line, count",
     ("lane apply all -q lane", 40),
     ("lane apply -all all -q lane", 64),
     ("lane apply all -q -all lane", 64),
@@ -381,8 +377,7 @@ def test_a_command_in_several_lanes(run):
     ("lane apply 1 -inactive -q lane", 0),  # it is active, and nothing is said
     ("lane apply 0 -active -q lane", 0),
     ("lane apply 0-3 5 7,9 -q lane", 7),
-    ("lane apply 60-70 -all -q lane", 4),
-)
+    ("lane apply 60-70 -all -q lane", 4))  # fmt: skip
 def test_which_lanes(run, line, count):
     assert len(run(line).splitlines()) == count
 

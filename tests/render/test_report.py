@@ -119,13 +119,11 @@ def test_a_section_stops_where_its_room_ends():
     assert "too large: 1 function. <code>dwarfgpu coverage</code> lists them." in content
 
 
-@for_each(
-    "numbers, bars",
+@for_each("numbers, bars",
     ([], []),
     ([3, 3, 5], [("3", 2), ("5", 1)]),
     (list(range(32)), [(f"{first} to {first + 1}", 2) for first in range(0, 32, 2)]),
-    ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]),
-)
+    ([0.5, 0.25], [("0.25", 1), ("0.5", 1)]))  # fmt: skip
 def test_histograms_count_every_number_once(numbers, bars):
     assert pictures.histogram(numbers) == bars
 

@@ -36,13 +36,11 @@ class TestBatch:
         script.write_text("define say\necho 1\nend\ndefine say\necho 2\nend\nsay\nshow confirm\n")
         assert Done("-batch", "-x", script).out.startswith("2confirm  off\n")
 
-    @for_each(
-        "command, status, message",
+    @for_each("command, status, message",
         ("lane 99", 2, "Lane 99 does not exist on this thread."),
         ("source /nowhere", 2, "/nowhere: No such file or directory"),
         ("file /nowhere", 3, "/nowhere: No such file or directory"),
-        ("quit 7", 7, ""),
-    )
+        ("quit 7", 7, ""))  # fmt: skip
     def test_an_error_ends_no_other_command_and_is_the_status(self, command: str, status: int, message: str) -> None:
         done = Done(*STOPPED, "-batch", "-ex", command, "-ex", "echo on\\n")
         assert (done.out, done.status) == ("" if command == "quit 7" else "on\n", status)

@@ -143,8 +143,7 @@ def test_a_kernel_is_launched():
         assert server.lines[0].startswith("[tiny of fixtures/containers/tiny.gfx90a.co: 4 waves of amdgcn-gfx90a at :")
 
 
-@for_each(
-    "words, message",
+@for_each("words, message",
     ([STATE, "--port", "70000"], "--port is 0 to 65535, not 70000"),
     ([STATE, "--port", "1", "--socket", "x"], "--port and --socket do not go together"),
     ([STATE, "--socket", "/dev/null/x"], "no socket at /dev/null/x: Not a directory"),
@@ -154,8 +153,7 @@ def test_a_kernel_is_launched():
     ([STATE, "--json"], "`serve` does not answer in JSON"),
     (["nowhere.json"], "nowhere.json: No such file or directory"),
     (["docs/examples/tile.py"], "docs/examples/tile.py"),
-    ([CODE], "is not a core file"),
-)
+    ([CODE], "is not a core file"))  # fmt: skip
 def test_errors_are_one_line(words, message):
     done = run_command("serve", *words)
     assert done.returncode in (1, 2, 3)

@@ -9,7 +9,6 @@ from tests.builders.contexts import TARGET, outcome
 
 rows = Rows("A.2.5.1", vars(), rules="amd", dialect="llvm-user")
 GPU = {"target": "amdgcn-gfx90a"}
-U4 = {"encoding": "unsigned", "byte_size": 4}
 MISSING = rows("""
     # "If the evaluation requires a context element that is not specified, then the result ... is an error."
     [A.2.5.1 current lane] LLVM_push_lane -> lane
@@ -158,11 +157,8 @@ THREAD = """
 REQUIRED = [
     *(("frame", line.strip()) for line in FRAME.strip().splitlines()),
     *(("unit", line.strip()) for line in UNIT.strip().splitlines()),
-    *(("thread", line.strip()) for line in THREAD.strip().splitlines()),
-    ("lane", "LLVM_push_lane"),
-    ("iteration", "LLVM_push_iteration"),
-    ("object", "push_object_address"),
-]
+    *(("thread", line.strip()) for line in THREAD.strip().splitlines()),        ("lane", "LLVM_push_lane"),
+    ("iteration", "LLVM_push_iteration"), ("object", "push_object_address")]  # fmt: skip
 NOT_SPECIFIED = {"thread": {"lanes": LaneSet(1, None, 0)}, "lane": {"lanes": LaneSet(1, 0, None)}}
 
 

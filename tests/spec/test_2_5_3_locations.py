@@ -273,8 +273,7 @@ ONES = "ff" * 8
 ZEROS = "00" * 8
 
 
-@for_each(
-    "ops, data, order, before, after",
+@for_each("ops, data, order, before, after",
     ("reg5; lit4; LLVM_bit_offset", "ff", "little", ZEROS, "f00f000000000000"),
     ("reg5; lit4; LLVM_bit_offset", "ff", "big", ZEROS, "0ff0000000000000"),
     ("reg5; lit4; LLVM_bit_offset", "00", "little", ONES, "0ff0ffffffffffff"),
@@ -285,14 +284,12 @@ ZEROS = "00" * 8
     ("reg5; lit3; LLVM_offset", "1234", "big", ONES, "ffffff1234ffffff"),
     ("reg5", "0102030405060708", "little", ONES, "0102030405060708"),
     ("reg5; const1u 56; LLVM_bit_offset", "00", "little", ONES, "ffffffffffffff00"),
-    ("reg5", "", "little", ONES, ONES),
-)
+    ("reg5", "", "little", ONES, ONES))  # fmt: skip
 def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
     assert written(ops, data, order, registers=registers(before)) == ("", after, ZEROS)
 
 
-@for_each(
-    "data, order, before, r5, r6",
+@for_each("data, order, before, r5, r6",
     # The bits of a5, from the first one on, are 10100101 in both directions.
     ("a5", "little", ZEROS, "a000000000000000", "00000000000000a0"),
     ("a5", "big", ZEROS, "0500000000000000", "0000000000000005"),
@@ -300,20 +297,17 @@ def test_writing_keeps_the_bits_beside_it(ops, data, order, before, after):
     ("a5", "big", ONES, "fdffffffffffffff", "ffffffffffffffe5"),
     # Those of 13 are 11001000, and 00010011 on a big-endian target.
     ("13", "little", ZEROS, "6000000000000000", "0000000000000010"),
-    ("13", "big", ZEROS, "0000000000000000", "0000000000000013"),
-)
+    ("13", "big", ZEROS, "0000000000000000", "0000000000000013"))  # fmt: skip
 def test_writing_goes_to_each_part_of_a_composite(data, order, before, r5, r6):
     assert written(R5_AND_R6, data, order, registers=registers(before, before)) == ("", r5, r6)
 
 
-@for_each(
-    "ops, data, kind",
+@for_each("ops, data, kind",
     ("reg5; piece 4; lit1; stack_value; piece 4", "00" * 8, "not_writable"),
     ("reg5; piece 4; piece 4", "00" * 5, "not_writable"),
     ("reg5; piece 4; reg7; piece 4", "00" * 8, "register_unavailable"),
     ("reg5; piece 4; addr 0x10; piece 4", "00" * 8, "memory_unavailable"),
-    ("reg5; piece 4; reg6; piece 4", "00" * 9, "read_past_storage"),
-)
+    ("reg5; piece 4; reg6; piece 4", "00" * 9, "read_past_storage"))  # fmt: skip
 def test_a_write_that_fails_changes_nothing(ops, data, kind):
     assert written(ops, data, registers=registers(ONES, ONES)) == (kind, ONES, ONES)
 
@@ -345,8 +339,7 @@ STATE: dict[str, Any] = {
     "dies": {"info:0x10": {"location": {"ops": "addr 0x20"}}}}  # fmt: skip
 
 
-@for_each(
-    "ops",
+@for_each("ops",
     "addr 0x20; lit3; LLVM_bit_offset",
     f"lit16; lit3; {FORM}",
     f"lit8; lit5; {FORM}",
@@ -356,8 +349,7 @@ STATE: dict[str, Any] = {
     "LLVM_undefined",
     "regx s5; bit_piece 7 3; piece 1; addr 0x20; piece 4",
     "regx v4; LLVM_undefined; lit6; LLVM_select_bit_piece 32 8; LLVM_offset_uconst 4",
-    "implicit_pointer 0x10 4",
-)
+    "implicit_pointer 0x10 4")  # fmt: skip
 def test_a_location_is_the_same_for_the_next_evaluation(ops):
     """The text: a subsequent evaluation can be given it "as the object context or initial stack context"."""
     first = answer(ops, **STATE)["result"]

@@ -354,11 +354,8 @@ GNU_BYTES = """
 """
 # Addresses of every size.
 ADDRESSES = {
-    1: ("03 ff", "DW_OP_addr 0xff"),
-    2: ("03 feff", "DW_OP_addr 0xfffe"),
-    3: ("03 fdfeff", "DW_OP_addr 0xfffefd"),
-    4: ("03 fcfdfeff", "DW_OP_addr 0xfffefdfc"),
-}
+    1: ("03 ff", "DW_OP_addr 0xff"),                         2: ("03 feff", "DW_OP_addr 0xfffe"),
+    3: ("03 fdfeff", "DW_OP_addr 0xfffefd"),                 4: ("03 fcfdfeff", "DW_OP_addr 0xfffefdfc")}  # fmt: skip
 FORM = Format()
 BIG_FORM = Format(address_size=8, offset_size=8, byte_order="big")
 

@@ -33,14 +33,12 @@ test_every_kind_of_entry = table(
     one
     for ops, entry in ENTRIES.items()
     for one in (
-        row("(1)", f"{ops}; dup", (entry, entry)),
-        row("(2)", f"lit1; {ops}; drop", ("1",)),
+        row("(1)", f"{ops}; dup", (entry, entry)),             row("(2)", f"lit1; {ops}; drop", ("1",)),
         row("(3)", f"{ops}; lit1; lit2; pick 2", (entry, "1", "2", entry)),
-        row("(4)", f"{ops}; lit1; over", (entry, "1", entry)),
-        row("(5)", f"lit1; {ops}; swap", (entry, "1")),
+        row("(4)", f"{ops}; lit1; over", (entry, "1", entry)), row("(5)", f"lit1; {ops}; swap", (entry, "1")),
         row("(6)", f"lit1; lit2; {ops}; rot", (entry, "1", "2")),
     )
-)
+)  # fmt: skip
 test_entries_of_several_places = rows.table("""
     (1) dup => ("mem 0x10 | r5", "mem 0x10 | r5") where initial_stack=[TWO_PLACES]
     (2) drop => ("1",) where initial_stack=[1, TWO_PLACES]

@@ -142,8 +142,6 @@ test_branches = table(
 # "Otherwise, the DWARF expression is ill-formed if the updated operation position is not in the range of the first to
 # last operation inclusive, or not at the start of an operation."
 # Positions: lit1 at 0, skip at 1, const2u at 4, lit2 at 7, the end is 8; a displacement counts from 4.
-SKIP = "lit1; skip {}; const2u 0x3030; lit2"
-BRA = "lit1; bra {}; const2u 0x3030; lit2"
 test_branches_that_go_nowhere = rows.table("""
     # before the first operation
     (3) lit1; skip -5; const2u 0x3030; lit2 -> bad_branch

@@ -482,16 +482,14 @@ def test_an_entry_value_has_the_lanes_of_the_expression():
 
 
 # A register of a frame that is not the top one is wherever it was saved: it is read from there, or it has no value.
-@for_each(
-    "ops, expected",
+@for_each("ops, expected",
     ("regval_type 8 1", "50462976:unsigned32"),
     ("regx 8; deref", str(0x0706050403020100)),
     ("breg8 0", f"mem {0x0706050403020100:#x}"),
     ("regx 8", "mem 0x100"),
     ("regval_type 9 1", "undefined_read"),
     ("breg9 0", "undefined_read"),
-    ("regx 9", "undefined"),
-)
+    ("regx 9", "undefined"))  # fmt: skip
 def test_registers_of_a_frame_that_is_not_the_top_one(ops, expected):
     assert in_frames(ops) == expected
 
@@ -519,13 +517,10 @@ def test_equivalent_operations(left, right, order, number):
 STORAGE = bytes((37 * i + 11) % 256 for i in range(48))
 WIDTHS = (1, 7, 8, 24, 33, 64, 65, 128)
 STORAGES = {
-    "memory": "addr 0x100",
-    "register": "reg0",
-    "implicit": f"implicit_value {STORAGE.hex()}",
+    "memory": "addr 0x100",     "register": "reg0",         "implicit": f"implicit_value {STORAGE.hex()}",
     "composite": "addr 0x100; piece 7; reg0; lit7; LLVM_offset; bit_piece 101 0;"
     f"implicit_value {STORAGE.hex()}; const1u 157; LLVM_bit_offset; bit_piece 227 0;"
-    "LLVM_piece_end",
-}
+    "LLVM_piece_end"}  # fmt: skip
 
 
 def bits_at(offset, size, order):
@@ -539,13 +534,10 @@ def bits_at(offset, size, order):
 def test_every_lane_reads_its_own_bits(storage, order, width):
     size = -(-width // 8)
     case = {
-        "rules": "amd",
-        "dialect": "llvm-user",
-        "byte_order": order,
+        "rules": "amd",                      "dialect": "llvm-user",              "byte_order": order,
         "base_types": {"8": {"encoding": "unsigned", "byte_size": size, "bit_size": width}},
         "memory": [{"space": 0, "address": 0x100, "bytes": STORAGE.hex()}],
-        "registers": {"0": {"bytes": STORAGE.hex()}},
-    }
+        "registers": {"0": {"bytes": STORAGE.hex()}}}  # fmt: skip
     for step in (0, 1, 7, 8, 13):
         offset = f"LLVM_push_lane; const1u {step}; mul; LLVM_bit_offset"
         ops = f"{STORAGES[storage]}; {offset}; deref_type {size} 8"

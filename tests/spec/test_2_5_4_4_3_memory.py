@@ -103,9 +103,7 @@ test_positions = table(
         "",
         "addr 0x10; lit11; LLVM_bit_offset",
         str((0x123456 >> 24 - 11 - 5 & 0x1F) - 32),  # 10001
-        read={"type": {"encoding": "signed", "byte_size": 1, "bit_size": 5}},
-        memory=FIELD,
-        byte_order="big",
+        read={"type": {"encoding": "signed", "byte_size": 1, "bit_size": 5}}, memory=FIELD, byte_order="big",
     ),
     # The size of a storage is that of the range of its addresses: what lies past its end cannot be accessed.
     row("", "const1s -4; deref", "read_past_storage"),
@@ -117,8 +115,7 @@ test_positions = table(
     row("", "addr 0x10", "mem 0x10"),
     row("", "addr 0x10; deref", "memory_unavailable", memory=[memory(16, "00" * 7)]),
     row("", "addr 0x10", "memory_unavailable", write="00"),
-    row("", "addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]),
-)
+    row("", "addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]))  # fmt: skip
 test_addr = rows.table("""
     (1) addr 0x1234 -> mem 0x1234
     addr 0xffffffffffffffff -> mem 0xffffffffffffffff
@@ -518,12 +515,10 @@ def test_a_frame_base_is_evaluated_to_a_location(ops, address):
     ("fbreg 8", "bad_operand"),  # E must not contain fbreg
     ("lit16; skip @end; fbreg 8; end: nop", "bad_operand"),  # even where none is executed
     ("LLVM_undefined", "wrong_kind"),  # SL must be a register or a memory location description
-    ("", "wrong_kind"),
-    ("lit16; stack_value", "wrong_kind"),
-    ("reg5; piece 8", "wrong_kind"),
+    ("", "wrong_kind"),                   ("lit16; stack_value", "wrong_kind"), ("reg5; piece 8", "wrong_kind"),
     ("push_object_address", "object"),  # the object is not specified
     ("drop; lit16", "stack_underflow"),  # the initial stack is empty
-)
+)  # fmt: skip
 def test_what_a_frame_base_must_not_be(ops, kind):
     base = frame(ops)
     elsewhere = evaluated("addr 0x40")

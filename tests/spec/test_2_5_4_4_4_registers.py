@@ -110,11 +110,7 @@ test_contents = table(
         "",
         "reg5; lit12; LLVM_bit_offset",
         "ff7f00ffff",  # read from bit 4 on
-        registers={"5": -1},
-        write="7f00",
-        read={"bytes": 5, "offset": -1},
-    ),
-)
+        registers={"5": -1}, write="7f00", read={"bytes": 5, "offset": -1}))  # fmt: skip
 
 
 # --- What a case cannot describe ----------------------------------------------------------------------------------
@@ -155,13 +151,11 @@ def caller() -> Caller:
     )
 
 
-@for_each(
-    "ops, bits",
+@for_each("ops, bits",
     ("reg5; deref", 0x2000),  # r5 was saved to memory
     ("breg5 4; stack_value; deref", 0x2004),
     ("reg6; deref", 77),  # r6 was saved in r7
-    ("regval_type 6 1; convert 0", 77),
-)
+    ("regval_type 6 1; convert 0", 77))  # fmt: skip
 def test_a_caller_s_register_is_where_the_call_frame_information_says(ops, bits):
     """DW_OP_regx (2): the resulting location description may be register, memory, or undefined."""
     frame = caller()

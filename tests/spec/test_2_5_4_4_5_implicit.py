@@ -288,9 +288,7 @@ test_pointee = table(
     ptr(f"implicit_pointer 0x20 2; {USE}", [f"v4+{32 * lane + 16}" for lane in range(64)], target=WAVE64),
     ptr(
         "implicit_pointer 0x20 0; deref; deref_size 4",
-        [str(lane + 1) for lane in range(32)],
-        target=WAVE32,
-        registers={"v4": list(range(1, 33))},
+        [str(lane + 1) for lane in range(32)], target=WAVE32, registers={"v4": list(range(1, 33))},
     ),
     ptr(f"implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
     row(
@@ -355,36 +353,24 @@ test_other_address_spaces = table(
 IPV = f"{PTR}; deref"
 test_other_uses = table(
     # It is an evaluation error if the storage or the value is accessed in any other manner.
-    ptr(f"{IPV}; lit1; plus", MISUSE),
-    ptr(f"lit1; {IPV}; plus", MISUSE),
-    ptr(f"{IPV}; plus_uconst 1", MISUSE),
-    ptr(f"{IPV}; neg", MISUSE),
-    ptr(f"{IPV}; lit0; eq", MISUSE),
-    ptr(f"{IPV}; {IPV}; eq", MISUSE),
-    ptr(f"{IPV}; bra @end; end: nop", MISUSE),
-    ptr(f"{IPV}; convert 4", MISUSE),
-    ptr(f"{IPV}; convert 0", MISUSE),
-    ptr(f"{IPV}; reinterpret 4", MISUSE),
-    ptr(f"reg5; {IPV}; LLVM_offset", MISUSE),
-    ptr(f"lit0; {IPV}; {FORM}", MISUSE),
+    ptr(f"{IPV}; lit1; plus", MISUSE),    ptr(f"lit1; {IPV}; plus", MISUSE),    ptr(f"{IPV}; plus_uconst 1", MISUSE),
+    ptr(f"{IPV}; neg", MISUSE),           ptr(f"{IPV}; lit0; eq", MISUSE),      ptr(f"{IPV}; {IPV}; eq", MISUSE),
+    ptr(f"{IPV}; bra @end; end: nop", MISUSE),               ptr(f"{IPV}; convert 4", MISUSE),
+    ptr(f"{IPV}; convert 0", MISUSE),     ptr(f"{IPV}; reinterpret 4", MISUSE),
+    ptr(f"reg5; {IPV}; LLVM_offset", MISUSE),                ptr(f"lit0; {IPV}; {FORM}", MISUSE),
     ptr(f"reg5; reg6; {IPV}; LLVM_select_bit_piece 8 2", MISUSE),
-    ptr(f"reg5; reg6; lit0; {IPV}; LLVM_overlay", MISUSE),
-    ptr(f"{IPV}; form_tls_address", MISUSE, tls={"0": 0}),
+    ptr(f"reg5; reg6; lit0; {IPV}; LLVM_overlay", MISUSE),   ptr(f"{IPV}; form_tls_address", MISUSE, tls={"0": 0}),
     ptr(f"{IPV}; LLVM_aspace_bregx 5 0", MISUSE, registers={"5": 0}),
     ptr(f"{IPV}; LLVM_aspace_implicit_pointer 0x10 0", MISUSE),
     # The pointer itself is not a value, nor the location of memory.
-    ptr(f"{PTR}; lit1; plus", "wrong_kind"),
-    ptr(f"{PTR}; stack_value", "wrong_kind"),
-    ptr(f"{PTR}; lit0; {FORM}", "wrong_kind"),
-    ptr(PTR, MISUSE, read={"bytes": 8}),
-    ptr(PTR, MISUSE, read={"bytes": 1}),
-    ptr(PTR, "not_writable", write="00" * 8),
+    ptr(f"{PTR}; lit1; plus", "wrong_kind"),                 ptr(f"{PTR}; stack_value", "wrong_kind"),
+    ptr(f"{PTR}; lit0; {FORM}", "wrong_kind"),               ptr(PTR, MISUSE, read={"bytes": 8}),
+    ptr(PTR, MISUSE, read={"bytes": 1}),                     ptr(PTR, "not_writable", write="00" * 8),
     ptr(f"reg5; piece 8; {PTR}; piece 8", "00" * 8, read={"bytes": 8}, registers={"5": 0}),
     ptr(f"reg5; piece 8; {PTR}; piece 8", MISUSE, read={"bytes": 9}, registers={"5": 0}),
     # A value result is the value on top of the stack (A.2.5.4), which an implicit pointer value is.
     ptr(IPV, "ptr info:0x10", want="value"),
-    ptr(IPV, "ptr info:0x10"),
-)
+    ptr(IPV, "ptr info:0x10"))  # fmt: skip
 SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF
 

@@ -8,9 +8,7 @@ FORM = "LLVM_form_aspace_address"
 TYPES = base_types("1 signed8, 2 unsigned32, 3 float32, 4 unsigned64, 5 unsigned128, 6 unsigned3, 7 signed32")
 BOTH = {"kind": "multiple", "places": [{"kind": "register", "register": 5}, {"kind": "memory", "address": 16}]}
 END = "LLVM_piece_end"
-MINE = "LLVM_push_lane; lit4; mul; LLVM_offset"
 """The element of the lane."""
-MAX = 8 << 64
 """The size of the largest address space, in bits."""
 
 rows = Rows("A.2.5.4.4.6", vars(), rules="amd", base_types=TYPES)

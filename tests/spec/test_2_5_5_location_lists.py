@@ -122,11 +122,7 @@ SEVERAL_MATCHES = [
     ),
     calling(
         "LLVM_push_lane; lit1; and; bra @odd; regx s4; skip @end;odd: regx s5;end: nop",
-        "regx s5",
-        expected=["s4 | s5", "s5"] * 16,
-        target=WAVE32,
-    ),
-]
+        "regx s5", expected=["s4 | s5", "s5"] * 16, target=WAVE32)]  # fmt: skip
 OVERLAID = "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
 NESTED = [
     # An entry may use another list ...

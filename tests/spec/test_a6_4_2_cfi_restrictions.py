@@ -84,11 +84,9 @@ def evaluated(ops: str, **context: Any) -> Any:
 
 
 BEFORE = {
-    "DW_OP_convert": "DW_OP_lit1",
-    "DW_OP_reinterpret": "DW_OP_lit1",
-    "DW_OP_deref_type": "DW_OP_addr 0x1000",
-    "DW_OP_xderef_type": "DW_OP_lit0; DW_OP_const2u 0x1000",
-}
+    "DW_OP_convert": "DW_OP_lit1",                           "DW_OP_reinterpret": "DW_OP_lit1",
+    "DW_OP_deref_type": "DW_OP_addr 0x1000",                 "DW_OP_xderef_type": "DW_OP_lit0; DW_OP_const2u 0x1000",
+}  # fmt: skip
 """What an operation needs on the stack."""
 
 
@@ -153,8 +151,7 @@ def test_other_names_of_an_operation_and_lanes_are_not_allowed_either():
     assert raised(DwarfGpuError, evaluated, ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None).kind == "lane"
 
 
-@for_each(
-    "ops",
+@for_each("ops",
     "DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address",
     "DW_OP_bregx pc 0; DW_OP_deref",
     "DW_OP_regx exec; DW_OP_deref_size 4",
@@ -162,8 +159,7 @@ def test_other_names_of_an_operation_and_lanes_are_not_allowed_either():
     "DW_OP_LLVM_undefined",
     "DW_OP_LLVM_call_frame_entry_reg exec; DW_OP_deref_size 8",
     "DW_OP_addr 0x1000; DW_OP_LLVM_offset_uconst 4; DW_OP_deref_size 1",
-    "DW_OP_implicit_value 00; DW_OP_LLVM_extend 8 2",
-)
+    "DW_OP_implicit_value 00; DW_OP_LLVM_extend 8 2")  # fmt: skip
 def test_what_is_allowed_is_evaluated(ops):
     """The operations that the text leaves give the same in call frame information as elsewhere."""
     assert evaluated(ops, in_cfi=True, lanes=LaneSet(1), unit=None, object=None) == evaluated(ops)

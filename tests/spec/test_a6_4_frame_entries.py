@@ -34,8 +34,7 @@ def rule(code, register, initial="0c0708"):
 
 
 # The clause, the instructions, and the register, displacement and address space of the CFA; it was r7 + 8 before.
-@for_each(
-    "clause, code, expected",
+@for_each("clause, code, expected",
     ("A.6.4.2.2 (1)", "0c0610", (6, 16, 0)),  # DW_CFA_def_cfa: AS is the default address space
     ("A.6.4.2.2 (1)", "304008060c0610", (6, 16, 0)),
     ("A.6.4.2.2 (2)", "12067e", (6, 16, 0)),  # DW_CFA_def_cfa_sf: -2 * -8
@@ -50,8 +49,7 @@ def rule(code, register, initial="0c0708"):
     ("A.6.4.2.2 (7)", "137e", (7, 16, 0)),  # DW_CFA_def_cfa_offset_sf: R and AS are the old ones, B is factored
     ("A.6.4.2.2 (7)", "304008061302", (64, -16, 6)),
     ("A.7.24", "30c001800206", (192, 256, 6)),  # operands of register, offset and space, all LEB128
-    ("A.7.24", "31c0017e05", (192, 16, 5)),
-)
+    ("A.7.24", "31c0017e05", (192, 16, 5)))  # fmt: skip
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_the_cfa(clause, code, expected, order):
     assert cfa(code, order=order) == rules.RegisterOffset(*expected)
@@ -93,8 +91,7 @@ AFTER_8301, AFTER_05A81401 = "0c07088301", "0c070805a81401"  # initial instructi
 
 
 # The clause, the instructions, the register and its rule, and the initial instructions where it has a rule by them.
-@for_each(
-    "clause, code, register, expected, initial",
+@for_each("clause, code, register, expected, initial",
     ("A.6.4.2.3 (1)", "07a814", 2600, rules.UndefinedRule(), ()),
     ("A.6.4.2.3 (2)", "08a814", 2600, rules.SameValue(), ()),
     ("A.6.4.2.3 (3)", "8302", 3, rules.Offset(-16), ()),  # DW_CFA_offset: unsigned and factored
@@ -107,8 +104,7 @@ AFTER_8301, AFTER_05A81401 = "0c07088301", "0c070805a81401"  # initial instructi
     ("A.6.4.2.3 (11)", "8302c3", 3, rules.Offset(-8), (AFTER_8301,)),  # DW_CFA_restore: the initial rule is back
     ("A.6.4.2.3 (11)", "8302c3", 3, None, ()),
     ("A.6.4.2.3 (12)", "05a8140206a814", 2600, rules.Offset(-8), (AFTER_05A81401,)),  # DW_CFA_restore_extended
-    ("A.6.4.2.3 (12)", "05a8140206a814", 2600, None, ()),
-)
+    ("A.6.4.2.3 (12)", "05a8140206a814", 2600, None, ()))  # fmt: skip
 def test_the_rule_of_a_register(clause, code, register, expected, initial):
     assert rule(code, register, *initial) == expected
 

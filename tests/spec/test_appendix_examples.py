@@ -110,15 +110,11 @@ test_fortran_assumed_rank = table(
         row("D.2.3", bound(offset), expected, want="value", initial_stack=[dimension], **state)
         for state in (DESCRIBED, IN_REGISTERS)
         for dimension, offset, expected in (
-            (0, LOWER, "3"),
-            (0, UPPER, "10"),
-            (1, LOWER, str((1 << 64) - 2)),
-            (1, UPPER, "4"),
+            (0, LOWER, "3"),     (0, UPPER, "10"),    (1, LOWER, str((1 << 64) - 2)),           (1, UPPER, "4"),
         )
     ],
     row("D.2.3", bound(LOWER), "memory_unavailable", initial_stack=[2], **DESCRIBED),
-    row("D.2.3", bound(LOWER), "offset_out_of_storage", initial_stack=[2], **IN_REGISTERS),
-)
+    row("D.2.3", bound(LOWER), "offset_out_of_storage", initial_stack=[2], **IN_REGISTERS))  # fmt: skip
 
 # --- D.2.6 Ada ----------------------------------------------------------------------------------------------------
 
@@ -171,9 +167,7 @@ test_chapter_2 = table(
             "breg0 0; reg2; breg1 0; lit4; mul; const1u 32; LLVM_overlay;"
             "breg1 0; LLVM_push_iteration; plus; lit4; mul; LLVM_offset;"
             "deref_size 4",
-            str(100 + iteration),
-            iteration=iteration,
-            iterations=8,
+            str(100 + iteration), iteration=iteration, iterations=8,
             registers={"0": 0x1000, "1": 8, "2": {"bytes": words(*range(100, 108), size=4)}},
         )
         for iteration in (0, 5, 7)
@@ -240,12 +234,10 @@ def expected_pc(lane: int, *masks: tuple[int, int]) -> str:
     return "undefined_read"
 
 
-@for_each(
-    "outer, masks",
+@for_each("outer, masks",
     (0x110, [(EXEC, PC_NOW)]),
     (0x120, [(EXEC, PC_NOW), (SAVED_1, LEX_1_START)]),
-    (0x130, [(EXEC, PC_NOW), (SAVED_2, LEX_1_1_END), (SAVED_1, LEX_1_START)]),
-)
+    (0x130, [(EXEC, PC_NOW), (SAVED_2, LEX_1_1_END), (SAVED_1, LEX_1_START)]))  # fmt: skip
 def test_lane_pc(outer, masks):
     """A lane's element is the current program location, the one where it waits, or undefined."""
     vector = f"call_ref {outer}; call_ref 0x100"
@@ -412,7 +404,6 @@ def test_call_frame_information_uses_what_it_may(ops):
 # The text gives these expressions a meaning that their producer did not intend; it is the text's that holds here.
 
 FLAT_S33: dict[str, Any] = {"frame_base": {"kind": "register", "name": "s33"}, "registers": {"s33": 0}}
-PRODUCERS = "A.2.5.4.3.4 (5)"
 test_variables_of_upstream_llvm = rows.table("""
     # -O0: an address space is forced upon the address in the default one, and the memory there is read.
     [A.2.5.4.3.4 (5)] fbreg 8; lit5; swap; xderef -> 7

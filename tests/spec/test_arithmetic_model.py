@@ -318,11 +318,8 @@ def test_lanes_of_a_case(kind, size, operation):
 
 # precision in bits, least and greatest exponent of a normal number, and the letter of `struct`, if it has one
 FORMATS = {
-    "float16": (11, -14, 15, "e"),
-    "bfloat16": (8, -126, 127, None),
-    "float32": (24, -126, 127, "f"),
-    "float64": (53, -1022, 1023, "d"),
-}
+    "float16": (11, -14, 15, "e"),                           "bfloat16": (8, -126, 127, None),
+    "float32": (24, -126, 127, "f"),                         "float64": (53, -1022, 1023, "d")}  # fmt: skip
 NATIVE = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 
 

@@ -70,16 +70,14 @@ def test_code_is_read_from_where_it_is(name):
     assert found.problems == ()
 
 
-@for_each(
-    "wrong, kind",
+@for_each("wrong, kind",
     (place("/nowhere/at/all"), "unreadable"),
     (place(section=".other"), "other_file"),
     (place("memory://17#size=5"), "bad_uri"),
     (place(f"memory://17#offset={COPY:#x}&size=0"), "code"),
     (place("memory://17#offset=0x100&size=64"), "memory_unavailable"),
     (place(f"memory://17#offset={COPY + 4:#x}&size=4096"), "not_elf"),
-    (place("system-supplied DSO at 0x100"), "memory_unavailable"),
-)
+    (place("system-supplied DSO at 0x100"), "memory_unavailable"))  # fmt: skip
 def test_a_file_that_cannot_be_opened_is_as_if_it_were_not_there(wrong, kind):
     found = attach(Process(machine(), wrong))
     assert found.problems == ()  # nobody has asked for it

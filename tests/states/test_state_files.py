@@ -76,13 +76,10 @@ def test_texts_that_are_too_large_and_hosts_alone(tmp_path, parts):
 
 
 NAMES = [
-    ("core.4711", "gpucore.4711"),
-    ("core.4711", "core.4711.gpu"),
-    ("core.app.4711", "core.app.4711.gpu"),
-    ("core.1234", "gpucore.1234.gpu"),
+    ("core.4711", "gpucore.4711"),                           ("core.4711", "core.4711.gpu"),
+    ("core.app.4711", "core.app.4711.gpu"),                  ("core.1234", "gpucore.1234.gpu"),
     ("core.app.4711.1764000000", "core.app.4711.1764000007.gpu"),
-    ("1764000000-app-4711", "gpu-4711-1764000003"),
-]
+    ("1764000000-app-4711", "gpu-4711-1764000003")]  # fmt: skip
 
 
 @pytest.mark.parametrize("host, gpu", NAMES)
@@ -190,13 +187,10 @@ def test_other_texts_are_no_states(tmp_path):
 LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 CALLS = FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co"
 PLACES = [
-    (LANE_PC, "0x1548"),
-    (CALLS, "0x1a04"),
-    (FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co", "calls+0x40"),
+    (LANE_PC, "0x1548"),   (CALLS, "0x1a04"),     (FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co", "calls+0x40"),
     (FIXTURES / "amdgpu/cl-kernels.gfx90a.w64.O0.v5.co", "saxpy+0x80"),
     (FIXTURES / "amdgpu/hip-kernels.gfx1030.w32.O0.v5.co", "0x2900"),
-    (FIXTURES / "amdgpu/cl-kernels.gfx1100.w64.O2.v5.co", "divergent+0x20"),
-]
+    (FIXTURES / "amdgpu/cl-kernels.gfx1100.w64.O2.v5.co", "divergent+0x20")]  # fmt: skip
 
 
 def made(path: Path, place: str) -> Any:

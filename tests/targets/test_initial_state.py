@@ -336,8 +336,7 @@ def test_grids_that_are_huge_small_and_of_few_dimensions():
     assert (shape.wave_count, shape.size_of((0, 0, 0)), shape.lanes_of(shape.place(0))) == (1, (40, 1, 1), 40)
 
 
-@for_each(
-    "grid, work_group, message",
+@for_each("grid, work_group, message",
     ((), (1,), "a grid has 1 to 3 dimensions, not 0"),
     ((1,), (1, 1, 1, 1), "a work-group has 1 to 3 dimensions, not 4"),
     ((0,), (1,), "the grid size x = 0 does not fit"),
@@ -345,8 +344,7 @@ def test_grids_that_are_huge_small_and_of_few_dimensions():
     ((1,), (1, 1, -1), "the work-group size z = -1 does not fit"),
     ((1,), (65536,), "the work-group size x = 65536 does not fit"),
     ((64,), (1025,), "a work-group of 1025 work-items does not fit: a processor has at most 1024"),
-    ((64,), (32, 32, 2), "a work-group of 2048 work-items does not fit: a processor has at most 1024"),
-)
+    ((64,), (32, 32, 2), "a work-group of 2048 work-items does not fit: a processor has at most 1024"))  # fmt: skip
 def test_what_does_not_fit(grid, work_group, message):
     assert raised(UsageError, geometry, grid, work_group, 64).message == message
 

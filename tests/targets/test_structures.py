@@ -167,12 +167,10 @@ def test_what_the_texts_forbid(structure, good, changed, address, rules) -> None
     assert broken_rules(structure, address, structure.decode(structure.encode(good | changed))) == rules
 
 
-@for_each(
-    "processor, lanes, parts",
+@for_each("processor, lanes, parts",
     ("gfx803", 64, {"swizzle_enable": 1, "element_size": 4, "index_stride": 64}),
     ("gfx90a", 64, {"swizzle_enable": 1, "index_stride": 64}),
-    ("gfx1030", 32, {"swizzle_enable": 1, "index_stride": 32}),
-)
+    ("gfx1030", 32, {"swizzle_enable": 1, "index_stride": 32}))  # fmt: skip
 def test_the_buffer_of_scratch_memory_is_read_as_it_is_made(processor, lanes, parts) -> None:
     row = processor_named(processor)
     words = scratch_descriptor(row, 0x7F1234560000, 0x8000, lanes)
@@ -243,11 +241,8 @@ def test_an_image_has_the_fields_of_its_generation(name) -> None:
     data = b"".join(word.to_bytes(4, "little") for word in words)
     parts = parts_of(image_object_of(data, processor_named(name)), words)
     wanted = {
-        "image_width": 1920,
-        "width": (WIDTH, "of 1920"),
-        "channel_type": (2, "unorm int8"),
-        "channel_order": (8, "RGBA"),
-    }
+        "image_width": 1920,                                   "width": (WIDTH, "of 1920"),
+        "channel_type": (2, "unorm int8"),                     "channel_order": (8, "RGBA")}  # fmt: skip
     wanted |= {"base_address": (0x12, "0x1200"), "height": (HEIGHT, "of 1080"), "dst_sel_w": (7, "w")}
     for part, value in (wanted | IMAGE_PARTS[name]).items():
         assert parts[part][: 1 if isinstance(value, int) else 2] == (value if isinstance(value, tuple) else (value,))

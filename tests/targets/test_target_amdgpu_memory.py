@@ -190,8 +190,7 @@ def test_the_other_spaces_have_their_own_storage(number):
     assert resolve("gfx90a").space(number).alias is None
 
 
-@for_each(
-    "address, size, pieces, scope",
+@for_each("address, size, pieces, scope",
     (0x1000, 8, [(0, 0x1000, 8)], Scope.PROCESS),
     (SHARED + 0x10, 8, [(3, 0x10, 8)], Scope.WORKGROUP),
     (PRIVATE + 0x30, 4, [(6, 0xC00, 4)], Scope.LANE),
@@ -199,8 +198,7 @@ def test_the_other_spaces_have_their_own_storage(number):
     (SHARED - 2, 4, [(0, SHARED - 2, 2), (3, 0, 2)], Scope.PROCESS),
     (SHARED + 0xFFFFFFFE, 4, [(3, 0xFFFFFFFE, 2), (0, SHARED + 0x100000000, 2)], Scope.WORKGROUP),
     (0xFFFFFFFE, 4, [(0, 0xFFFFFFFE, 4)], Scope.PROCESS),
-    (PRIVATE, 0, [], Scope.LANE),
-)
+    (PRIVATE, 0, [], Scope.LANE))  # fmt: skip
 def test_generic_addresses_lead_to_the_storage(address, size, pieces, scope):
     alias = resolve("gfx90a").space(1).alias
     assert alias.pieces(address, size, 0, 64) == pieces

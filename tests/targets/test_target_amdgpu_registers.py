@@ -51,8 +51,7 @@ def test_numbers_of_registers_of_accumulators_and_of_none():
     assert shared == {number for number, _name, _bits in expanded(BOTH)}
 
 
-@for_each(
-    "target, name, register",
+@for_each("target, name, register",
     ("gfx90a", "v40", TargetRegister(2600, "v40", 2048, 32)),
     ("gfx1100-wave32", "v40", TargetRegister(1576, "v40", 1024, 32)),
     ("gfx90a", "s30", TargetRegister(62, "s30", 32, 0)),
@@ -71,8 +70,7 @@ def test_numbers_of_registers_of_accumulators_and_of_none():
     ("gfx90a", "PC_64", TargetRegister(16, "pc", 64, 0)),
     ("gfx90a", "EXEC_MASK_64", TargetRegister(17, "exec", 64, 0)),
     ("gfx1100-wave32", "EXEC_MASK_32", TargetRegister(1, "exec", 32, 0)),
-    ("gfx1100-wave32", "VCC_32", TargetRegister(512, "vcc", 32, 0)),
-)
+    ("gfx1100-wave32", "VCC_32", TargetRegister(512, "vcc", 32, 0)))  # fmt: skip
 def test_registers_by_name(target, name, register):
     assert resolve(target).register_named(name) == register
     assert resolve(target).register(register.number) == register
@@ -138,14 +136,12 @@ def test_the_stack_pointer_is_the_cfa_or_that_of_one_lane(target, scale):
     assert resolve(target).stack_scale == scale
 
 
-@for_each(
-    "name, present, absent",
+@for_each("name, present, absent",
     ("gfx600", ["m0", "mode", "ttmp11"], ["flat_scratch", "xnack_mask", "ttmp12"]),
     ("gfx803", ["flat_scratch", "tba", "tma"], ["xnack_mask", "ttmp12"]),
     ("gfx801", ["xnack_mask"], ["ttmp12"]),
     ("gfx90a", ["flat_scratch", "xnack_mask", "ttmp15", "trapsts"], ["ttmp16", "s0", "v0"]),
-    ("gfx1201-wave64", ["flat_scratch", "ttmp15"], ["xnack_mask"]),
-)
+    ("gfx1201-wave64", ["flat_scratch", "ttmp15"], ["xnack_mask"]))  # fmt: skip
 def test_registers_without_a_number(name, present, absent):
     target = resolve(name)
     for one in present:

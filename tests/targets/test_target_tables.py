@@ -242,8 +242,7 @@ def test_alternative_names(alternative, name):
     assert resolve(f"amdgcn-{alternative}").name == f"amdgcn-{name}"
 
 
-@for_each(
-    "name, canonical, features",
+@for_each("name, canonical, features",
     ("generic", "generic", ()),
     (" Generic ", "generic", ()),
     ("x86_64", "x86_64", ()),
@@ -279,8 +278,7 @@ def test_alternative_names(alternative, name):
     ("amdgcn-amd-amdhsa--gfx9-4-generic:xnack+", "amdgcn-gfx9-4-generic", ("xnack+",)),
     ("amdgcn-amd-amdhsa--gfx10-3-generic-wave64", "amdgcn-gfx10-3-generic-wave64", ()),
     ("amdgcn-gfx11-generic", "amdgcn-gfx11-generic-wave32", ()),
-    ("amdgcn-gfx1250", "amdgcn-gfx1250", ()),
-)
+    ("amdgcn-gfx1250", "amdgcn-gfx1250", ()))  # fmt: skip
 def test_names(name, canonical, features):
     if canonical is None:
         raised(UnknownTarget, resolve, name)
@@ -310,8 +308,7 @@ def test_unknown_names_are_refused_with_close_ones(name, hint):
     assert hint in caught.hint
 
 
-@for_each(
-    "name, message",
+@for_each("name, message",
     ("gfx90a-wave32", "gfx90a has no waves of 32 lanes"),
     ("amdgcn-gfx803-wave32", "gfx803 has no waves of 32 lanes"),
     ("amdgcn-gfx1250-wave64", "gfx1250 has no waves of 64 lanes"),
@@ -322,8 +319,7 @@ def test_unknown_names_are_refused_with_close_ones(name, hint):
     ("gfx90a:", "target feature '' has no sign"),
     ("gfx90a+", "gfx90a has no target feature ''"),
     ("gfx90a:xnack+:xnack-", "the target feature xnack is given twice"),
-    ("gfx90a+xnack:xnack-", "the target feature xnack is given twice"),
-)
+    ("gfx90a+xnack:xnack-", "the target feature xnack is given twice"))  # fmt: skip
 def test_combinations_that_cannot_be(name, message):
     caught = raised(UsageError, resolve, name)
     assert caught.message == message
@@ -398,14 +394,12 @@ def test_the_version_of_a_generic_code_object(abi_version):
     assert decode_flags(0x53F, abi_version).generic_version == 0
 
 
-@for_each(
-    "machine, flags, message",
+@for_each("machine, flags, message",
     (EM_AMDGPU, 0, "does not say which AMDGPU processor"),
     (EM_AMDGPU, 0x05, "0x5 is an r600 processor"),
     (EM_AMDGPU, 0x27, "no AMDGPU processor is known for EF_AMDGPU_MACH 0x27"),
     (EM_AMDGPU, 0xFF, "no AMDGPU processor is known for EF_AMDGPU_MACH 0xff"),
-    (40, 0, "there is no target for e_machine 40"),
-)
+    (40, 0, "there is no target for e_machine 40"))  # fmt: skip
 def test_files_without_a_target(machine, flags, message):
     with pytest.raises(UnknownTarget, match=message):
         resolve_elf(machine, flags)

@@ -36,8 +36,7 @@ def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, process
     assert not counts.get(corpus_launched.ERROR)
 
 
-@for_each(
-    "text, size, data",
+@for_each("text, size, data",
     ("DW_OP_fbreg +8, DW_OP_lit1, DW_OP_swap, DW_OP_xderef", 4, oracle.memory(0x108, 4, 5)),
     (
         "DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef",
@@ -49,20 +48,16 @@ def test_every_variable_has_a_value_or_a_reason_of_the_compiler(program, process
     (
         "DW_OP_regx VGPR2, DW_OP_piece 0x4, DW_OP_piece 0x4",
         8,
-        [*oracle.in_register(2, 5).to_bytes(4, "little"), *[None] * 4],
-    ),
-)
+        [*oracle.in_register(2, 5).to_bytes(4, "little"), *[None] * 4]))  # fmt: skip
 def test_the_oracle_knows_what_llvm_means(text, size, data):
     assert oracle.meant(text, 0x100, size, 5, is_private_pointer=False) == list(data)
     assert oracle.needs_repair(text) is ("consts" in text or "VGPR" in text or "fbreg" in text or "0x602" in text)
 
 
-@for_each(
-    "text, size, reason",
+@for_each("text, size, reason",
     ("", 4, oracle.EMPTY),
     ("DW_OP_addrx 0x1, DW_OP_lit3, DW_OP_swap, DW_OP_xderef", 4, oracle.LOCAL),
-    ("DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef", 20, oracle.POINTED),
-)
+    ("DW_OP_bregx VGPR2+0, DW_OP_lit5, DW_OP_swap, DW_OP_xderef", 20, oracle.POINTED))  # fmt: skip
 def test_the_oracle_names_the_reasons_of_compilers(text, size, reason):
     with pytest.raises(oracle.NoValue, match=reason):
         oracle.meant(text, 0, size, 5, is_private_pointer=False)

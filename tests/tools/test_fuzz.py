@@ -60,15 +60,13 @@ BAD = """
 """
 
 
-@for_each(
-    "cause, kind",
+@for_each("cause, kind",
     ("[].pop()", "IndexError"),
     pytest.param("raise MalformedFile('kind', 'a message')", "MalformedFile", marks=pytest.mark.slow),
     pytest.param("bad(code)", "RecursionError", marks=pytest.mark.slow),
     pytest.param("while True: pass", "TooLong", marks=pytest.mark.slow),
     pytest.param("bytearray(400 << 20)", "MemoryError", marks=pytest.mark.slow),
-    pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow),
-)
+    pytest.param("import os; os._exit(3)", "Died", marks=pytest.mark.slow))  # fmt: skip
 def test_a_failure_is_found_minimised_and_replayed(cause, kind):
     name = "asm/clrx.gfx801.co"
     size = (FOLDER / name).stat().st_size

@@ -89,12 +89,10 @@ def test_an_expression_may_say_that_there_is_no_location(data, reason):
     assert sums(records(variable("x", location=data))["x"]) == ({}, {reason: SIZE})
 
 
-@for_each(
-    "base,kind",
+@for_each("base,kind",
     ("DW_OP_regx s33", "memory global"),  # the address in it (A.3.3.5 (2))
     ("DW_OP_lit0; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
-    ("DW_OP_call_frame_cfa", "memory"),
-)
+    ("DW_OP_call_frame_cfa", "memory"))  # fmt: skip
 def test_what_counts_from_the_frame_base_is_where_that_is(base, kind):
     attributes = [("frame_base", "exprloc", ops(base))]
     assert sums(records(variable("x", location="DW_OP_fbreg 8"), attributes=attributes)["x"]) == ({kind: SIZE}, {})
@@ -126,8 +124,7 @@ def test_code_before_between_and_after_the_entries():
         (0x40, SIZE, None, "after its last entry")]  # fmt: skip
 
 
-@for_each(
-    "entries, written, missing",
+@for_each("entries, written, missing",
     ([("start_end", 0x10, 0x20, REGISTER), ("default_location", VALUE)], {"register": 16, "implicit": SIZE - 16}, {}),
     (
         [("start_end", 0, 0x80, REGISTER), ("start_end", 0x40, SIZE, VALUE)],
@@ -142,8 +139,7 @@ def test_code_before_between_and_after_the_entries():
     ),
     # An entry that reaches out of the scope counts within.
     ([("start_end", 0x80, 0x1000, REGISTER)], {"register": SIZE - 0x80}, {"before its first entry": 0x80}),
-    ([], {}, {"list without entries": SIZE}),
-)
+    ([], {}, {"list without entries": SIZE}))  # fmt: skip
 def test_entries_of_a_list(entries, written, missing):
     assert sums(in_list(*entries)) == (written, missing)
 

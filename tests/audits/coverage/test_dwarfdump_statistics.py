@@ -78,8 +78,7 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
     )
 
 
-@for_each(
-    "locals,extra",
+@for_each("locals,extra",
     # entries that overlap count twice, and so the scope is covered by more than it has
     (
         [die("variable", named("x"), typed("int"), ("location", "sec_offset", 0))],
@@ -94,8 +93,7 @@ def test_sums_and_statistics_agree_where_nothing_is_undefined(name):
     ([variable("x", location=ops("DW_OP_entry_value 50; DW_OP_stack_value"))], b""),
     ([die("variable", named("x"), typed("int"), ("const_value", "data1", 1))], b""),
     ([die("variable", named("x"), ("artificial", "flag_present"), typed("int"))], b""),
-    ([die("formal_parameter", named("x")), die("formal_parameter", named("x"))], b""),
-)
+    ([die("formal_parameter", named("x")), die("formal_parameter", named("x"))], b""))  # fmt: skip
 def test_single_rules_of_the_definitions(locals, extra, tmp_path, require_tool):
     path = tmp_path / "built.co"
     path.write_bytes(gpu(*locals, extra={".debug_loclists": extra} if extra else None))

@@ -22,8 +22,7 @@ def names(fixture: str) -> set[str]:
     return {type_name(die) for unit in dwarf.compile_units() for die in unit.dies() if die.tag in TYPES}
 
 
-@for_each(
-    "fixture, expected",
+@for_each("fixture, expected",
     (
         "host/classes.clang.O0.v5.x86_64",
         {"int", "const zoo::Animal *", "zoo::Dog &&", "int (zoo::Dog::*)(const zoo::Dog *)", "int zoo::Dog::*"},
@@ -33,8 +32,7 @@ def names(fixture: str) -> set[str]:
         {"int[2][3]", "int (*)(int, int)", "volatile short unsigned int", "Node *", "const char[6]"},
     ),
     ("features/types.v5.co", {"physics::Vec3", "const physics::Vec3 *", "physics::Ring<short, 8>"}),
-    ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", {"int (*)(int)", "int[64]", "void *"}),
-)
+    ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", {"int (*)(int)", "int[64]", "void *"}))  # fmt: skip
 def test_names(fixture, expected):
     assert expected <= names(fixture)
 

@@ -94,14 +94,8 @@ def test_a_log_without_a_fault_is_one_error(text):
 def test_any_bytes_give_an_answer_soon():
     chance = random.Random(1)
     parts = [
-        *DOCUMENTED.splitlines(),
-        *COPY.splitlines(),
-        ROCR,
-        HIP,
-        "GPU core dump failed",
-        "[" * 300,
-        "process " * 40,
-    ]
+        *DOCUMENTED.splitlines(),  *COPY.splitlines(),        ROCR,                      HIP,
+        "GPU core dump failed",    "[" * 300,                 "process " * 40]  # fmt: skip
     for _time in range(200):
         text = "\n".join(chance.choice(parts)[chance.randrange(9) :] for _line in range(30)) + chr(
             chance.randrange(1, 999)
@@ -148,14 +142,12 @@ def test_with_a_state_the_log_gives_the_address(tmp_path):
     assert [row["page"] for row in logged["logged"]] == [hex(address & -4096)]
 
 
-@for_each(
-    "words, error",
+@for_each("words, error",
     (["--log", "nowhere.txt"], "nowhere.txt: No such file or directory"),
     (["--log", "README.md"], "the log has no line about a fault of a GPU"),
     (["--log", "a line"], "the log has no line about a fault of a GPU"),
     (["--log", "HSA_STATUS_ERROR_EXCEPTION", "a", "b"], "No such file or directory"),
-    ([], "no state with waves"),
-)
+    ([], "no state with waves"))  # fmt: skip
 def test_errors(words, error):
     done = run("fault", *words)
     assert done.returncode

@@ -38,8 +38,7 @@ def text_of(lines, others):
     ]
 
 
-@for_each(
-    "lines, others, expected",
+@for_each("lines, others, expected",
     ([1, 2, 3], [1, 2, 3], ["0", "1", "2"]),
     ([1, 3], [1, 2, 3], ["0", "2"]),
     ([1, 9, 3], [1, 2, 3], ["0", "-", "2"]),
@@ -51,8 +50,7 @@ def text_of(lines, others):
     ([1, 2, 3], [1, 2, 1, 2, 3], ["0,2", "1,3", "4"]),
     ([], [1], []),
     ([1, 2], [], ["-", "-"]),
-    ids=str,
-)
+    ids=str)  # fmt: skip
 def test_visits_are_aligned(lines, others, expected):
     assert text_of(lines, others) == expected
 
@@ -134,8 +132,7 @@ def test_values_are_the_same(leaf, bits, other, there):
     assert difference(leaf, bits, other, there) is None
 
 
-@for_each(
-    "leaf, bits, other, there, expected",
+@for_each("leaf, bits, other, there, expected",
     (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),
     (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
     (U32, 7, U32, 8, ("7", "8")),
@@ -147,8 +144,7 @@ def test_values_are_the_same(leaf, bits, other, there):
     (P64, 0x510, P64, 0x710, ("leaf", "other")),
     (P64, (2 << 48), P64, (4 << 48), ("0x2000000000000", "0x4000000000000")),
     (U64, 0x1010, U64, 0x9014, ("4112", "36884")),
-    (RAW, 1, RAW, 2, ("0x1", "0x2")),
-)
+    (RAW, 1, RAW, 2, ("0x1", "0x2")))  # fmt: skip
 def test_values_differ(leaf, bits, other, there, expected):
     assert difference(leaf, bits, other, there) == expected
 

@@ -119,15 +119,13 @@ LOAD = "12: global_load_b32 v2, v[0:1], off glc; s_waitcnt vmcnt(0); buffer_gl1_
 NEXT = "; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
 
 
-@for_each(
-    "change,found",
+@for_each("change,found",
     (("", ""), []),
     ((" glc", ""), ["order-cache-bits"]),
     (("vmcnt(0); buffer_gl1_inv", "vmcnt(1); buffer_gl1_inv"), ["order-early-invalidate"]),
     (("buffer_gl1_inv; ", ""), ["order-invalidate"]),
     (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
-    (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]),
-)
+    (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]))  # fmt: skip
 def test_the_steps_of_an_acquire(assemble, change, found):
     assert rules(assemble((LOAD + NEXT).replace(*change, 1)), **expected("k.cl:12 acquire agent")) == found
 
@@ -263,8 +261,7 @@ def test_nearly_all_of_many_defects_are_found(tmp_path, require_tool):
     assert len(rest) <= 0.02 * kinds.total(), rest
 
 
-@for_each(
-    "line, asked",
+@for_each("line, asked",
     ("v = __hip_atomic_load(p, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);", "load acquire agent all"),
     ("__hip_atomic_store(p, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);", "store release workgroup all"),
     ("__scoped_atomic_store_n(p, 1, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);", "store monotonic agent all"),
@@ -285,23 +282,20 @@ def test_nearly_all_of_many_defects_are_found(tmp_path, require_tool):
         "fence release agent-one-as global",
     ),
     ("barrier(CLK_LOCAL_MEM_FENCE);", "barrier acq_rel workgroup local"),
-    ("__syncthreads();", "barrier acq_rel workgroup all"),
-)
+    ("__syncthreads();", "barrier acq_rel workgroup all"))  # fmt: skip
 def test_what_a_call_asks_for(line, asked):
     (intent,) = intents_of((line,), 1)
     assert f"{intent.kind} {intent.ordering} {intent.scope} {intent.spaces}" == asked
 
 
-@for_each(
-    "line",
+@for_each("line",
     "v = p[i];",
     "__atomic_load_n(p, order)",
     "atomic_init(p, 1)",
     "__atomic_signal_fence(__ATOMIC_ACQUIRE)",
     '__builtin_amdgcn_fence(order, "agent")',
     '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "galaxy")',
-    "",
-)
+    "")  # fmt: skip
 def test_what_is_not_known_asks_for_nothing(line):
     assert intents_of((line,), 1) == ()
 
@@ -320,13 +314,11 @@ def test_what_a_user_states():
     assert stated("a b.cl:3 seq_cst system fence".replace("a b", "ab")).intent.kind == "fence"
 
 
-@for_each(
-    "text,message",
+@for_each("text,message",
     ("k.cl acquire agent", "is not understood"),
     ("k.cl:12 acquires agent", "'acquires' is no ordering"),
     ("k.cl:12 acquire agents", "'agents' is no scope"),
-    ("k.cl:12 acquire agent now", "'now' is not load, store, rmw or fence"),
-)
+    ("k.cl:12 acquire agent now", "'now' is not load, store, rmw or fence"))  # fmt: skip
 def test_a_statement_that_is_wrong(text, message):
     with pytest.raises(UsageError, match=message) as raised:
         stated(text)

@@ -89,14 +89,12 @@ def test_a_file_that_is_broken_does_not_stop_the_rest(tmp_path):
     assert "1 file could not be checked" in done.stdout
 
 
-@for_each(
-    "made, options, reason",
+@for_each("made, options, reason",
     ("", (), None),
     ("", ("--require", "3"), "2 operations were checked, 3 are required"),
     ("moved", (), "its source was not read, so no operation was checked"),
     ("changed", (), "its source was not read, so no operation was checked"),
-    ("-g0", (), "it has no line table (compile with -g), so no operation was checked"),
-)
+    ("-g0", (), "it has no line table (compile with -g), so no operation was checked"))  # fmt: skip
 @pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
 def test_where_nothing_is_checked_the_status_is_3(tmp_path, made, options, reason):
     path = relocatable(tmp_path, *[made] * made.startswith("-"))

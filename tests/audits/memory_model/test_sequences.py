@@ -186,8 +186,7 @@ def steps(family: str, mode: str, words: str, rule_set: str = "text") -> list[st
 WAITS_OF_GFX12 = "s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; s_wait_loadcnt 0x0"
 
 
-@for_each(
-    "words, expected",
+@for_each("words, expected",
     # AMDGPU usage, memory model code sequences GFX6-GFX10
     ("GFX9 cu load acquire workgroup global", "buffer/global_load"),
     ("GFX9 cu load acquire workgroup generic", "flat_load; s_waitcnt lgkmcnt(0)"),
@@ -216,8 +215,7 @@ WAITS_OF_GFX12 = "s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; 
     ),
     ("GFX12 cu rmw acquire workgroup generic", "flat_atomic"),
     ("GFX12 cu fence acquire workgroup all", "s_wait_dscnt 0x0"),
-    ("GFX12 wgp store volatile none global", "buffer/global_store scope:SCOPE_SYS; s_wait_storecnt 0x0"),
-)
+    ("GFX12 wgp store volatile none global", "buffer/global_store scope:SCOPE_SYS; s_wait_storecnt 0x0"))  # fmt: skip
 def test_a_cell_of_the_text(words, expected):
     family, mode, cell = words.split(maxsplit=2)
     assert "; ".join(steps(family, mode, cell)) == expected

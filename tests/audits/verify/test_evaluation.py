@@ -225,11 +225,8 @@ class Questions:
             return  # a procedure, which runs with the stack of those that call it
         initial = [at(Memory(frame.target.space(0)), 8 * self.chance.randrange(0x800)) for _ in range(use.depth)]
         context = evolve(
-            frame.context(lanes, unit),
-            result_kind=use.want,
-            initial_stack=tuple(initial),
-            object=at(Memory(frame.target.space(0)), 8 * self.chance.randrange(0x800)),
-        )
+            frame.context(lanes, unit), result_kind=use.want, initial_stack=tuple(initial),
+            object=at(Memory(frame.target.space(0)), 8 * self.chance.randrange(0x800)))  # fmt: skip
         expressions = unit.expressions(attribute)
         for expression in expressions if isinstance(expressions, tuple) else (expressions,):
             for outcome in evaluate(as_written(expression), context):

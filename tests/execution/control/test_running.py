@@ -141,12 +141,10 @@ def test_hidden_arguments_have_the_sizes_of_the_launch(built, processor, version
     assert launched.buffers["out"].tolist() == wanted
 
 
-@for_each(
-    "key",
+@for_each("key",
     ("gfx90a", "O0"),
     *(pytest.param((name, "O0"), marks=SLOW) for name in ("gfx900", "gfx1100", "gfx1200")),
-    WAVE64,
-)
+    WAVE64)  # fmt: skip
 def test_a_condition_of_the_source_says_which_lanes_stop(built, key):
     launched = steps_launched(built(*key))
     running = Running(launched)
@@ -275,15 +273,13 @@ def test_until_an_address_a_function_or_a_line(built):
     assert running.addresses("10") == running.addresses("kernels.cl:10")
 
 
-@for_each(
-    "place, condition, message",
+@for_each("place, condition, message",
     ("nowhere.cl:3", None, "No source file named nowhere.cl"),
     ("kernels.cl:9999", None, "kernels.cl:9999 or a later line"),
     ("no_function", None, 'Function "no_function" not defined'),
     ("0x1234", None, "there is no code at 0x1234"),
     ("kernels.cl:10", "x = 3", "is an assignment"),
-    ("kernels.cl:10", "x +", "x +"),
-)
+    ("kernels.cl:10", "x +", "x +"))  # fmt: skip
 def test_places_and_conditions_that_mean_nothing(built, place, condition, message):
     running = Running(steps_launched(built("gfx1100", "O0")))
     error = raised(DwarfGpuError, running.break_at, place, condition)
@@ -545,12 +541,10 @@ def launched(path, **changed):
     return launch(machine, path, "structs", grid=(8,), work_group=(8,), args=args)
 
 
-@for_each(
-    "processor",
+@for_each("processor",
     "gfx90a",
     "gfx1100",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200")),
-)
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gfx900", "gfx1030", "gfx1200")))  # fmt: skip
 def test_structures_by_value_and_in_memory(built, processor):
     run = launched(built(processor))
     assert run.machine.run().has_ended
@@ -563,8 +557,7 @@ def test_a_structure_as_a_list_or_as_text(built):
     assert run.buffers["out"].tolist() == [3 + 2 * i + (10, 100)[i & 1] - 5 for i in range(8)]
 
 
-@for_each(
-    "wrong, message",
+@for_each("wrong, message",
     ({**PAIR, "d": 1}, "argument 1 (struct pair s) of structs has no member 'd'"),
     ({"a": 1}, "argument 1 (struct pair s) of structs lacks b, c"),
     ({**PAIR, "a": 1.5}, "argument 1 (struct pair s) of structs.a is int, an integer, not 1.5"),
@@ -574,8 +567,7 @@ def test_a_structure_as_a_list_or_as_text(built):
     ([1, 2], "argument 1 (struct pair s) of structs has 3 members, and 2 values are given"),
     (5, "argument 1 (struct pair s) of structs is struct pair, not 5"),
     ("5", "argument 1 (struct pair s) of structs is struct pair, not 5"),
-    ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"),
-)
+    ({**PAIR, "a": {}}, "argument 1 (struct pair s) of structs.a is int, not {}"))  # fmt: skip
 def test_structures_that_do_not_fit(built, wrong, message):
     error = raised(UsageError, launched, built(), s=wrong)
     assert error.message == message

@@ -70,8 +70,7 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
     assert segment(kernel(argument(8, size, **more)), [value]) == b"\0" * 8 + expected.ljust(56, b"\0")
 
 
-@for_each(
-    "size, more, value, message",
+@for_each("size, more, value, message",
     (1, {}, 256, "argument 0 of k has 1 bytes, which 256 does not fit"),
     (1, {}, -129, "argument 0 of k has 1 bytes, which -129 does not fit"),
     (4, {}, 1 << 5000, "argument 0 of k has 4 bytes, which 0x1"),
@@ -91,8 +90,7 @@ def test_a_value_becomes_its_bytes(size, more, value, expected):
     (8, {"value_kind": "global_buffer"}, b"abc", "argument 0 of k has 8 bytes, but 3 are given"),
     (4, {"value_kind": "dynamic_shared_pointer"}, -1, "argument 0 of k is a pointer to local memory, not"),
     (4, {"value_kind": "dynamic_shared_pointer"}, 1.0, "argument 0 of k is a pointer to local memory, not"),
-    (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"),
-)
+    (60, {}, 0, "argument 0 of k has no place in the kernarg segment of 64 bytes"))  # fmt: skip
 def test_a_value_that_does_not_do(size, more, value, message):
     assert refused(kernel(argument(8, size, **more)), [value]).message.startswith(message)
 
@@ -259,8 +257,7 @@ def value(text, argument=FLOATS):
     return converted(text, argument, "x", read_input)
 
 
-@for_each(
-    "text, wanted",
+@for_each("text, wanted",
     ("zeros(3)", np.zeros(3, "f4")),
     ("zeros(0x10,f4)", np.zeros(16, "f4")),
     ("ones(2, float)", np.ones(2, "f4")),
@@ -269,19 +266,16 @@ def value(text, argument=FLOATS):
     ("full(2, 0x10, float32)", np.full(2, 16, "f4")),
     ("random(4)", np.random.default_rng(0).random(4).astype("f4")),
     ("random(4, f4, 9)", np.random.default_rng(9).random(4).astype("f4")),
-    ("[1, 2.5]", np.array([1, 2.5], "f4")),
-)
+    ("[1, 2.5]", np.array([1, 2.5], "f4")))  # fmt: skip
 def test_functions_and_lists_make_arrays(text, wanted):
     found = value(text)
     assert found.dtype == wanted.dtype
     assert found.tolist() == wanted.tolist()
 
 
-@for_each(
-    "text, wanted",
+@for_each("text, wanted",
     *(("float4*", "f4"), ("uint*", "u4"), ("const unsigned char*", "u1"), ("half*", "f2"), ("long*", "i8")),
-    *(("struct s*", None), ("void*", None)),
-)
+    *(("struct s*", None), ("void*", None)))  # fmt: skip
 def test_the_numbers_that_a_pointer_points_to(text, wanted):
     assert ArgumentType(text, is_pointer=True).element == wanted
 
@@ -316,8 +310,7 @@ def test_files(tmp_path):
     assert "cannot be read" in str(raised(UsageError, value, f"@{tmp_path}/cut.npy"))
 
 
-@for_each(
-    "text, argument, message, hint",
+@for_each("text, argument, message, hint",
     ("zeros()", FLOATS, "x: zeros takes other values", "write zeros(COUNT[, TYPE])"),
     ("zeros(many)", FLOATS, "x: 'many' is not a count", "write a number such as 1024"),
     ("zeros(4, flaot)", FLOATS, "x: there is no type 'flaot'", "did you mean float?"),
@@ -328,8 +321,7 @@ def test_files(tmp_path):
     ("full(4, 1.5, i4)", UNKNOWN, "x: 1.5 does not fit i4", None),
     ("full(4, y)", FLOATS, "x: 'y' is not a number", None),
     ("[1, ", FLOATS, "x: '[1,' is no JSON", None),
-    ("{}", FLOATS, "x: the layout of its type is not known", None),
-)
+    ("{}", FLOATS, "x: the layout of its type is not known", None))  # fmt: skip
 def test_what_is_refused(text, argument, message, hint):
     error = raised(UsageError, value, text, argument)
     assert error.message.startswith(message)

@@ -45,11 +45,8 @@ CLRX = FIXTURES / "asm/clrx.gfx801.co"
 EVERY = [
     *((path, "everything") for path in sorted((FIXTURES / "amdgpu").glob("launch*.co"))),
     *((path, None) for path in sorted((FIXTURES / "amdgpu").glob("code-object-v*.co"))),
-    *((path, None) for path in sorted((FIXTURES / "amdgpu").glob("target.*.co"))),
-    (V2, None),
-    (FIXTURES / "asm/code-object-v3.gfx906.co", None),
-    (CLRX, None),
-]
+    *((path, None) for path in sorted((FIXTURES / "amdgpu").glob("target.*.co"))),      (V2, None),
+    (FIXTURES / "asm/code-object-v3.gfx906.co", None),      (CLRX, None)]  # fmt: skip
 
 
 def fixture(name: str) -> str:
@@ -300,8 +297,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
                 launch(machine_for(file, kernel.name), file, kernel.name, grid=(70,), work_group=(64,))
 
 
-@for_each(
-    "kernel, options, message",
+@for_each("kernel, options, message",
     ("nothing", {}, "has no kernel 'nothing'"),
     ("group_x", {"grid": (1 << 33,)}, "the grid size x = 8589934592 does not fit"),
     ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
@@ -315,8 +311,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
     ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
     ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
     ("scratch", {"private_size": 1 << 32}, "4294967296 bytes of private memory are not possible for scratch"),
-    ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"),
-)
+    ("scratch", {"private_size": 1 << 26}, "bytes of scratch memory do not fit: a work-group has 1 waves"))  # fmt: skip
 def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, message):
     path = fixture("gfx90a.w64.O2")
     machine = machine_for(path, "group_x")

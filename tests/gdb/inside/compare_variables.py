@@ -70,10 +70,8 @@ def compare(where):
             known = ours.variables() if ours.function is not None else ()
             names = SAVED + (OTHERS if ours.level == 0 else ())
             FOUND.append({
-                "where": where,
-                "function": [frame.name(), ours.name],
-                "pc": [frame.pc(), ours.pc],
-                "theirs": their_variables(frame),
+                "where": where,                                    "function": [frame.name(), ours.name],
+                "pc": [frame.pc(), ours.pc],                       "theirs": their_variables(frame),
                 "ours": [[each.name, *answer(each, ours.number, NAMES)] for each in known],
                 "registers": {name: [their_register(frame, name), our_register(ours, name)] for name in names},
             })  # fmt: skip

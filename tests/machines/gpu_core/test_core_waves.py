@@ -291,11 +291,9 @@ def test_gfx12_has_its_reasons_in_the_flags_of_exceptions(processor, tmp_path):
     assert reasons == [*((name,) for name in FLAGS.values()), *((TRAPSTS[bit],) for bit in range(7))]
 
 
-@for_each(
-    "processor, bits",
+@for_each("processor, bits",
     ("gfx942", {23: "TRAP", 24: "TRAP", 25: "SINGLE_STEP"}),
-    ("gfx1100", {17: "TRAP", 18: "TRAP", 20: "SINGLE_STEP"}),
-)
+    ("gfx1100", {17: "TRAP", 18: "TRAP", 20: "SINGLE_STEP"}))  # fmt: skip
 def test_begin_end_and_single_step_have_bits_of_their_own(processor, bits):
     for bit, name in bits.items():
         assert reasons_of(family_of(processor), 0, {"trapsts": 1 << bit}) == (name,)

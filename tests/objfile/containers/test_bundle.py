@@ -87,8 +87,7 @@ def info(image):
     return image.section(".debug_info").data
 
 
-@for_each(
-    "text, expected",
+@for_each("text, expected",
     ("gfx90a", ("", "", "gfx90a", ())),
     ("gfx90a:xnack+:sramecc-", ("", "", "gfx90a", ("sramecc-", "xnack+"))),
     ("gfx902+xnack+sram-ecc", ("", "", "gfx902", ("sramecc+", "xnack+"))),
@@ -100,15 +99,13 @@ def info(image):
     ("host-x86_64-unknown-linux--", ("host", "x86_64-unknown-linux", "", ())),
     ("openmp-amdgcn-amd-amdhsa--gfx906", ("openmp", "amdgcn-amd-amdhsa", "gfx906", ())),
     ("sm_70", ("", "", "sm_70", ())),
-    ("", ("", "", "", ())),
-)
+    ("", ("", "", "", ())))  # fmt: skip
 def test_target_ids(text, expected):
     target = parse_target(text)
     assert (target.kind, target.triple, target.processor, target.features) == expected
 
 
-@for_each(
-    "entry, wanted, matches",
+@for_each("entry, wanted, matches",
     ("gfx90a", "gfx90a", True),
     ("gfx90a", "gfx906", False),
     ("gfx90a:xnack+", "gfx90a", True),  # a user who does not care
@@ -119,8 +116,7 @@ def test_target_ids(text, expected):
     (f"{HIP}gfx90a", "amdgcn-amd-amdhsa-unknown-gfx90a", True),
     (f"{HIP}gfx90a", "amdgcn-amd-amdpal--gfx90a", False),
     (f"{HIP}gfx90a", "hip-amdgcn-amd-amdhsa--gfx90a", False),
-    (f"{HIP}gfx90a", "amdgcn-amd-amdhsa", True),
-)
+    (f"{HIP}gfx90a", "amdgcn-amd-amdhsa", True))  # fmt: skip
 def test_a_target_matches_by_the_rules_of_target_ids(entry, wanted, matches):
     assert target_matches(parse_target(entry), parse_target(wanted)) is matches
 
@@ -208,8 +204,7 @@ def test_without_a_selection_the_only_code_object_is_opened():
     assert info(open_image(bundle_of((HOST, b""), (f"{HIP}gfx90a", A)))) == b"for A"
 
 
-@for_each(
-    "entries, select, kind, shown",
+@for_each("entries, select, kind, shown",
     (["gfx90a", "gfx1100"], None, "ambiguous", ["@1", "@2"]),
     ([], None, "no_entry", ["@0"]),
     (["gfx90a:xnack+", "gfx90a:xnack-"], "gfx90a", "ambiguous", ["@1", "@2", "xnack+"]),
@@ -217,8 +212,7 @@ def test_without_a_selection_the_only_code_object_is_opened():
     (["gfx90a"], "7", "no_entry", ["@1"]),
     (["gfx90a"], "99999999999999999999", "no_entry", ["@1"]),
     (["gfx90a"], "", "usage", ["@1"]),
-    (["gfx90a"], "host", None, []),
-)
+    (["gfx90a"], "host", None, []))  # fmt: skip
 def test_a_selection_that_does_not_name_one_entry(entries, select, kind, shown):
     data = bundle_of((HOST, b""), *((f"{HIP}{name}", A) for name in entries))
     error = raised(DwarfGpuError, open_image, data, select)

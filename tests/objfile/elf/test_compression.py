@@ -63,8 +63,7 @@ def test_relocations_apply_to_the_decompressed_content():
     assert len(data) == 400
 
 
-@for_each(
-    "build, kind",
+@for_each("build, kind",
     (lambda b: b.compressed(".debug_info", TEXT, method=7), "bad_compression"),
     (lambda b: b.compressed(".debug_info", TEXT, stream=b"no stream"), "bad_compression"),
     (lambda b: b.compressed(".debug_info", TEXT, method=2, stream=b"no stream"), "bad_compression"),
@@ -77,8 +76,7 @@ def test_relocations_apply_to_the_decompressed_content():
     (lambda b: b.section(".debug_info", bytes(10), flags=0x800), "truncated"),
     (lambda b: b.section(".zdebug_info", b"ZLIB"), "bad_compression"),
     (lambda b: b.section(".zdebug_info", TEXT), "bad_compression"),
-    (lambda b: b.section(".zdebug_info", ZDEBUG[:-30]), "truncated"),
-)
+    (lambda b: b.section(".zdebug_info", ZDEBUG[:-30]), "truncated"))  # fmt: skip
 def test_broken_streams_are_malformed(build, kind):
     error = error_of(build)
     assert isinstance(error, MalformedFile)

@@ -550,8 +550,7 @@ def test_relocations_of_fixtures_are_applied(require_tool):
 SYMBOLS = ((1, 0x1234),)
 
 
-@for_each(
-    "row, size, expected",
+@for_each("row, size, expected",
     ((DATA + 8, RELATIVE64, 0, 0x55), 8, BIAS + 0x55),
     ((DATA + 8, ABS64, 1, 4), 8, BIAS + 0x1238),
     ((DATA + 8, ABS64, 0, 4), 8, BIAS + 4),
@@ -559,8 +558,7 @@ SYMBOLS = ((1, 0x1234),)
     ((DATA + 8, ABS32_HI, 1, 0), 4, (BIAS + 0x1234) >> 32),
     ((DATA + 8, REL64, 1, 0), 8, (0x1234 - DATA - 8) % 2**64),
     ((DATA + 8, NONE, 1, 0), 8, 0),
-    ((DATA + 8, RELATIVE64, 0, -BIAS - 1), 8, 2**64 - 1),
-)
+    ((DATA + 8, RELATIVE64, 0, -BIAS - 1), 8, 2**64 - 1))  # fmt: skip
 def test_each_relocation(row, size, expected):
     data = data_of(built([row], symbols=SYMBOLS))
     assert int.from_bytes(data[8 : 8 + size], "little") == expected

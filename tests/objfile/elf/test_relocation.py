@@ -155,13 +155,11 @@ def test_compact_relocations_are_refused():
     assert "SHT_CREL" in str(error.value)
 
 
-@for_each(
-    "options, kind",
+@for_each("options, kind",
     ({"type_": 6, "symbol_value": 1 << 33}, "overflow"),
     ({"type_": 6, "symbol_value": 0, "addend": -(1 << 40)}, "overflow"),
     ({"type_": 3, "offset": 57}, "truncated"),
-    ({"type_": 3, "offset": 1 << 60}, "truncated"),
-)
+    ({"type_": 3, "offset": 1 << 60}, "truncated"))  # fmt: skip
 def test_a_relocation_that_does_not_fit(options, kind):
     error = raised(MalformedFile, relocated, **options)
     assert (error.kind, error.where.section) == (kind, ".debug_info")

@@ -74,8 +74,7 @@ def test_what_can_be_found_by_name(tree, kind):
 
 
 @pytest.mark.spec("A.6.1.1.1", 1)
-@for_each(
-    "location, static",
+@for_each("location, static",
     (ADDRESS, True),
     (b"\xa1\x00", True),  # DW_OP_addrx
     (b"\xfb\x00", True),  # DW_OP_GNU_addr_index
@@ -87,8 +86,7 @@ def test_what_can_be_found_by_name(tree, kind):
     (b"\x91\x70", False),  # DW_OP_fbreg
     (b"\x91\x70\x35\xe9\x02", False),
     (b"\x50", False),
-    (b"", False),
-)
+    (b"", False))  # fmt: skip
 def test_a_local_variable_is_an_entry_if_it_is_static(location, static):
     assert is_static(location) == static
     one = only(entry("subprogram", "f", die("lexical_block", entry("variable", "x", location=location))))
@@ -334,16 +332,14 @@ def test_many_hits_are_looked_at_one_after_the_other(monkeypatch):
 
 
 @pytest.mark.slow
-@for_each(
-    "compilers, options, language",
+@for_each("compilers, options, language",
     (("g++",), ["-gdwarf-5"], "cpp"),
     (("g++",), ["-gdwarf-4", "-O2", "-fdebug-types-section"], "cpp"),
     (("clang++-22", "clang++"), ["-gdwarf-5", "-O2"], "cpp"),
     (("clang++-22", "clang++"), ["-gdwarf-4"], "cpp"),
     (("clang++-22", "clang++"), ["-gdwarf-5", "-gsplit-dwarf"], "cpp"),
     (("gcc",), ["-gdwarf-2"], "c"),
-    (("clang-22", "clang"), ["-gdwarf-5"], "cl"),
-)
+    (("clang-22", "clang"), ["-gdwarf-5"], "cl"))  # fmt: skip
 def test_all_ways_agree_on_what_compilers_write(compilers, options, language, tmp_path, require_tool):
     path = compile_source(tmp_path, require_tool(*compilers), ["-g", *options], language)
     check_all_ways(lambda: opened(path))
@@ -685,11 +681,9 @@ def test_parents_and_gnu_attributes():
     assert "no entry" in str(raised(MalformedFile, table.entry_at, 3))
 
 
-@for_each(
-    "names, abbreviations, kind",
+@for_each("names, abbreviations, kind",
     ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (1, "data1"), (3, "data1"))}, "index_out_of_range"),
-    ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (2, "data1"), (3, "data1"))}, "index_out_of_range"),
-)
+    ({"f": [(1, [4, 9])]}, {1: (SUBPROGRAM, (2, "data1"), (3, "data1"))}, "index_out_of_range"))  # fmt: skip
 def test_entries_that_lead_nowhere(names, abbreviations, kind):
     caught = raised(MalformedFile, Names(abbreviations, names).table().find, b"f")
     assert caught.kind == kind

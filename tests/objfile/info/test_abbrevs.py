@@ -147,12 +147,9 @@ def test_reading_a_table_is_linear():
 FORMATS = [
     Format(address_size, offset_size, order, version)
     for address_size, offset_size, order, version in (
-        (8, 4, "little", 5),
-        (4, 8, "big", 4),
-        (2, 4, "big", 2),
-        (8, 8, "little", 3),
+        (8, 4, "little", 5),       (4, 8, "big", 4),          (2, 4, "big", 2),          (8, 8, "little", 3),
     )
-]
+]  # fmt: skip
 
 
 def generated(codes, format, lead=1):
@@ -172,11 +169,8 @@ def outcome(function):
 
 
 @given(
-    st.lists(st.sampled_from(sorted(FORMS)), max_size=8),
-    st.binary(min_size=1, max_size=80),
-    st.sampled_from(FORMATS),
-    st.integers(1, 3),
-)
+    st.lists(st.sampled_from(sorted(FORMS)), max_size=8),    st.binary(min_size=1, max_size=80),
+    st.sampled_from(FORMATS),                                st.integers(1, 3))  # fmt: skip
 def test_a_generated_reader_does_what_the_forms_say(codes, data, format, lead):
     """Reading, skipping and picking agree with `read_value`, on any bytes."""
     codes = tuple(codes)

@@ -150,8 +150,7 @@ def test_every_form_has_a_class():
     assert unclear == {"DW_FORM_indirect", "DW_FORM_sec_offset"}
 
 
-@for_each(
-    "dialect, code, form, name",
+@for_each("dialect, code, form, name",
     ("llvm-current", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
     ("llvm-current", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
     ("llvm-current", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
@@ -168,8 +167,7 @@ def test_every_form_has_a_class():
     ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
     ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
     ("amdgpu-2020", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
-    ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-)
+    ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"))  # fmt: skip
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):
     """A.2.2 and A.7.5.4: the attributes of the extension, each with the numbers that it has had."""
     built = dwarf(unit(die("compile_unit", (code, form, b"" if form == "exprloc" else 0))), attributes=dialect)
@@ -215,15 +213,13 @@ def test_memory_spaces_of_vendors_have_a_range():
     assert [name_of("DW_MSPACE_LLVM", number) for number in (0x8000, 0xFFFF)] == expected
 
 
-@for_each(
-    "code, name, forms_and_classes",
+@for_each("code, name, forms_and_classes",
     (0x3E08, "active_lane", {"exprloc": "exprloc", "sec_offset": "loclist"}),
     (0x3E09, "augmentation", {"string": "string", "strp": "string"}),
     (0x3E0A, "lanes", {"data1": "constant"}),
     (0x3E0B, "lane_pc", {"exprloc": "exprloc", "sec_offset": "loclist"}),
     (0x3E0C, "vector_size", {"data1": "constant"}),
-    (0x3E0A, "iterations", {"exprloc": "exprloc", "loclistx": "loclist"}),
-)
+    (0x3E0A, "iterations", {"exprloc": "exprloc", "loclistx": "loclist"}))  # fmt: skip
 def test_the_numbers_and_classes_of_the_text(code, name, forms_and_classes):
     """A.2.2 and A.7.5.4: the tables of the text; of two attributes with one number, the class decides."""
     for form, value_class in forms_and_classes.items():

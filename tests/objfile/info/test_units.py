@@ -213,8 +213,7 @@ def test_addresses_by_index(address_size, order):
     assert [row for _, depth, _, row in found.decoded() if depth] == [(value,) for value in values]
 
 
-@for_each(
-    "attributes, ask, kind",
+@for_each("attributes, ask, kind",
     ([("name", "strx#", 0)], "DW_AT_name", "str_offsets_base"),
     ([("low_pc", "addrx#", 0)], "DW_AT_low_pc", "addr_base"),
     ([("str_offsets_base", "sec_offset", 8), ("name", "strx#", 7)], "DW_AT_name", "index_out_of_range"),
@@ -229,8 +228,7 @@ def test_addresses_by_index(address_size, order):
     ([("ranges", "rnglistx", 0)], "DW_AT_ranges", "rnglists_base"),
     ([("rnglists_base", "sec_offset", 12), ("ranges", "rnglistx", 9)], "DW_AT_ranges", "index_out_of_range"),
     ([("name", "data1", 3)], "DW_AT_name", "bad_form"),
-    ([("low_pc", "data4", 3)], "DW_AT_low_pc", "bad_form"),
-)
+    ([("low_pc", "data4", 3)], "DW_AT_low_pc", "bad_form"))  # fmt: skip
 def test_indices_and_offsets_that_lead_nowhere(attributes, ask, kind):
     good = die("compile_unit", STRINGS, ADDRESSES, ("name", "strx", "x"), ("low_pc", "addrx", 4))
     lists = bytes.fromhex("10000000 0500 08 00 01000000 04000000 00 00000000")
@@ -308,8 +306,7 @@ def test_ranges_by_index_and_by_offset(offset_size):
     assert next(found.root.children()).ranges() == expected
 
 
-@for_each(
-    "attributes, expected",
+@for_each("attributes, expected",
     ([("low_pc", "addr", 16), ("high_pc", "addr", 32)], [(16, 32)]),
     ([("low_pc", "addr", 16), ("high_pc", "data4", 32)], [(16, 48)]),
     ([("low_pc", "addr", 16), ("high_pc", "udata", 32)], [(16, 48)]),
@@ -319,8 +316,7 @@ def test_ranges_by_index_and_by_offset(offset_size):
     ([("high_pc", "data4", 16)], []),
     ([("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 4)], []),
     ([("low_pc", "addr", (1 << 64) - 2), ("high_pc", "data4", 4)], []),
-    ([], []),
-)
+    ([], []))  # fmt: skip
 def test_low_and_high_pc(attributes, expected):
     found = dwarf(unit(die("compile_unit", die("subprogram", *attributes)))).units[0]
     assert next(found.root.children()).ranges() == expected
@@ -495,15 +491,13 @@ def test_split_units_in_a_package(version, order):
     check_split(Dwarf(sections, package=DictSections(merged, byte_order=order, name="a.dwp")), version, "a.dwp")
 
 
-@for_each(
-    "change, kind",
+@for_each("change, kind",
     (lambda data: data[:10], "bad_package_index"),
     (lambda data: number(9, 4) + data[4:], "bad_version"),
     (lambda data: data[:4] + number(1 << 30, 4) + data[8:], "bad_package_index"),
     (lambda data: data[:8] + number(1 << 30, 4) + data[12:], "bad_package_index"),
     (lambda data: data[:12] + number(3, 4) + data[16:], "bad_package_index"),
-    (lambda data: data[:-1], "bad_package_index"),
-)
+    (lambda data: data[:-1], "bad_package_index"))  # fmt: skip
 def test_broken_package_indices(change, kind):
     good = index_section(5, [9, 42], [1, 3], [[(0, 5), (0, 6)], [(5, 7), (6, 8)]])
     assert package_parts(good, "little", "x") == {

@@ -309,11 +309,8 @@ def test_kernels_of_version_2():
 
 def test_a_broken_kernel_hides_no_other():
     rows = [
-        ("a.kd", 0x1000, 64, 1, 1, 1),
-        ("b.kd", 0x1020, 64, 1, 1, 1),
-        ("c.kd", 0x4000, 64, 1, 1, 1),
-        ("d.kd", 0, 64, 1, 1, 0),
-    ]
+        ("a.kd", 0x1000, 64, 1, 1, 1),                         ("b.kd", 0x1020, 64, 1, 1, 1),
+        ("c.kd", 0x4000, 64, 1, 1, 1),                         ("d.kd", 0, 64, 1, 1, 0)]  # fmt: skip
     found = read_kernels(code_object(rows, data=descriptor(offset=0x1001), notes=[metadata_note()]))
     expected = [("a", True), ("b", False), ("c", False), ("k", False)]
     assert [(kernel.name, kernel.descriptor is not None) for kernel in found.kernels] == expected

@@ -325,8 +325,7 @@ def loader(request, monkeypatch):
         monkeypatch.delattr("yaml.CSafeLoader", raising=False)
 
 
-@for_each(
-    "text, value",
+@for_each("text, value",
     ("", None),
     ("a: 1", {"a": 1}),
     ("a: -5\nb: 0x1F\nc: 1.5", {"a": -5, "b": 31, "c": "1.5"}),
@@ -350,8 +349,7 @@ def loader(request, monkeypatch):
         "a: yes\nb: 2020-01-01\nc: 010\nd: 1_0\ne: .inf",
         {"a": "yes", "b": "2020-01-01", "c": 10, "d": "1_0", "e": ".inf"},
     ),
-    ("1: a\n~: b\n<<: c", {1: "a", None: "b", "<<": "c"}),
-)
+    ("1: a\n~: b\n<<: c", {1: "a", None: "b", "<<": "c"}))  # fmt: skip
 def test_the_yaml_that_is_read(text, value, loader):
     assert yaml(text) == value
 

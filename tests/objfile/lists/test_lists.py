@@ -65,8 +65,7 @@ def failed(found):
     return found.error.kind, str(found.error.where)
 
 
-@for_each(
-    "entries, expected",
+@for_each("entries, expected",
     ([("offset_pair", 0x10, 0x20, "50")], ["110-120 50"]),
     ([("start_end", 0x10, 0x20, "50")], ["10-20 50"]),
     ([("start_length", 0x10, 0x20, "50")], ["10-30 50"]),
@@ -78,8 +77,7 @@ def failed(found):
     ([("base_address", 0x700), ("base_address", 0x800), ("offset_pair", 1, 2, "")], ["801-802 "]),
     ([("base_address", 0x700), ("start_length", 1, 2, "50")], ["1-3 50"]),
     ([("base_address", 0x700)], []),
-    ([], []),
-)
+    ([], []))  # fmt: skip
 @every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_entry(entries, expected, size, order):
     assert shown(read(loclist(*entries, "end_of_list", size=size, order=order), size=size, order=order)) == expected
@@ -135,16 +133,14 @@ MATCHING = loclist(
 )  # fmt: skip
 
 
-@for_each(
-    "pc, expected",
+@for_each("pc, expected",
     (0x0F, "5d"),  # no bounded entry applies
     (0x10, "50"),  # the start is in the range
     (0x18, "50 51"),  # entries that overlap all apply
     (0x20, "51"),  # the end is not in the range; an entry after the default counts as well
     (0x28, "5d"),
     (0x30, "5d"),  # an empty range holds no address
-    (LAST, "5d"),
-)
+    (LAST, "5d"))  # fmt: skip
 def test_the_entries_that_match_a_program_location(pc, expected):
     """A.2.5.5"""
     assert " ".join(entry.expression.hex() for entry in read(MATCHING).matching(pc)) == expected
@@ -162,8 +158,7 @@ def test_an_entry_may_end_with_the_last_address_and_offsets_wrap_around():
     assert shown(found) == ["100-104 50"]
 
 
-@for_each(
-    "entries, expected",
+@for_each("entries, expected",
     ([("offset_pair", 0x10, 0x20)], [(0x110, 0x120)]),
     ([("start_end", 0x10, 0x20)], [(0x10, 0x20)]),
     ([("start_length", 0x10, 0x20)], [(0x10, 0x30)]),
@@ -171,8 +166,7 @@ def test_an_entry_may_end_with_the_last_address_and_offsets_wrap_around():
     ([("startx_length", 1, 0x20)], [(0x2000, 0x2020)]),
     ([("base_address", 0x700), ("offset_pair", 1, 2)], [(0x701, 0x702)]),
     ([("base_addressx", 2), ("offset_pair", 1, 2), ("offset_pair", 5, 5)], [(0x3001, 0x3002)]),
-    ([], []),
-)
+    ([], []))  # fmt: skip
 @every(order=["little", "big"], size=[4, 8])
 def test_every_kind_of_range(entries, expected, size, order):
     data = rnglist(*entries, "end_of_list", size=size, order=order)
@@ -196,12 +190,10 @@ def test_the_raw_ranges_are_what_is_encoded():
 
 
 @pytest.mark.parametrize("size", [4, 8])
-@for_each(
-    "entries",
+@for_each("entries",
     [("start_end", -1, 0x20, "50")],
     [("start_length", -1, 0x20, "50")],
-    [("base_address", -1), ("offset_pair", 0, 0x20, "50")],
-)
+    [("base_address", -1), ("offset_pair", 0, 0x20, "50")])  # fmt: skip
 def test_an_entry_at_a_tombstone_matches_nothing(entries, size):
     found = read(loclist(*entries, "end_of_list", size=size), size=size)
     [entry] = found.entries
@@ -224,8 +216,7 @@ def test_an_indexed_address_may_be_a_tombstone():
     assert (found.error, found.spans(), len(found.entries)) == (None, [], 3)
 
 
-@for_each(
-    "data, error",
+@for_each("data, error",
     (loclist(("start_end", 1, 2, "50")), ("truncated", ".debug_loclists+0x13")),
     (b"", ("truncated", ".debug_loclists+0x0")),
     (loclist(("base_address", 5)), ("truncated", ".debug_loclists+0x9")),
@@ -241,8 +232,7 @@ def test_an_indexed_address_may_be_a_tombstone():
     (loclist(("startx_endx", 1, 0, "50"), "end_of_list"), ("bad_range", ".debug_loclists+0x0")),
     (loclist(("base_addressx", 3), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
     (loclist(("startx_length", 3, 1, "50"), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
-    (loclist(("startx_endx", 0, 1 << 40, "50"), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")),
-)
+    (loclist(("startx_endx", 0, 1 << 40, "50"), "end_of_list"), ("index_out_of_range", ".debug_addr+0x0")))  # fmt: skip
 def test_what_is_wrong_with_a_location_list(data, error):
     assert failed(read(data)) == error
 
@@ -275,14 +265,12 @@ def test_an_entry_that_ends_before_it_begins_hides_no_other():
     assert failed(found) == ("bad_range", ".debug_rnglists+0x11")
 
 
-@for_each(
-    "entries, kind",
+@for_each("entries, kind",
     ([("GNU_view_pair", 1, 2), "end_of_list"], None),
     ([("GNU_view_pair", 1, 2), ("GNU_view_pair", 3, 4), "end_of_list"], None),
     ([("GNU_view_pair", 1, 2), ("base_address", 7), "end_of_list"], None),
     ([("GNU_view_pair", (1 << 64) - 1, 0), "end_of_list"], None),
-    ([("GNU_view_pair", 1, 2)], "truncated"),
-)
+    ([("GNU_view_pair", 1, 2)], "truncated"))  # fmt: skip
 def test_a_view_pair_without_an_entry_is_none(entries, kind):
     found = read(loclist(*entries))
     assert (found.entries, found.error and found.error.kind) == ((), kind)
@@ -356,16 +344,14 @@ def test_an_index_leads_to_a_list(wide, order):
     assert table.places() == list(table) == [table[0], table[1]]
 
 
-@for_each(
-    "data, index, kind",
+@for_each("data, index, kind",
     (table_of_lists(b"\x00"), 1, "index_out_of_range"),
     (table_of_lists(b"\x00"), -1, "index_out_of_range"),
     (table_of_lists(), 0, "index_out_of_range"),
     (contribution(number(4, 4), count=0xFFFFFFFF), 0, "bad_offset"),
     (contribution(number(4, 4), count=0xFFFFFFFF), 1, "truncated"),
     (contribution(number(4, 4), count=0xFFFFFFFF), 0xFFFFFFFE, "truncated"),
-    (contribution(number(0xFFFFFFFF, 4) + b"\x00", count=1), 0, "bad_offset"),
-)
+    (contribution(number(0xFFFFFFFF, 4) + b"\x00", count=1), 0, "bad_offset"))  # fmt: skip
 def test_an_index_that_leads_nowhere(data, index, kind):
     table = list_table(data, 12, section=".debug_loclists")
     with pytest.raises(MalformedFile) as error:

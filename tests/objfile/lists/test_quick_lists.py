@@ -61,13 +61,11 @@ def test_every_kind_of_entry(size, order):
     assert agree_on_locations(loclist(*located, ("end_of_list",), size=size, order=order), where, ADDRESSES)
 
 
-@for_each(
-    "entry",
+@for_each("entry",
     ("start_end", 0x20, 0x10),
     ("start_length", (1 << 64) - 1, 0x10),  # of a function that a linker has dropped
     ("startx_length", 9, 1),
-    ("start_length", (1 << 64) - 8, 0x10),
-)
+    ("start_length", (1 << 64) - 8, 0x10))  # fmt: skip
 def test_what_is_unusual_is_left_to_the_exact_readers(entry):
     assert quick_ranges(rnglist(entry, ("end_of_list",)), 0, context(), ADDRESSES) is None
     assert quick_locations(loclist((*entry, "50"), ("end_of_list",)), 0, context(), ADDRESSES, bytes) is None

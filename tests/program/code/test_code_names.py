@@ -20,8 +20,7 @@ SYMBOL = "_Z9divergentPii"
 CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
 
 
-@for_each(
-    "symbol, names",
+@for_each("symbol, names",
     ("_Z9divergentPii", ("divergent",)),
     ("_Z1kIjEvPT_", ("k<unsigned int>", "k")),
     ("_ZN2ns1kIiEEvv", ("ns::k<int>", "ns::k", "k<int>", "k")),
@@ -29,8 +28,7 @@ CLASSES = "fixtures/host/classes.gcc.O0.v5.x86_64"
     ("_ZN12_GLOBAL__N_11fEv", ("(anonymous namespace)::f", "f")),
     ("_ZN1CcvPKcEv", ("C::operator char const*", "operator char const*")),
     ("_ZlsR1AS0_", ("operator<<",)),
-    ("main", ("main",)),
-)
+    ("main", ("main",)))  # fmt: skip
 def test_short_names_of_mangled_functions(symbol, names):
     assert short_names(symbol) == names
 
@@ -146,11 +144,8 @@ def test_a_kernel_without_metadata_takes_its_segment_as_one_argument():
 
 
 FILES = (
-    "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",
-    "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
-    "fixtures/asm/lane-pc.gfx90a.w64.co",
-    "fixtures/host/optimized.gcc.O2.v5.x86_64",
-)
+    "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
+    "fixtures/asm/lane-pc.gfx90a.w64.co", "fixtures/host/optimized.gcc.O2.v5.x86_64")  # fmt: skip
 
 
 def addresses_of(program, step):

@@ -30,8 +30,7 @@ def file(name: str) -> CodeObject:
     return opened(str(FIXTURES / name))
 
 
-@for_each(
-    "name, target, target_id, lanes",
+@for_each("name, target, target_id, lanes",
     ("amdgpu/cl-kernels.gfx1030.w32.O2.v5.co", "amdgcn-gfx1030-wave32", "gfx1030", (32,)),
     ("amdgpu/cl-kernels.gfx1030.w64.O2.v5.co", "amdgcn-gfx1030-wave64", "gfx1030", (64,)),
     ("amdgpu/target.gfx90a.xnack-on.co", "amdgcn-gfx90a", "gfx90a:xnack+", (64,)),
@@ -40,8 +39,7 @@ def file(name: str) -> CodeObject:
     ("asm/code-object-v3.gfx906.co", "amdgcn-gfx906", "gfx906:xnack+", (64,)),
     ("asm/code-object-v2.gfx803.co", "amdgcn-gfx803", "gfx803", (64,)),
     ("asm/clrx.gfx801.co", "amdgcn-gfx801", "gfx801", (64,)),
-    ("host/stripped.gcc.x86_64", "x86_64", "x86_64", ()),
-)
+    ("host/stripped.gcc.x86_64", "x86_64", "x86_64", ()))  # fmt: skip
 def test_target(name, target, target_id, lanes):
     found = summary(file(name))
     assert found.target.is_known
@@ -59,25 +57,21 @@ def test_a_machine_without_a_target_is_read_nevertheless():
     assert len(found.dwarf.units) == 7
 
 
-@for_each(
-    "name, xnack, sramecc",
+@for_each("name, xnack, sramecc",
     ("amdgpu/code-object-v4.gfx906.co", "any", "any"),
     ("amdgpu/target.gfx906.sramecc-on.xnack-off.co", "off", "on"),
     ("amdgpu/target.gfx1010.xnack-on.co", "on", "unsupported"),
-    ("asm/code-object-v3.gfx906.co", "on or any", "off or unsupported"),
-)
+    ("asm/code-object-v3.gfx906.co", "on or any", "off or unsupported"))  # fmt: skip
 def test_flags(name, xnack, sramecc):
     flags = summary(file(name)).flags
     assert (flags.xnack, flags.sramecc) == (xnack, sramecc)
 
 
-@for_each(
-    "flags, target_id, xnack",
+@for_each("flags, target_id, xnack",
     (0, "gfx801", "off or unsupported"),
     (1, "gfx801:xnack+", "on or any"),
     (0x2F, "gfx801", "off or unsupported"),  # with a processor, as tools wrote it
-    (0x128, "gfx801:xnack+", "on or any"),
-)
+    (0x128, "gfx801:xnack+", "on or any"))  # fmt: skip
 def test_flags_of_version_2(flags, target_id, xnack):
     data = bytearray((FIXTURES / "asm/clrx.gfx801.co").read_bytes())
     data[0x30:0x34] = flags.to_bytes(4, "little")
@@ -241,12 +235,10 @@ def test_an_address_outside_names_where_the_code_is():
     assert ".text 0x1600 to 0x1a80" in caught.hint
 
 
-@for_each(
-    "name, symbol, variable",
+@for_each("name, symbol, variable",
     ("amdgpu/hip-kernels.gfx90a.w64.O0.v5.co", "_ZN7physics10collisionsE", "physics::collisions"),
     ("llvm24/hip-kernels.gfx942.w64.O0.co", "_ZN7physics5State5countE", "physics::State::count"),
-    ("host/values.gcc.O0.v5.x86_64", "matrix", "matrix"),
-)
+    ("host/values.gcc.O0.v5.x86_64", "matrix", "matrix"))  # fmt: skip
 def test_variables_at_an_address_of_data(name, symbol, variable):
     code = file(name)
     found = at_address(code, code.image.symbol_named(symbol).value + 3)

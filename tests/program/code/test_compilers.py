@@ -17,14 +17,12 @@ from tests.builders.parameters import for_each
 COMPILERS = FIXTURES / "compilers"
 
 
-@for_each(
-    "name, target_id",
+@for_each("name, target_id",
     ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
     ("cl.clang16.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
     ("cl.clang13.gfx906.w64.O2.v5.hsa2.co", "gfx906:xnack+"),
     ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
-    ("cl.clang13.gfx900.w64.O2.v5.hsa3.co", "gfx900:xnack+"),
-)
+    ("cl.clang13.gfx900.w64.O2.v5.hsa3.co", "gfx900:xnack+"))  # fmt: skip
 def test_the_target_of_old_code_objects_is_known(name, target_id):
     found = opened(str(COMPILERS / name)).target
     assert found.is_known
@@ -35,12 +33,10 @@ def without_notes(name):
     return (COMPILERS / name).read_bytes().replace(b"AMD\0", b"XYZ\0")
 
 
-@for_each(
-    "name, target_id",
+@for_each("name, target_id",
     ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
     ("cl.clang16.gfx906.w64.O2.v5.hsa2.co", "gfx906:sramecc+:xnack+"),
-    ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
-)
+    ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"))  # fmt: skip
 def test_without_a_note_the_machine_number_of_the_flags_tells_the_target(name, target_id):
     found = opened(without_notes(name)).target
     assert found.is_known

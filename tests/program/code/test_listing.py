@@ -52,11 +52,8 @@ def test_every_code_object_is_what_llvm_objdump_says(name, require_tool):
     file = opened(path)
     size = machine_of(file.image, file.target.target).wave_size
     command = [
-        require_tool(*OBJDUMP),
-        "-d",
-        "-z",
-        *([f"--mattr=+wavefrontsize{size},-wavefrontsize{96 - size}"] if size else []),
-    ]
+        require_tool(*OBJDUMP),              "-d",                                "-z",
+        *([f"--mattr=+wavefrontsize{size},-wavefrontsize{96 - size}"] if size else [])]  # fmt: skip
     done = subprocess.run([*command, path], check=True, capture_output=True, text=True)
     start, end = text_of(path)[1], text_of(path)[1] + len(text_of(path)[0])
     expected = {int(row[1], 16): (row[0], row[2].split()) for row in LINE.findall(done.stdout)}
@@ -184,13 +181,11 @@ def test_a_processor_that_no_disassembler_knows(tmp_path, monkeypatch):
     assert "a newer one may" in str(found.problem.hint)
 
 
-@for_each(
-    "script, message",
+@for_each("script, message",
     ("sleep 60", "llvm-objdump took longer than 1 seconds"),
     ("kill -SEGV $$", "llvm-objdump: exit status -11"),
     ("echo what is this", "llvm-objdump writes nothing that can be understood"),
-    ("printf '\\\\377\\\\000'", "llvm-objdump writes nothing that can be understood"),
-)
+    ("printf '\\\\377\\\\000'", "llvm-objdump writes nothing that can be understood"))  # fmt: skip
 def test_a_disassembler_that_fails(tmp_path, monkeypatch, script, message):
     path = tmp_path / "llvm-objdump"
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -311,12 +306,10 @@ def test_encodings(name, first, last):
     assert (found[0], found[-1]) == (first, last)
 
 
-@for_each(
-    "name, expected",
+@for_each("name, expected",
     ("v_mad_u64_u32", ["vdst dst 64", "sdst dst 32", "src0 src 32", "src1 src 32", "src2 src 64"]),
     ("ds_add_rtn_u32", ["vdst dst 32", "addr src 32", "data0 src 32"]),
-    ("s_endpgm", []),
-)
+    ("s_endpgm", []))  # fmt: skip
 def test_operands(name, expected):
     operands = reference_of(name).plain.operands
     assert [f"{each.name} {each.role.value} {each.bits}" for each in operands if each.bits] == expected

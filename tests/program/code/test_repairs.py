@@ -147,15 +147,13 @@ def test_local_variables_without_an_address_are_undefined():
     assert rewritten(text.replace("2", "9", 1), site(address=0))[1] == []
 
 
-@for_each(
-    "target, becomes, name",
+@for_each("target, becomes, name",
     ("amdgcn-gfx90a", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
     ("amdgcn-gfx1030-wave32", "DW_OP_deref_size 4; DW_OP_lit5; DW_OP_shr", "scaled-frame-base"),
     ("amdgcn-gfx1030-wave64", "DW_OP_deref_size 4; DW_OP_lit6; DW_OP_shr", "scaled-frame-base"),
     ("amdgcn-gfx942", "DW_OP_deref_size 4", "narrow-frame-base"),
     ("amdgcn-gfx1100-wave32", "DW_OP_deref_size 4", "narrow-frame-base"),
-    ("amdgcn-gfx1200-wave64", "DW_OP_deref_size 4", "narrow-frame-base"),
-)
+    ("amdgcn-gfx1200-wave64", "DW_OP_deref_size 4", "narrow-frame-base"))  # fmt: skip
 @pytest.mark.parametrize("register", ["s32", "s33"])
 def test_frame_bases(register, target, becomes, name):
     where = site("DW_AT_frame_base", target=target)
@@ -164,8 +162,7 @@ def test_frame_bases(register, target, becomes, name):
     assert rewritten(f"DW_OP_regx {register}", site(target=target))[1] == []
 
 
-@for_each(
-    "text",
+@for_each("text",
     "DW_OP_fbreg 8; DW_OP_lit3; DW_OP_swap; DW_OP_xderef",
     "DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_nop",
     "DW_OP_fbreg 8; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
@@ -183,8 +180,7 @@ def test_frame_bases(register, target, becomes, name):
     "DW_OP_fbreg 0; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_deref; DW_OP_convert 2; DW_OP_stack_value",
     "DW_OP_lit1; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value",
     "DW_OP_skip 0; DW_OP_fbreg 8; DW_OP_lit1; DW_OP_swap; DW_OP_xderef",
-    "",
-)
+    "")  # fmt: skip
 def test_what_is_not_written_like_that_stays_as_it_is(text):
     expression = asm.parse(text, dialects.get("llvm-user"), Format(), target=resolve("amdgcn-gfx90a"))
     found, used = repaired(expression, site(), ALL)
@@ -327,17 +323,14 @@ LOW_THREE = LOW_BIT.replace("1", "7")
 SIGN = "DW_OP_constu 4; DW_OP_xor; DW_OP_constu 4; DW_OP_minus"
 
 
-@for_each(
-    "text, becomes",
+@for_each("text, becomes",
     (
         "DW_OP_lit3; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
         f"DW_OP_lit3; DW_OP_convert 7; {LOW_BIT}; DW_OP_convert 7; DW_OP_convert 6; DW_OP_stack_value",
     ),
     (
         "DW_OP_lit3; DW_OP_convert 8; DW_OP_stack_value",
-        f"DW_OP_lit3; DW_OP_convert 8; {LOW_THREE}; {SIGN}; DW_OP_convert 8; DW_OP_stack_value",
-    ),
-)
+        f"DW_OP_lit3; DW_OP_convert 8; {LOW_THREE}; {SIGN}; DW_OP_convert 8; DW_OP_stack_value"))  # fmt: skip
 @pytest.mark.parametrize("target", ["amdgcn-gfx90a", "x86_64"])
 def test_conversions_to_fewer_bits_than_a_byte_are_cut(text, becomes, target):
     assert rewritten(text, site(target=target)) == (becomes, ["narrow-type"])
@@ -378,8 +371,7 @@ def test_operands_of_host_programs_get_one_type():
 CUT = "DW_OP_constu 255; DW_OP_and; DW_OP_constu 128; DW_OP_xor; DW_OP_constu 128; DW_OP_minus"
 
 
-@for_each(
-    "text, becomes, names",
+@for_each("text, becomes, names",
     (f"DW_OP_bregx v4 0; {EXTENDED}; DW_OP_stack_value", f"{LANE_OF_V4}; {CUT}; DW_OP_stack_value", True),
     # a lane has no more than the 32 bits that are extended
     (
@@ -391,9 +383,7 @@ CUT = "DW_OP_constu 255; DW_OP_and; DW_OP_constu 128; DW_OP_xor; DW_OP_constu 12
     (
         f"DW_OP_bregx v4 0; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
         f"{LANE_OF_V4}; {EXTENDED.replace('7', '6')}; DW_OP_stack_value",
-        False,
-    ),
-)
+        False))  # fmt: skip
 def test_the_extension_of_a_sign_reads_the_bits_that_it_extends(text, becomes, names):
     assert rewritten(text) == (becomes, ["vector-value", *(["sign-extension"] if names else [])])
     assert rewritten(f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", site(target="x86_64"), ALL)[1] == []

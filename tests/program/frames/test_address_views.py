@@ -116,16 +116,14 @@ def test_a_machine_says_what_is_there():
 BASE = 0x7F00_0001_0000
 
 
-@for_each(
-    "name, registers, how",
+@for_each("name, registers, how",
     ("gfx90a", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
     ("gfx1100", {"flat_scratch": BASE}, "flat_scratch 0x7f0000010000 + "),
     ("gfx803", "descriptor", "the base of the buffer descriptor s[0:3]"),
     ("gfx900", "descriptor", "the base of the buffer descriptor s[0:3]"),
     ("gfx1030", "descriptor", "the base of the buffer descriptor s[0:3]"),
     ("gfx900", {"s0": 0x10000, "s1": 0x7F00, "s2": 0x1000, "s3": 0}, None),  # another resource
-    ("gfx900", {}, None),
-)
+    ("gfx900", {}, None))  # fmt: skip
 def test_private_memory_has_a_global_address_where_its_base_is_known(name, registers, how):
     target = resolve(name)
     machine = Machine(target)

@@ -129,8 +129,7 @@ def test_a_name_that_is_two_things_elsewhere_says_which(tmp_path):
 SPACE = entry("namespace", "space", variable("x", 8), label="space")
 
 
-@for_each(
-    "entries, locals, name, value",
+@for_each("entries, locals, name, value",
     ([SPACE, variable("x", 0)], [], "x", at(0)),
     ([SPACE, variable("x", 0)], [imported("x8")], "x", at(8)),
     ([SPACE, variable("x", 0)], [imported("x8", named("y"))], "y", at(8)),
@@ -138,8 +137,7 @@ SPACE = entry("namespace", "space", variable("x", 8), label="space")
     ([SPACE, variable("x", 0)], [die("lexical_block", imported("x8"))], "x", at(0)),
     ([SPACE, variable("y", 0), using("space")], [variable("x", 4)], "x", at(4)),
     # renamed as it is imported (a `use` of Fortran with a list)
-    ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)),
-)
+    ([SPACE], [using("space", imported("x8", named("z")))], "z", at(8)))  # fmt: skip
 def test_imports_of_a_function(tmp_path, entries, locals, name, value):
     space = entry("namespace", "space", variable("x", 8, label="x8"), label="space")
     entries = [space if each is SPACE else each for each in entries]
@@ -238,16 +236,14 @@ def test_a_type_that_is_not_found_has_its_column(tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@for_each(
-    "text, shown",
+@for_each("text, shown",
     ("&zoo::Dog::tricks", "&zoo::Dog::tricks"),
     ("&zoo::Dog::legs", "&zoo::Animal::legs"),  # it is one of the class that has the member
     ("&zoo::Bottom::in_base", "&zoo::Base::in_base"),
     ("&Value::fraction", "&Value::number"),  # GDB knows an offset by the first member there, too
     ("&zoo::Dog::legs == &zoo::Animal::legs", "true"),
     ("sizeof(&zoo::Dog::tricks)", "8"),
-    ("sizeof(&zoo::Dog::Dog)", "16"),
-)
+    ("sizeof(&zoo::Dog::Dog)", "16"))  # fmt: skip
 def test_the_address_of_a_member_without_an_object(compiler, text, shown):
     program = dg.open(FIXTURES / f"host/classes.{compiler}.O0.v5.x86_64")
     place = next(each for each in program.file.dwarf.index.find("zoo::Dog::speak") if each.kind == "function")

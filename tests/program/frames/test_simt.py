@@ -30,11 +30,8 @@ ALL = (1 << 64) - 1
 MASKS = {
     "all": Masks(ALL, 0x0F0F0F0F_0F0F0F0F, 0x55555555_55555555),
     "partial": Masks(0x00FF00FF_0FFFFFF0, 0xFFFF0000_FFFF3C3C, 0x33333333_33333333),
-    "one lane": Masks(1 << 5, 1 << 5, 0),
-    "no condition holds": Masks(ALL, 0, 0),
-    "both conditions hold": Masks(ALL, ALL, ALL),
-    "nobody": Masks(0, ALL, 0),
-}
+    "one lane": Masks(1 << 5, 1 << 5, 0),                    "no condition holds": Masks(ALL, 0, 0),
+    "both conditions hold": Masks(ALL, ALL, ALL),            "nobody": Masks(0, ALL, 0)}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=VARIANTS, ids=lambda variant: variant[0][4:-3])
@@ -168,12 +165,10 @@ def test_work_items_of_three_dimensions(example):
     assert found.lanes[31].work_item == (3, 3, 1)
 
 
-@for_each(
-    "grid, work_group, group, number",
+@for_each("grid, work_group, group, number",
     ((64, 1, 1), (64, 1, 1), (1, 0, 0), 0),
     ((64, 1, 1), (64, 1, 1), (0, 0, 0), 9),
-    ((0, 1, 1), (1, 1, 1), (0, 0, 0), 0),
-)
+    ((0, 1, 1), (1, 1, 1), (0, 0, 0), 0))  # fmt: skip
 def test_a_place_that_cannot_be_is_a_problem(example, grid, work_group, group, number):
     found = lanes_of_wave(in_dispatch(example, grid, work_group, group, number), 0)
     assert found.problems
@@ -309,12 +304,10 @@ def test_lanes_that_nothing_counts():
     assert found.active_mask() == 0b1010
 
 
-@for_each(
-    "lanes, kind, message",
+@for_each("lanes, kind, message",
     (0, "bad_operand", "DW_AT_LLVM_lanes is 0"),
     (-1, "bad_value", None),
-    (1 << 40, "limit_exceeded", "more than the limit of 1024"),
-)
+    (1 << 40, "limit_exceeded", "more than the limit of 1024"))  # fmt: skip
 def test_lanes_that_cannot_be(lanes, kind, message):
     """A.3.3.5 (4): a value that is less than or equal to 0 is ill-formed."""
     with pytest.raises(DwarfGpuError, match=message) as caught:
@@ -339,11 +332,9 @@ def with_iterations(form, value):
     return Simt(loaded(tree, {"pc": OUTER, "exec": 1, "s5": 3}).stack(0).top)
 
 
-@for_each(
-    "text, count",
+@for_each("text, count",
     ("DW_OP_lit4; DW_OP_stack_value", 4),
-    ("DW_OP_regx s5; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_plus; DW_OP_stack_value", 4),
-)
+    ("DW_OP_regx s5; DW_OP_deref_size 4; DW_OP_lit1; DW_OP_plus; DW_OP_stack_value", 4))  # fmt: skip
 def test_iterations_of_an_expression(text, count):
     """A.3.3.5 (7): one implicit location, read as the generic type."""
     assert with_iterations("exprloc", expression(text)).iterations() == count
@@ -378,13 +369,11 @@ def test_an_expression_that_depends_on_the_lane_is_evaluated_for_each():
     assert [each.pc for each in found] == [4 * lane for lane in range(64)]
 
 
-@for_each(
-    "text, message",
+@for_each("text, message",
     ("DW_OP_lit1; DW_OP_stack_value", "describes 64 bits, and its vector has 4096"),
     ("DW_OP_regx pc; DW_OP_LLVM_extend 64 63", "describes 4032 bits, and its vector has 4096"),
     ("DW_OP_drop", "stack"),
-    ("DW_OP_regx v200", "v200"),
-)
+    ("DW_OP_regx v200", "v200"))  # fmt: skip
 def test_vectors_that_are_ill_formed_or_not_known(text, message):
     """A.3.3.5 (5): the location must hold an element for each lane."""
     made = simt(inner={"lanes": 64, "lane_pc": text})
@@ -432,13 +421,11 @@ def test_inlined_calls_have_attributes_of_their_own():
     assert (caller.call.function, caller.pc) == ("outer", CALL)
 
 
-@for_each(
-    "pc, other, expected",
+@for_each("pc, other, expected",
     (INLINED[0], INNER + 8, ["small", "inner"]),  # behind the inlined call that the wave is in
     (INLINED[0], SECOND[0], ["small", "small"]),  # in another call of the same function
     (INNER + 8, INLINED[0], ["inner", "small"]),  # in an inlined call, and the wave is around it
-    (INLINED[0], INLINED[0] + 4, ["small", "small"]),
-)
+    (INLINED[0], INLINED[0] + 4, ["small", "small"]))  # fmt: skip
 def test_a_lane_counts_for_the_innermost_frame_that_it_is_in(pc, other, expected):
     """Of the function alone the attribute says that lanes stand elsewhere; its inlined calls go with the address."""
     places = f"{ALL_AT_PC}; DW_OP_addr {other:#x}; DW_OP_stack_value; DW_OP_LLVM_extend 64 64; {CHOSEN}"

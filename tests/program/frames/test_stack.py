@@ -316,11 +316,8 @@ def test_a_location_of_a_frame_is_made_once():
 
 def saved(folder: Path, code: list[dict[str, Any]], **wave: Any) -> str:
     document = {
-        "schema": 1,
-        "target": "amdgcn-amd-amdhsa--gfx90a",
-        "code_objects": code,
-        "waves": [{"id": "one", "pc": "0x7f0000001a00", "exec": 1, "registers": {"s32": 0}, **wave}],
-    }
+        "schema": 1,               "target": "amdgcn-amd-amdhsa--gfx90a",                "code_objects": code,
+        "waves": [{"id": "one", "pc": "0x7f0000001a00", "exec": 1, "registers": {"s32": 0}, **wave}]}  # fmt: skip
     path = folder / "state.json"
     path.write_text(json.dumps(document))
     return str(path)
@@ -402,11 +399,9 @@ def test_a_wave_without_a_program_counter_has_no_frames(tmp_path):
     assert "has no program counter" in found.error.message
 
 
-@for_each(
-    "address, expected",
+@for_each("address, expected",
     (0x3010, ("no_unwind_information", "the callers are not known: ")),  # weigh(), which kernels call
-    (0x3D10, ("outermost", "saxpy is a kernel: no function has called it")),
-)
+    (0x3D10, ("outermost", "saxpy is a kernel: no function has called it")))  # fmt: skip
 def test_code_with_an_empty_entry_of_call_frame_information(address, expected):
     code = LoadedCode(opened("fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co"))
     caught = raised(NoInformation, code.information_at, address)

@@ -75,12 +75,10 @@ def test_without_flat_scratch_no_backing_address_is_made_up():
     assert Run(KERNEL, STATE)("info frame")
 
 
-@for_each(
-    "registers, told",
+@for_each("registers, told",
     ({}, "debugtrap(not known), queue not known"),
     ({"v0": list(range(5, 69)), "s0": "0x11000", "s1": "0x7f00"}, "debugtrap(0x6 to 0x7), queue 0x7f0000011000"),
-    ({"v0": [9] * 64, "s0": "0x11000"}, "debugtrap(0x9), queue not known"),
-)
+    ({"v0": [9] * 64, "s0": "0x11000"}, "debugtrap(0x9), queue not known"))  # fmt: skip
 def test_a_debugtrap_of_an_old_code_object_has_its_argument_and_queue(registers, told, tmp_path):
     """AMDGPU usage of 2020, "Trap Handler ABI": s_trap 1 has the queue in s[0:1] and the argument in v0."""
     data = bytearray(OLD.read_bytes())

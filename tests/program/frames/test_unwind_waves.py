@@ -41,10 +41,7 @@ def disassembled(name: str, tool: str) -> dict[str, waves.Listing]:
     for function, symbol in FUNCTIONS.items():
         done = subprocess.run(
             [tool, "-d", f"--disassemble-symbols={symbol}", str(FIXTURES / name)],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+            check=True,                        capture_output=True,               text=True)  # fmt: skip
         found[function] = waves.listing(done.stdout)
     return found
 

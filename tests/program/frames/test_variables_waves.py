@@ -148,13 +148,11 @@ def test_what_has_no_location_is_optimized_out(lanes):
     assert safe_text(frame["unused"].type) == "int"
 
 
-@for_each(
-    "text, expected",
+@for_each("text, expected",
     ("lane > 1 ? lane : 0.5", [0.5, 2]),  # in the order of the lanes, and the other way round
     ("lane < 1 ? lane : 0.5", [0, 0.5]),
     ("lane > 1 ? -1 : 4000000000u", [4000000000, -1]),
-    ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]),
-)
+    ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]))  # fmt: skip
 def test_lanes_with_values_of_different_types(text, expected):
     state = FIXTURES.parent / "docs/examples/variables.json"
     frame = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame()
@@ -196,28 +194,20 @@ def test_a_value_that_needs_a_lane_says_so():
 
 
 EXPRESSIONS = {
-    "even + left": lambda lane: 4 * lane + 10,
-    "even - left * 2 + $lane": lambda lane: 10 - lane,
+    "even + left": lambda lane: 4 * lane + 10,               "even - left * 2 + $lane": lambda lane: 10 - lane,
     "(lane & 1) == 0 ? even : -left": lambda lane: 2 * lane + 10 if lane % 2 == 0 else -2 * lane,
     "lane > 3 && slots[lane % 4] > 400": lambda lane: int(lane > 3 and 100 * lane + lane % 4 > 400),
     "lane < 2 || lane / 0": lambda lane: 1 if lane < 2 else None,
-    "out[lane]": lambda lane: 100 + lane,
-    "*(out + lane % 8)": lambda lane: 100 + lane % 8,
-    "slots[3] - slots[lane % 3]": lambda lane: 3 - lane % 3,
-    "*&slots[2]": lambda lane: 100 * lane + 2,
-    "&slots[2] - &slots[0]": lambda _lane: 2,
-    "sizeof slots / sizeof slots[0]": lambda _lane: 4,
+    "out[lane]": lambda lane: 100 + lane,                    "*(out + lane % 8)": lambda lane: 100 + lane % 8,
+    "slots[3] - slots[lane % 3]": lambda lane: 3 - lane % 3, "*&slots[2]": lambda lane: 100 * lane + 2,
+    "&slots[2] - &slots[0]": lambda _lane: 2,                "sizeof slots / sizeof slots[0]": lambda _lane: 4,
     "*(int *)private_lane#0x18": lambda lane: 100 * lane + 2,
     "*(int *)global#0x10008": lambda _lane: 102,
     "*(int *)(generic#0x2000000000000 + 0x10)": lambda lane: 100 * lane,
     "(char)even": lambda lane: (2 * lane + 10 + 128) % 256 - 128,
-    "(short)0x18000 + lane": lambda lane: -32768 + lane,
-    "$v2[3]": lambda _lane: 16,
-    "$s6": lambda _lane: LIMIT,
-    "(out@4)[0] == out": lambda _lane: 1,
-    "out[1]@3": None,
-    "X::even": lambda lane: 2 * lane + 10,
-}
+    "(short)0x18000 + lane": lambda lane: -32768 + lane,     "$v2[3]": lambda _lane: 16,
+    "$s6": lambda _lane: LIMIT,                              "(out@4)[0] == out": lambda _lane: 1,
+    "out[1]@3": None,                                        "X::even": lambda lane: 2 * lane + 10}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
@@ -237,8 +227,7 @@ def test_expressions_in_every_lane(lanes, text):
             assert frame.expression(text).value(lane) == expected
 
 
-@for_each(
-    "text, column, message",
+@for_each("text, column, message",
     ("even + nothing", 8, "no variable `nothing` in X"),
     ("limit.x", 6, "there is no member named x"),
     ("&(even + 1)", 1, "a computed value has no address"),
@@ -247,8 +236,7 @@ def test_expressions_in_every_lane(lanes, text):
     ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
     ("X(1)", 2, "function calls are not supported"),
     ("*limit", 1, "is not a pointer"),
-    ("(struct nothing)0", 2, "there is no struct named nothing"),
-)
+    ("(struct nothing)0", 2, "there is no struct named nothing"))  # fmt: skip
 def test_errors_point_at_the_column(text, column, message):
     frame = kernel(64, EVEN)
     with pytest.raises(dg.UsageError, match=message) as caught:

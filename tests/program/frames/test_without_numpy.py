@@ -62,11 +62,8 @@ def test_objects_as_lists_and_dictionaries():
     names = dg.open("fixtures/host/values.gcc.O0.v5.x86_64").outside
     found = {name: listed(names[name].object()) for name in ("static_double", "message", "matrix", "third")}
     assert found == {
-        "static_double": 2.5,
-        "message": [104, 101, 108, 108, 111, 0],
-        "matrix": [[1, 2, 3], [4, 5, 6]],
-        "third": {"next": 0, "name": found["third"]["name"], "value": 3, "at": {"x": 30, "y": -30}},
-    }
+        "static_double": 2.5, "message": [104, 101, 108, 108, 111, 0],    "matrix": [[1, 2, 3], [4, 5, 6]],
+        "third": {"next": 0, "name": found["third"]["name"], "value": 3, "at": {"x": 30, "y": -30}}}  # fmt: skip
 
 
 def test_whether_there_is_numpy_is_found_once(monkeypatch):

@@ -124,8 +124,7 @@ def member(name, type, place, **attributes):
     return entry("member", name, type=type, data_member_location=place, **attributes)
 
 
-@for_each(
-    "attributes, index, length",
+@for_each("attributes, index, length",
     ({"upper_bound": 255}, "size", 256),  # GCC: an unsigned number in a form without a sign
     ({"upper_bound": 255}, "int", 256),  # gfortran: the index is signed, the number is not
     ({"upper_bound": 0xFFFFFFFF}, "int", 0),  # negative in the index type
@@ -135,8 +134,7 @@ def member(name, type, place, **attributes):
     ({"count": 200}, "size", 200),
     ({"count": (1 << 64) - 1}, "size", None),  # LLVM's older way to say that it is not known
     ({}, "size", None),
-    ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5),
-)
+    ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5))  # fmt: skip
 def test_the_number_of_elements(attributes, index, length):
     get = types_of(array("a", entry("subrange_type", type=index, **attributes)))
     assert get("a").dimensions[0].length == length
@@ -204,14 +202,12 @@ def test_new_bit_fields_count_from_the_beginning():
     assert (found.bit_offset, found.bit_size) == (35, 5)
 
 
-@for_each(
-    "form, value, offset, is_computed",
+@for_each("form, value, offset, is_computed",
     ("data1", 12, 96, False),
     ("block1", b"\x23\x0c", 96, False),  # DW_OP_plus_uconst 12, as DWARF 2 writes it
     ("exprloc", b"\x23\x80\x01", 1024, False),
     ("exprloc", b"\x3c\xe9\x02", 0, True),
-    ("exprloc", b"\x23\x0c\x96", 0, True),
-)
+    ("exprloc", b"\x23\x0c\x96", 0, True))  # fmt: skip
 def test_where_members_are(form, value, offset, is_computed):
     kind = entry("structure_type", "s", member("m", "int", (form, value)), byte_size=99)
     (found,) = types_of(kind, version=3 if form == "block1" else 5)("s").body.members
@@ -335,11 +331,8 @@ def test_enumerators_have_the_sign_of_the_underlying_type():
         return entry("enumeration_type", name, inner, byte_size=8, **{"type": under} if under else {})
 
     get = types_of(
-        enumeration("u", "size", 200),
-        enumeration("s", "int", 200),
-        enumeration("n", None, -7, "sdata"),
-        enumeration("w", "size", -1, "sdata"),
-    )
+        enumeration("u", "size", 200),                         enumeration("s", "int", 200),
+        enumeration("n", None, -7, "sdata"),                   enumeration("w", "size", -1, "sdata"))  # fmt: skip
     # a form without a sign is extended with zeros (test_names.py compares with GDB)
     assert [get(name).enumerators[0].value for name in "usnw"] == [200, 200, -7, (1 << 64) - 1]
 
@@ -423,11 +416,8 @@ def test_a_class_that_is_its_own_base_is_cut():
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "asm"
 FILES = {
-    "types.x86_64": "llvm-user",
-    "types.powerpc64": "llvm-user",
-    "types.gfx90a.w64.co": "llvm-user",
-    "types-legacy.gfx90a.w64.co": "llvm-legacy",
-}
+    "types.x86_64": "llvm-user",                             "types.powerpc64": "llvm-user",
+    "types.gfx90a.w64.co": "llvm-user",                      "types-legacy.gfx90a.w64.co": "llvm-legacy"}  # fmt: skip
 RELATIVE = 13  # R_AMDGPU_RELATIVE64
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 
@@ -513,11 +503,8 @@ def described_array(value: Object) -> str:
 
 
 OTHERWISE = {
-    "array_unallocated": "<not associated>",
-    "obj2b": "{n = 3, vec2 = {7, 8, 9}}",
-    "counted": '"hello"',
-    "fixed": '"abcdefgh"',
-}
+    "array_unallocated": "<not associated>",                 "obj2b": "{n = 3, vec2 = {7, 8, 9}}",
+    "counted": '"hello"',                                    "fixed": '"abcdefgh"'}  # fmt: skip
 """Descriptions in other words than the library's."""
 
 

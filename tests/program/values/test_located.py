@@ -227,11 +227,8 @@ def hidden(label, *attributes):
 
 LABELS = ("base", "struct", "pointer", "enumeration", "typedef", "const")
 PROPERTIES = {
-    "data": (EIGHT_ON,),
-    "allocatable": (EIGHT_ON, ALLOCATED),
-    "pointed": (EIGHT_ON, ASSOCIATED),
-    "only": (ALLOCATED,),
-}
+    "data": (EIGHT_ON,),                                     "allocatable": (EIGHT_ON, ALLOCATED),
+    "pointed": (EIGHT_ON, ASSOCIATED),                       "only": (ALLOCATED,)}  # fmt: skip
 OFFSETS = (0, 1)
 """The byte at 0 is 0, at 1 it is 1."""
 

@@ -83,8 +83,7 @@ def stored(type, data, **options):
     return Object(type, ObjectPlace(Memory(data, **options)))
 
 
-@for_each(
-    "type, data, number, text",
+@for_each("type, data, number, text",
     (INT, b"\xff\xff\xff\xff", -1, "-1"),
     (UNSIGNED, b"\xff\xff\xff\xff", 4294967295, "4294967295"),
     (CHAR, b"A", 65, "65 'A'"),
@@ -102,8 +101,7 @@ def stored(type, data, **options):
     (Base("money", 0x0D, 2, decimal_scale=-2), (1234).to_bytes(2, "little"), 12.34, "12.34"),
     (Base("packed", 0x0A, 2), b"\x12\x34", 0x3412, "0x3412"),
     (Subrange("small", Lazy.known(INT), Dimension(0, 9), 1), b"\7", 7, "7"),
-    (Typedef("t", Lazy.known(Qualified("const", Lazy.known(INT)))), b"\5\0\0\0", 5, "5"),
-)
+    (Typedef("t", Lazy.known(Qualified("const", Lazy.known(INT)))), b"\5\0\0\0", 5, "5"))  # fmt: skip
 def test_scalars(type, data, number, text):
     value = constant(type, data)
     assert value.number() == pytest.approx(number)
@@ -260,22 +258,18 @@ def test_strides_and_lower_bounds():
     assert value_text(Object(backwards, value.place.moved(32))) == "{2, 1, 0}"
 
 
-@for_each(
-    "count, text",
+@for_each("count, text",
     (10, "{7, 7, 7, 7, 7, 7, 7, 7, 7, 7}"),
     (11, "{7 <repeats 11 times>}"),
-    (300, "{7 <repeats 300 times>}"),
-)
+    (300, "{7 <repeats 300 times>}"))  # fmt: skip
 def test_runs_are_folded(count, text):
     assert value_text(stored(array(INT, count), b"\7\0\0\0" * count)) == text
 
 
-@for_each(
-    "count, after",
+@for_each("count, after",
     (2, ", <error: Cannot access memory at address 0x1008>"),
     (12, " <repeats 12 times>"),
-    (1 << 40, " <repeats 199 times>..."),
-)
+    (1 << 40, " <repeats 199 times>..."))  # fmt: skip
 def test_elements_that_fail_alike_are_folded(count, after):
     text = value_text(stored(array(INT, 1 + count), b"\7\0\0\0"))
     first = "<error: Cannot access memory at address 0x1004>"
