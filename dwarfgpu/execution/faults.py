@@ -41,19 +41,19 @@ class NamedBuffer:
         """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
         return min(address - self.address, 0) or max(address - (self.address + self.size), 0)
 
-    def where(self, address: int, last: int | None = None) -> str:
-        """Return where an access outside of the buffer begins, or where several do, from the nearest to the last."""
+    def reach(self, address: int, last: int | None = None) -> str:
+        """Return how far outside an access begins, or several on one side do, up to the last."""
         near, far = self.distance(address), self.distance(address if last is None else last)
-        sides = ["past the end", "before the start"]
-        side = sides[near < 0 or (not near and far < 0)]
-        place = f"{abs(near)} bytes {side}" if near else f"just {side}"
+        side = "before the start" if near < 0 else "past the end"
         if not near and self.address <= address < self.address + self.size:
-            place = "across the end"
-        if far != near and place.endswith(side) and sides[far < 0] == side:
-            place = f"{abs(near)} to {abs(far)} bytes {side}"
-        elif far != near:
-            place = f"{place}, and others {abs(far)} bytes {sides[far < 0]}"
-        return f"{place} of {self.name}, which has {self.size} bytes"
+            return "across the end" if far == near else f"across the end and up to {abs(far)} bytes {side}"
+        if far != near:
+            return f"{abs(near)} to {abs(far)} bytes {side}"
+        return f"{abs(near)} bytes {side}" if near else f"just {side}"
+
+    def where(self, address: int, last: int | None = None) -> str:
+        """Return the same with the name and the size of the buffer."""
+        return f"{self.reach(address, last)} of {self.name}, which has {self.size} bytes"
 
 
 def _beyond(memory: str, address: int, size: int, option: str) -> tuple[str, bool]:

@@ -29,7 +29,7 @@ MAX_LOGGED = 4
 MAX_NAMED = 8
 """So many kernels of a file are named."""
 
-MISSED = Record("argument=name address# size nearest farthest why certain=is_certain")
+MISSED = Record("argument=name address# size nearest farthest opposite# why certain=is_certain")
 WHERE = "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item])
 EXECUTING = Record(*WHERE)
 OUTSIDE = Record(
@@ -219,7 +219,8 @@ def _reach(access: FailedAccess, lanes: LanesOutside) -> str:
 def _missed_text(row: MissedBuffer) -> str:
     if row.size is None:
         return f"`{shown(row.name)}` = {row.address:#x}, where no memory is known"
-    return shown(row.buffer.where(row.first, row.last))
+    other = "" if row.opposite is None else f"; other lanes up to {row.buffer.reach(row.opposite)}"
+    return shown(f"{row.buffer.where(row.first, row.last)}{other}")
 
 
 # --- What waves wait for ------------------------------------------------------------------------------------------

@@ -93,6 +93,8 @@ def mistakes(crash: list[str], fault: dict[str, Any], text: str, width: int) -> 
             yield f"the distance is {row['nearest']} to {row['farthest']}"
     elif distance not in "null ? -" and distance not in text:
         yield f"nothing is {distance}"
+    if " " in items and "; other lanes up to 8 bytes before the start" not in text:
+        yield "the lanes on the other side are left out"
     if access["null"] != (distance == "null"):
         yield f"null: {access['null']}"
 

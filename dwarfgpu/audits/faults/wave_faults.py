@@ -77,11 +77,13 @@ class MissedBuffer:
     first: int
     """The address of the lane that is nearest to it."""
     last: int
-    """The address of the lane that is farthest from it."""
+    """The address of the lane that is farthest from it on the same side."""
     why: str = "it is the nearest"
     """What speaks for it."""
     is_certain: bool = False
     """Whether more speaks for it than that it is near."""
+    opposite: int | None = None
+    """The address of the farthest lane on the other side of it."""
 
     @property
     def buffer(self) -> NamedBuffer:
@@ -524,7 +526,12 @@ class FaultSearch:
         name, start, size, _number = row
         reach = NamedBuffer(name, start, size or 0)
         order = sorted(addresses, key=lambda at: (abs(reach.distance(at)), at))
-        return MissedBuffer(name, start, size, order[0], order[-1], why, is_certain)
+        sides = [
+            [at for at in order if (at < start) == is_before] for is_before in (order[0] < start, order[0] >= start)
+        ]
+        return MissedBuffer(
+            name, start, size, order[0], sides[0][-1], why, is_certain, sides[1][-1] if sides[1] else None
+        )
 
     # --- The source -----------------------------------------------------------------------------------------------
 
