@@ -16,6 +16,7 @@ from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.memory_access import has_base, local_offsets
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 
@@ -53,12 +54,12 @@ def _write_load(writer: RegionWriter, instruction: GpuInstruction, shape: Access
     destination = needed(instruction, "vdst", "vdata")
     first = writer.vector_register(destination)
     half = shape.half if destination.half is None else destination.half
-    find = _find(writer, instruction, shape)
+    places = _find_row(writer, instruction, shape) or _find(writer, instruction, shape)
 
     def action(lanes: LaneGroup) -> None:
         vectors, kind = lanes.vectors, f"u{8 * shape.size}"
         source = f"i{8 * shape.size}" if shape.is_signed else kind
-        for number, value in enumerate([_gathered(lanes, place, kind) for place in find(lanes)]):
+        for number, value in enumerate(places.read(lanes)):
             word = vectors.resized(value, source, WORD)
             if half is not None and shape.size < 4:
                 word = _in_half(vectors, word, lanes.read(first), half)
@@ -82,15 +83,15 @@ def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
     else:
         parts = [needed(instruction, "vdata", "data0", "data")]
     registers = [writer.vector_register(data) + number for data in parts for number in range(shape.count)]
-    find = _find(writer, instruction, shape)
+    places = _find_row(writer, instruction, shape) or _find(writer, instruction, shape)
     for number, register in enumerate(registers):
-        writer.in_lanes(_scatter(find, register, number, shape, parts[0]))
-        if len(registers) > 1:  # the last lane wins for each number in turn
+        writer.in_lanes(_scatter(places, register, number, shape, parts[0]))
+        if len(registers) > 1 and isinstance(places, ScatteredNumbers):  # the last lane wins for each number in turn
             writer.end_phase()
 
 
 def _scatter(
-    find: Callable[[LaneGroup], list[str]], register: int, number: int, shape: AccessShape, data: GpuOperand
+    places: ScatteredNumbers | AlignedNumbers, register: int, number: int, shape: AccessShape, data: GpuOperand
 ) -> Callable[[LaneGroup], None]:
     def action(lanes: LaneGroup) -> None:
         vectors = lanes.vectors
@@ -99,42 +100,207 @@ def _scatter(
             if shape.half == 1 or data.half == 1:
                 value = vectors.operate("lshr", WORD, value, vectors.constant(16, WORD))
             value = vectors.resized(value, WORD, f"u{8 * shape.size}")
-        _scattered(lanes, find(lanes)[number], value, f"u{8 * shape.size}")
+        places.write(lanes, number, value)
 
     return action
 
 
 def _gathered(lanes: LaneGroup, places: str, kind: str) -> str:
-    vectors = lanes.vectors
-    whole = vectors.type(kind)
-    name = f"llvm.masked.gather.{vectors.suffix(kind)}.v{CHUNK}p0"
-    pointers = _pointers(lanes, places)
-    return lanes.ir.call(
-        name, whole, (f"<{CHUNK} x ptr>", pointers), ("i32", "1"), (vectors.type(FLAG), lanes.active),
-        (whole, "zeroinitializer"),
-    )  # fmt: skip
+    whole, long = lanes.vectors.type(kind), lanes.vectors.type(LONG)
+    _declare_moves(lanes, kind)
+    return lanes.ir.put(f"call {whole} @gather{kind}({long} {places}, i8 {_bits(lanes, lanes.active)})")
 
 
 def _scattered(lanes: LaneGroup, places: str, value: str, kind: str) -> None:
-    vectors = lanes.vectors
-    whole = vectors.type(kind)
-    name = f"llvm.masked.scatter.{vectors.suffix(kind)}.v{CHUNK}p0"
-    types = whole, f"<{CHUNK} x ptr>", "i32", vectors.type(FLAG)
-    lanes.ir.declared[name] = f"declare void @{name}({', '.join(types)})"
-    values = value, _pointers(lanes, places), "1", lanes.active
-    texts = ", ".join(f"{kind} {each}" for kind, each in zip(types, values, strict=True))
-    lanes.ir.do(f"call void @{name}({texts})")
+    whole, long = lanes.vectors.type(kind), lanes.vectors.type(LONG)
+    _declare_moves(lanes, kind)
+    lanes.ir.do(f"call void @scatter{kind}({whole} {value}, {long} {places}, i8 {_bits(lanes, lanes.active)})")
 
 
-def _pointers(lanes: LaneGroup, places: str) -> str:
-    return lanes.ir.put(f"inttoptr {lanes.vectors.type(LONG)} {places} to <{CHUNK} x ptr>")
+def _declare_moves(lanes: LaneGroup, kind: str) -> None:
+    """Declare the functions that read and write numbers of a chunk: in a row, or anywhere."""
+    flags, of, size = f"<{CHUNK} x i1>", lanes.vectors.suffix(kind), int(kind[1:]) // 8
+    known = lanes.ir.declared
+    for name, result, types in (
+        (f"llvm.masked.load.{of}.p0", "whole", "ptr, i32, flags, whole"),
+        (f"llvm.masked.gather.{of}.v{CHUNK}p0", "whole", "places, i32, flags, whole"),
+        (f"llvm.masked.store.{of}.p0", "void", "whole, ptr, i32, flags"),
+        (f"llvm.masked.scatter.{of}.v{CHUNK}p0", "void", "whole, places, i32, flags"),
+    ):
+        text = f"declare {result} @{name}({types})".replace("whole", lanes.vectors.type(kind))
+        known[name] = text.replace("places", f"<{CHUNK} x ptr>").replace("flags", flags)
+    steps = ", ".join(f"i64 {lane * size}" for lane in range(CHUNK))
+    known[f"moves {kind}"] = _MOVES.format(
+        type=lanes.vectors.type(kind), of=of, kind=kind, row=_ROW.format(steps=steps, lanes=CHUNK), lanes=CHUNK
+    )
+
+
+_ROW = """
+  %first = extractelement <{lanes} x i64> %places, i32 0
+  %one = insertelement <{lanes} x i64> poison, i64 %first, i32 0
+  %all = shufflevector <{lanes} x i64> %one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer
+  %row = add <{lanes} x i64> %all, <{steps}>
+  %differs = icmp ne <{lanes} x i64> %places, %row
+  %flags = bitcast i{lanes} %mask to <{lanes} x i1>
+  %others = and <{lanes} x i1> %differs, %flags
+  %bits = bitcast <{lanes} x i1> %others to i{lanes}
+  %is.row = icmp eq i{lanes} %bits, 0
+  br i1 %is.row, label %in.row, label %each
+in.row:
+  %first.place = inttoptr i64 %first to ptr
+  %is.full = icmp eq i{lanes} %mask, -1
+  br i1 %is.full, label %full, label %some
+"""
+_MOVES = """
+define internal {type} @gather{kind}(<{lanes} x i64> %places, i{lanes} %mask) noinline {{
+{row}
+full:
+  %whole = load {type}, ptr %first.place, align 1
+  ret {type} %whole
+some:
+  %part = call {type} @llvm.masked.load.{of}.p0(ptr %first.place, i32 1, <{lanes} x i1> %flags, {type} zeroinitializer)
+  ret {type} %part
+each:
+  %each.place = inttoptr <{lanes} x i64> %places to <{lanes} x ptr>
+  %parts = call {type} @llvm.masked.gather.{of}.v{lanes}p0(<{lanes} x ptr> %each.place, i32 1, <{lanes} x i1> %flags, \
+{type} zeroinitializer)
+  ret {type} %parts
+}}
+define internal void @scatter{kind}({type} %value, <{lanes} x i64> %places, i{lanes} %mask) noinline {{
+{row}
+full:
+  store {type} %value, ptr %first.place, align 1
+  ret void
+some:
+  call void @llvm.masked.store.{of}.p0({type} %value, ptr %first.place, i32 1, <{lanes} x i1> %flags)
+  ret void
+each:
+  %each.place = inttoptr <{lanes} x i64> %places to <{lanes} x ptr>
+  call void @llvm.masked.scatter.{of}.v{lanes}p0({type} %value, <{lanes} x ptr> %each.place, i32 1, \
+<{lanes} x i1> %flags)
+  ret void
+}}
+"""
 
 
 # --- Places -------------------------------------------------------------------------------------------------------
 
 
-def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> Callable[[LaneGroup], list[str]]:
-    """Write the search for the places that lanes reach; return how the place of each number is read."""
+@frozen(eq=False)
+class ScatteredNumbers:
+    """Numbers that each lane has at a place of its own."""
+
+    kind: str
+    find: Callable[[LaneGroup], list[str]]
+
+    def read(self, lanes: LaneGroup) -> list[str]:
+        """Read all numbers."""
+        return [_gathered(lanes, place, self.kind) for place in self.find(lanes)]
+
+    def write(self, lanes: LaneGroup, number: int, value: str) -> None:
+        """Write one of them."""
+        _scattered(lanes, self.find(lanes)[number], value, self.kind)
+
+
+@frozen(eq=False)
+class AlignedNumbers:
+    """Numbers that all lanes have at one offset in their private memory, so that their dwords follow each other."""
+
+    writer: RegionWriter
+    shape: AccessShape
+    line: int
+    """The distance to the next dword of a lane."""
+
+    def _row(self, lanes: LaneGroup, number: int) -> str:
+        ir = lanes.ir
+        start = ir.put(f"load i64, ptr {_place_cell(self.writer, '0')}")
+        lane = ir.put(f"add i64 {ir.put(f'shl i64 {lanes.at}, 2')}, {number * self.line}")
+        return ir.put(f"inttoptr i64 {ir.put(f'add i64 {start}, {lane}')} to ptr")
+
+    def _shift(self, lanes: LaneGroup) -> str:
+        bits = lanes.ir.put(f"load i64, ptr {_place_cell(self.writer, '1')}")
+        return lanes.vectors.spread(self.writer.one.resized(bits, LONG, WORD), WORD)
+
+    def _word(self, lanes: LaneGroup, number: int) -> str:
+        kind = lanes.vectors.type(WORD)
+        arguments = ("i32", "4"), (lanes.vectors.type(FLAG), lanes.active), (kind, "zeroinitializer")
+        return lanes.ir.call(f"llvm.masked.load.v{CHUNK}i32.p0", kind, ("ptr", self._row(lanes, number)), *arguments)
+
+    def read(self, lanes: LaneGroup) -> list[str]:
+        """Read all numbers."""
+        if self.shape.size == 4:
+            return [self._word(lanes, number) for number in range(self.shape.count)]
+        word = lanes.vectors.operate("lshr", WORD, self._word(lanes, 0), self._shift(lanes))
+        return [lanes.vectors.resized(word, WORD, f"u{8 * self.shape.size}")]
+
+    def write(self, lanes: LaneGroup, number: int, value: str) -> None:
+        """Write one of them; the other bytes of its dword are kept."""
+        vectors, bits = lanes.vectors, 8 * self.shape.size
+        if bits < 32:
+            shift = self._shift(lanes)
+            value = vectors.operate("shl", WORD, vectors.resized(value, f"u{bits}", WORD), shift)
+            hole = vectors.operate("shl", WORD, vectors.constant((1 << bits) - 1, WORD), shift)
+            kept = vectors.operate("xor", WORD, hole, vectors.constant(-1, WORD))
+            value = vectors.operate("or", WORD, value, vectors.operate("and", WORD, self._word(lanes, number), kept))
+        name, types = f"llvm.masked.store.v{CHUNK}i32.p0", (vectors.type(WORD), "ptr", "i32", vectors.type(FLAG))
+        lanes.ir.declared[name] = f"declare void @{name}({', '.join(types)})"
+        values = zip(types, (value, self._row(lanes, number), "4", lanes.active), strict=True)
+        lanes.ir.do(f"call void @{name}({', '.join(f'{kind} {each}' for kind, each in values)})")
+
+
+def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> AlignedNumbers | None:
+    """Write the search for private memory at an offset that all lanes share; return None for other accesses."""
+    is_buffer = shape.space == BUFFER
+    if shape.space != SCRATCH and not (is_buffer and writer.generation < 11):
+        return None
+    if _lane_offset(instruction, shape) is not None or (shape.size < 4 and shape.count > 1):
+        return None
+    (offset,) = local_offsets(instruction, shape)
+    writer.end_phase()
+    writer.begin_phase()
+    one, ir = writer.one, writer.ir
+    total, own = shape.size * shape.count, _wave_cell(writer, Cell.NUMBERS)
+    size = writer.cell(Cell.SCRATCH_SIZE)
+    own = one.operate("mul", LONG, own, size)
+    if is_buffer:
+        line, (words, base, limit, is_stack, is_swizzled) = 256, _buffer(writer, instruction)
+        writer.leave_unless(is_stack)
+        start = _start_of_stack(writer, words, base, is_swizzled)
+        start = one.operate("add", LONG, start, _scalar_offset(writer, instruction))
+        at = one.operate("add", LONG, start, str((offset >> 2) * line + (offset & 3)))
+        last = one.operate("add", LONG, at, str((shape.count - 1) * line + shape.size + 4 * (writer.wave_size - 1)))
+        end = one.operate("add", LONG, own, size)
+        wrong = [("ugt", str(offset + total), limit), ("ult", at, own), ("ugt", last, end)]
+    else:
+        line, base = 4 * writer.wave_size, _private_base(writer, instruction, offset)
+        base = one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 else base
+        last = one.operate("add", LONG, base, str(total))
+        limit = one.operate("udiv", LONG, size, str(writer.wave_size))
+        wrong = [("slt", base, "0"), ("sgt", last, limit)]
+        dword = one.operate("mul", LONG, one.operate("lshr", LONG, base, "2"), str(line))
+        at = one.operate("add", LONG, one.operate("add", LONG, own, dword), one.operate("and", LONG, base, "3"))
+    within = one.operate("and", LONG, at, "3")
+    wrong.append(("ugt", within, str(4 - shape.size)))
+    for relation, left, right in wrong:
+        is_wrong = one.operate(f"icmp {relation}", LONG, left, right)
+        writer.leave_unless(one.operate("xor", FLAG, is_wrong, "true"))
+    host = one.operate("add", LONG, one.operate("sub", LONG, at, within), writer.cell(Cell.SCRATCH))
+    ir.do(f"store i64 {host}, ptr {_place_cell(writer, '0')}")
+    ir.do(f"store i64 {one.operate('shl', LONG, within, '3')}, ptr {_place_cell(writer, '1')}")
+    writer.end_phase()
+    return AlignedNumbers(writer, shape, line)
+
+
+def _lane_offset(instruction: GpuInstruction, shape: AccessShape) -> int | None:
+    """Return the register with the offset of each lane in private memory or in a buffer, if there is one."""
+    vaddr, modifiers = instruction.operand("vaddr"), instruction.modifiers
+    is_used = shape.space == SCRATCH or modifiers.get("offen")
+    is_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and is_used and not modifiers.get("sve_off")
+    return vaddr.index if is_lane and vaddr is not None else None
+
+
+def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> ScatteredNumbers:
+    """Write the search for the places that lanes reach."""
     offsets = local_offsets(instruction, shape)
     writer.end_phase()
     writer.begin_phase()
@@ -166,7 +332,7 @@ def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape)
             found += [vectors.operate("add", LONG, each, between) for each in found[: shape.count]]
         return found
 
-    return places
+    return ScatteredNumbers(f"u{8 * shape.size}", places)
 
 
 def _place_cell(writer: RegionWriter, at: str) -> str:
@@ -184,7 +350,12 @@ def _keep_places(writer: RegionWriter, lanes: LaneGroup, places: str, steps: str
     kind = lanes.vectors.type(LONG)
     writer.ir.do(f"store {kind} {places}, ptr {_place_cell(writer, lanes.at)}, align 8")
     if steps:
-        writer.ir.do(f"store {kind} {steps}, ptr {_step_cell(writer, lanes.at)}, align 8")
+        _keep_steps(writer, lanes, steps)
+
+
+def _keep_steps(writer: RegionWriter, lanes: LaneGroup, steps: str) -> None:
+    kind = lanes.vectors.type(LONG)
+    writer.ir.do(f"store {kind} {steps}, ptr {_step_cell(writer, lanes.at)}, align 8")
 
 
 def _none(lanes: LaneGroup, flags: str) -> str:
@@ -205,9 +376,7 @@ def _wave_cell(writer: RegionWriter, cell: Cell) -> str:
 
 def _find_local(writer: RegionWriter, instruction: GpuInstruction, offsets: tuple[int, ...], total: int) -> None:
     register = writer.vector_register(needed(instruction, "addr"))
-    size = writer.cell(Cell.LOCAL_SIZE)
-    row = writer.one.operate("mul", LONG, _wave_cell(writer, Cell.GROUPS), size)
-    start = writer.one.operate("add", LONG, writer.cell(Cell.LOCAL), row)
+    start = _start_of_local(writer)
     with writer.loop(str(writer.wave_size), CHUNK) as at:
         lanes = LaneGroup(writer, at)
         vectors = lanes.vectors
@@ -215,29 +384,27 @@ def _find_local(writer: RegionWriter, instruction: GpuInstruction, offsets: tupl
         for offset in offsets:
             word = vectors.operate("add", WORD, lanes.read(register), vectors.constant(offset, WORD))
             place = vectors.resized(word, WORD, LONG)
-            end = vectors.operate("add", LONG, place, vectors.constant(total, LONG))
-            outside = vectors.operate("icmp ugt", LONG, end, vectors.spread(size, LONG))
-            writer.leave_unless(_none(lanes, outside))
+            writer.leave_unless(_none(lanes, _beyond(vectors, place, writer.cell(Cell.LOCAL_SIZE), total)))
             places.append(vectors.operate("add", LONG, place, vectors.spread(start, LONG)))
         _keep_places(writer, lanes, places[0])
 
 
+def _start_of_local(writer: RegionWriter) -> str:
+    row = writer.one.operate("mul", LONG, _wave_cell(writer, Cell.GROUPS), writer.cell(Cell.LOCAL_SIZE))
+    return writer.one.operate("add", LONG, writer.cell(Cell.LOCAL), row)
+
+
+def _private_base(writer: RegionWriter, instruction: GpuInstruction, offset: int) -> str:
+    saddr = instruction.operand("saddr")
+    if not has_base(saddr):
+        return str(offset)
+    number = writer.one.resized(writer.scalar(saddr, 32), WORD, LONG)  # type: ignore[arg-type]
+    return writer.one.operate("add", LONG, number, str(offset))
+
+
 def _find_private(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
-    vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
-    base = str(offset)
-    if has_base(saddr):
-        number = writer.one.resized(writer.scalar(saddr, 32), WORD, LONG)  # type: ignore[arg-type]
-        base = writer.one.operate("add", LONG, number, str(offset))
-    has_lane = vaddr is not None and vaddr.kind is OperandKind.VGPR and not instruction.modifiers.get("sve_off")
-    _find_in_scratch(writer, base, vaddr.index if has_lane and vaddr is not None else None, shape)
-
-
-def _find_in_scratch(writer: RegionWriter, base: str, register: int | None, shape: AccessShape) -> None:
     """Write the search in the private memory of each lane: at a base, and the number in a register."""
-    size = writer.cell(Cell.SCRATCH_SIZE)
-    row = writer.one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
-    start = writer.one.operate("add", LONG, writer.cell(Cell.SCRATCH), row)
-    limit = writer.one.operate("udiv", LONG, size, str(writer.wave_size))
+    base, register = _private_base(writer, instruction, offset), _lane_offset(instruction, shape)
     with writer.loop(str(writer.wave_size), CHUNK) as at:
         lanes = LaneGroup(writer, at)
         vectors = lanes.vectors
@@ -246,20 +413,29 @@ def _find_in_scratch(writer: RegionWriter, base: str, register: int | None, shap
             place = vectors.operate("add", LONG, place, vectors.resized(lanes.read(register), WORD, LONG))
         if writer.generation >= 12:
             place = vectors.operate("and", LONG, place, vectors.constant(LOW, LONG))
-        within = vectors.operate("and", LONG, place, vectors.constant(3, LONG))
-        wrong = vectors.operate("icmp slt", LONG, place, vectors.constant(0, LONG))
-        end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
-        outside = vectors.operate("icmp sgt", LONG, end, vectors.spread(limit, LONG))
-        wrong = vectors.operate("or", FLAG, wrong, outside)
-        if shape.size > 1:
-            crosses = vectors.operate("icmp ugt", LONG, within, vectors.constant(4 - shape.size, LONG))
-            wrong = vectors.operate("or", FLAG, wrong, crosses)
-        writer.leave_unless(_none(lanes, wrong))
-        dword = vectors.operate("lshr", LONG, place, vectors.constant(2, LONG))
-        host = vectors.operate("mul", LONG, dword, vectors.constant(4 * writer.wave_size, LONG))
-        for part in (within, _lane_bytes(lanes), vectors.spread(start, LONG)):
-            host = vectors.operate("add", LONG, host, part)
-        _keep_places(writer, lanes, host)
+        _keep_private(writer, lanes, place, shape)
+
+
+def _keep_private(writer: RegionWriter, lanes: LaneGroup, place: str, shape: AccessShape, other: str = "") -> None:
+    """Write where offsets in private memory are; the interpreter knows those outside, and some other lanes."""
+    vectors, one = lanes.vectors, writer.one
+    size = writer.cell(Cell.SCRATCH_SIZE)
+    row = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
+    start = one.operate("add", LONG, writer.cell(Cell.SCRATCH), row)
+    limit = one.operate("udiv", LONG, size, str(writer.wave_size))
+    within = vectors.operate("and", LONG, place, vectors.constant(3, LONG))
+    wrong = vectors.operate("icmp slt", LONG, place, vectors.constant(0, LONG))
+    end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
+    outside = vectors.operate("icmp sgt", LONG, end, vectors.spread(limit, LONG))
+    crosses = vectors.operate("icmp ugt", LONG, within, vectors.constant(4 - shape.size, LONG))
+    for flags in (outside, crosses, other) if shape.size > 1 else (outside, other):
+        wrong = vectors.operate("or", FLAG, wrong, flags) if flags else wrong
+    writer.leave_unless(_none(lanes, wrong))
+    dword = vectors.operate("lshr", LONG, place, vectors.constant(2, LONG))
+    host = vectors.operate("mul", LONG, dword, vectors.constant(4 * writer.wave_size, LONG))
+    for part in (within, _lane_bytes(lanes), vectors.spread(start, LONG)):
+        host = vectors.operate("add", LONG, host, part)
+    _keep_places(writer, lanes, host)
 
 
 def _lane_bytes(lanes: LaneGroup) -> str:
@@ -324,15 +500,40 @@ def _find_in_segments(writer: RegionWriter, lanes: LaneGroup, address: str, want
     _keep_places(writer, lanes, vectors.operate("add", LONG, offset, vectors.spread(host, LONG)), step)
     writer.jump(found)
     writer.label(far)
+    if is_flat:
+        _find_in_apertures(writer, lanes, address, shape, found)
     _keep_places(writer, lanes, address, step)
-    place, steps = _place_cell(writer, lanes.at), (_step_cell(writer, lanes.at) if step else "null")
     mask = ir.put(f"zext i{CHUNK} {_bits(lanes, wanted)} to i64")
-    arguments = f"ptr %cells, ptr {place}, ptr {steps}, i64 {mask}, i64 {total}, i64 {shape.size}, i64 {writer.wave}"
-    of_wave = f", i64 {lanes.at}, i64 {writer.wave_size if is_flat else 0}"
-    known = ir.put(f"call i1 @find_all({arguments}{of_wave})")
+    known = ir.put(f"call i1 @find_all(ptr %cells, ptr {_place_cell(writer, lanes.at)}, i64 {mask}, i64 {total})")
     writer.leave_unless(known)
     writer.jump(found)
     writer.label(found)
+
+
+def _find_in_apertures(writer: RegionWriter, lanes: LaneGroup, address: str, shape: AccessShape, found: str) -> None:
+    """Write the search for generic addresses of which some are private or shared; the interpreter knows a mixture."""
+    vectors, ir = lanes.vectors, writer.ir
+    upper = vectors.operate("lshr", LONG, address, vectors.constant(32, LONG))
+    low = vectors.operate("and", LONG, address, vectors.constant(LOW, LONG))
+    for cell in (Cell.PRIVATE, Cell.SHARED):
+        differs = vectors.operate("icmp ne", LONG, upper, vectors.spread(writer.cell(cell), LONG))
+        own = vectors.operate("xor", FLAG, differs, vectors.constant(-1, FLAG))
+        here, elsewhere = ir.name("here"), ir.name("elsewhere")
+        writer.fork(_none(lanes, own), elsewhere, here)
+        writer.label(here)
+        if cell == Cell.PRIVATE:
+            _keep_private(writer, lanes, low, shape, differs)
+        else:
+            outside = _beyond(vectors, low, writer.cell(Cell.LOCAL_SIZE), shape.size * shape.count)
+            writer.leave_unless(_none(lanes, vectors.operate("or", FLAG, outside, differs)))
+            _keep_places(
+                writer, lanes, vectors.operate("add", LONG, low, vectors.spread(_start_of_local(writer), LONG))
+            )
+        if shape.count > 1:
+            distance = 4 * writer.wave_size if cell == Cell.PRIVATE else shape.size
+            _keep_steps(writer, lanes, vectors.constant(distance, LONG))
+        writer.jump(found)
+        writer.label(elsewhere)
 
 
 # --- Buffers ------------------------------------------------------------------------------------------------------
@@ -340,30 +541,9 @@ def _find_in_segments(writer: RegionWriter, lanes: LaneGroup, address: str, want
 
 def _find_in_buffer(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
     """Write the search in a buffer: the stack of a wave, or a plain one; the interpreter knows all others."""
-    modifiers = instruction.modifiers
-    resource = needed(instruction, "srsrc", "rsrc")
-    vaddr, soffset = instruction.operand("vaddr"), instruction.operand("soffset")
-    if modifiers.get("idxen") or resource.kind is not OperandKind.SGPR:
-        raise UnknownInstruction(f"{instruction.mnemonic} with an index")
-    words = [writer.scalar_word(resource.index + number) for number in range(4)]
-    scalar = "0"
-    if soffset is not None and soffset.kind is not OperandKind.OFF:
-        scalar = writer.one.resized(writer.scalar(soffset, 32), WORD, LONG)
-    register = vaddr.index if vaddr is not None and vaddr.kind is OperandKind.VGPR and modifiers.get("offen") else None
+    words, base, limit, is_stack, is_swizzled = _buffer(writer, instruction)
+    scalar, register = _scalar_offset(writer, instruction), _lane_offset(instruction, shape)
     one, ir = writer.one, writer.ir
-    high = one.operate("and", WORD, words[1], str(0xFFFF))
-    base = one.operate(
-        "or", LONG, one.operate("shl", LONG, one.resized(high, WORD, LONG), "32"), one.resized(words[0], WORD, LONG)
-    )
-    flags = one.operate("lshr", WORD, words[1], "16")
-    records = one.resized(words[2], WORD, LONG)
-    stride = one.operate("and", WORD, flags, str(0x3FFF))
-    swizzle = one.operate("and", WORD, flags, str(0x8000 if writer.generation < 11 else 0xC000))
-    adds_lane = one.operate("and", WORD, words[3], str(1 << 23))
-    is_stack = one.operate("icmp ne", WORD, adds_lane, "0")
-    is_swizzled = one.operate("icmp ne", WORD, swizzle, "0")
-    limit = _limit(writer, words, records, scalar)
-    writer.leave_unless(one.operate("icmp eq", WORD, stride, "0"))
     stack, plain, found = (ir.name(stem) for stem in ("stack", "plain", "found"))
     writer.fork(is_stack, stack, plain)
     writer.label(stack)
@@ -383,12 +563,37 @@ def _find_in_buffer(writer: RegionWriter, instruction: GpuInstruction, offset: i
         lanes = LaneGroup(writer, at)
         vectors = lanes.vectors
         place = _buffer_offset(lanes, register, offset)
-        writer.leave_unless(_none(lanes, _beyond(vectors, place, limit, shape)))
+        writer.leave_unless(_none(lanes, _beyond(vectors, place, limit, shape.size * shape.count)))
         address = vectors.operate("add", LONG, place, vectors.spread(start, LONG))
         _keep_places(writer, lanes, address, vectors.constant(shape.size, LONG) if shape.count > 1 else "")
         _find_in_segments(writer, lanes, address, lanes.active, shape)
     writer.jump(found)
     writer.label(found)
+
+
+def _scalar_offset(writer: RegionWriter, instruction: GpuInstruction) -> str:
+    soffset = instruction.operand("soffset")
+    if soffset is None or soffset.kind is OperandKind.OFF:
+        return "0"
+    return writer.one.resized(writer.scalar(soffset, 32), WORD, LONG)
+
+
+def _buffer(writer: RegionWriter, instruction: GpuInstruction) -> tuple[list[str], str, str, str, str]:
+    """Return the words of a buffer without a stride, its base, its limit, whether it is a stack, whether swizzled."""
+    resource, one = needed(instruction, "srsrc", "rsrc"), writer.one
+    if instruction.modifiers.get("idxen") or resource.kind is not OperandKind.SGPR:
+        raise UnknownInstruction(f"{instruction.mnemonic} with an index")
+    words = [writer.scalar_word(resource.index + number) for number in range(4)]
+    high = one.resized(one.operate("and", WORD, words[1], str(0xFFFF)), WORD, LONG)
+    base = one.operate("or", LONG, one.operate("shl", LONG, high, "32"), one.resized(words[0], WORD, LONG))
+    flags = one.operate("lshr", WORD, words[1], "16")
+    stride = one.operate("and", WORD, flags, str(0x3FFF))
+    swizzle = one.operate("and", WORD, flags, str(0x8000 if writer.generation < 11 else 0xC000))
+    is_stack = one.operate("icmp ne", WORD, one.operate("and", WORD, words[3], str(1 << 23)), "0")
+    is_swizzled = one.operate("icmp ne", WORD, swizzle, "0")
+    limit = _limit(writer, words, one.resized(words[2], WORD, LONG), _scalar_offset(writer, instruction))
+    writer.leave_unless(one.operate("icmp eq", WORD, stride, "0"))
+    return words, base, limit, is_stack, is_swizzled
 
 
 def _start_of_stack(writer: RegionWriter, words: list[str], base: str, is_swizzled: str) -> str:
@@ -426,8 +631,8 @@ def _limit(writer: RegionWriter, words: list[str], records: str, scalar: str) ->
     return one.choose(one.operate("icmp eq", LONG, records, str(LOW)), LONG, every, limit)
 
 
-def _beyond(vectors: Vectors, place: str, limit: str, shape: AccessShape) -> str:
-    end = vectors.operate("add", LONG, place, vectors.constant(shape.size * shape.count, LONG))
+def _beyond(vectors: Vectors, place: str, limit: str, total: int) -> str:
+    end = vectors.operate("add", LONG, place, vectors.constant(total, LONG))
     return vectors.operate("icmp ugt", LONG, end, vectors.spread(limit, LONG))
 
 
@@ -444,7 +649,7 @@ def _find_in_stack(
     )
     for part in (within, _lane_bytes(lanes), vectors.spread(start, LONG)):
         at = vectors.operate("add", LONG, at, part)
-    wrong = _beyond(vectors, place, limit, shape)
+    wrong = _beyond(vectors, place, limit, shape.size * shape.count)
     before = vectors.operate("icmp ult", LONG, at, vectors.spread(own, LONG))
     end = vectors.operate("add", LONG, at, vectors.constant((shape.count - 1) * 256 + shape.size, LONG))
     behind = vectors.operate("icmp ugt", LONG, end, vectors.spread(own_end, LONG))
@@ -660,17 +865,8 @@ again:
 nowhere:
   ret i64 0
 }}
-define internal i1 @find_all(ptr %cells, ptr %places, ptr %steps, i64 %mask, i64 %total, i64 %size, i64 %wave, \
-i64 %first, i64 %lanes) noinline {{
+define internal i1 @find_all(ptr %cells, ptr %places, i64 %mask, i64 %total) noinline {{
 entry:
-  %shared.at = getelementptr i64, ptr %cells, i64 {int(Cell.SHARED)}
-  %shared.upper = load i64, ptr %shared.at
-  %private.at = getelementptr i64, ptr %cells, i64 {int(Cell.PRIVATE)}
-  %private.upper = load i64, ptr %private.at
-  %is.global = icmp eq i64 %lanes, 0
-  %shared = select i1 %is.global, i64 -1, i64 %shared.upper
-  %private = select i1 %is.global, i64 -1, i64 %private.upper
-  %has.steps = icmp ne ptr %steps, null
   br label %lane
 lane:
   %i = phi i64 [ 0, %entry ], [ %n, %on ]
@@ -680,66 +876,6 @@ lane:
 look:
   %at = getelementptr i64, ptr %places, i64 %i
   %address = load i64, ptr %at
-  %upper = lshr i64 %address, 32
-  %low = and i64 %address, {LOW}
-  %is.shared = icmp eq i64 %upper, %shared
-  br i1 %is.shared, label %local, label %other
-local:
-  %local.size.at = getelementptr i64, ptr %cells, i64 {int(Cell.LOCAL_SIZE)}
-  %local.size = load i64, ptr %local.size.at
-  %local.end = add i64 %low, %total
-  %local.fits = icmp ule i64 %local.end, %local.size
-  br i1 %local.fits, label %local.place, label %nowhere
-local.place:
-  %groups.at = getelementptr i64, ptr %cells, i64 {int(Cell.GROUPS)}
-  %groups = load ptr, ptr %groups.at
-  %group.at = getelementptr i64, ptr %groups, i64 %wave
-  %group = load i64, ptr %group.at
-  %local.row = mul i64 %group, %local.size
-  %local.base.at = getelementptr i64, ptr %cells, i64 {int(Cell.LOCAL)}
-  %local.base = load i64, ptr %local.base.at
-  %local.start = add i64 %local.base, %local.row
-  %local.host = add i64 %local.start, %low
-  store i64 %local.host, ptr %at
-  br label %on
-other:
-  %is.private = icmp eq i64 %upper, %private
-  br i1 %is.private, label %own, label %global
-own:
-  %own.size.at = getelementptr i64, ptr %cells, i64 {int(Cell.SCRATCH_SIZE)}
-  %own.size = load i64, ptr %own.size.at
-  %own.limit = udiv i64 %own.size, %lanes
-  %own.end = add i64 %low, %total
-  %own.fits = icmp ule i64 %own.end, %own.limit
-  %within = and i64 %low, 3
-  %within.end = add i64 %within, %size
-  %own.whole = icmp ule i64 %within.end, 4
-  %own.ok = and i1 %own.fits, %own.whole
-  br i1 %own.ok, label %own.place, label %nowhere
-own.place:
-  %numbers.at = getelementptr i64, ptr %cells, i64 {int(Cell.NUMBERS)}
-  %numbers = load ptr, ptr %numbers.at
-  %number.at = getelementptr i64, ptr %numbers, i64 %wave
-  %number = load i64, ptr %number.at
-  %own.row = mul i64 %number, %own.size
-  %own.base.at = getelementptr i64, ptr %cells, i64 {int(Cell.SCRATCH)}
-  %own.base = load i64, ptr %own.base.at
-  %own.start = add i64 %own.base, %own.row
-  %dword = lshr i64 %low, 2
-  %line = shl i64 %lanes, 2
-  %own.dword = mul i64 %dword, %line
-  %own.lane = add i64 %first, %i
-  %own.lane.byte = shl i64 %own.lane, 2
-  %own.1 = add i64 %own.start, %own.dword
-  %own.2 = add i64 %own.1, %own.lane.byte
-  %own.host = add i64 %own.2, %within
-  store i64 %own.host, ptr %at
-  br i1 %has.steps, label %own.step, label %on
-own.step:
-  %step.at = getelementptr i64, ptr %steps, i64 %i
-  store i64 %line, ptr %step.at
-  br label %on
-global:
   %place = call i64 @find(ptr %cells, i64 %address, i64 %total)
   store i64 %place, ptr %at
   %known = icmp ne i64 %place, 0
