@@ -105,11 +105,8 @@ def stops(
     gdb = tools("gdb")  # type: ignore[operator]
     done = subprocess.run(
         [gdb, "-nx", "-batch", "-x", str(script), str(program)],
-        env={
-            **os.environ,                                        "STOPS_OUT": str(out),
-            "STOPS_FOLDER": str(folder),                         "STOPS_LIMIT": str(limit),
-            "STOPS_EXPRESSIONS": json.dumps(expressions),        "LC_ALL": "C.UTF-8",
-        },
+        env={**os.environ,                                        "STOPS_OUT": str(out), "STOPS_FOLDER": str(folder),
+            "STOPS_LIMIT": str(limit), "STOPS_EXPRESSIONS": json.dumps(expressions),        "LC_ALL": "C.UTF-8"},
         cwd=folder,  # whatever crashes leaves its core file there
         stdin=subprocess.DEVNULL,
         capture_output=True,

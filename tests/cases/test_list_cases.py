@@ -44,12 +44,9 @@ def test_without_a_program_location_all_entries_are_given():
     assert run() == {
         "id": "a",
         "status": "ok",
-        "entries": [
-            {"start": 0, "end": 4, "default": False, "expr": "50"},
+        "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"},
             {"start": 2, "end": 6, "default": False, "expr": "51"},
-            {"start": None, "end": None, "default": True, "expr": "52"},
-        ],
-    }
+            {"start": None, "end": None, "default": True, "expr": "52"}]}  # fmt: skip
 
 
 @for_each("pc, expected", (0, ["50"]), ("0x3", ["50", "51"]), (5, ["51"]), (6, ["52"]), ((1 << 64) - 1, ["52"]))

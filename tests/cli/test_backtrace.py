@@ -122,16 +122,11 @@ def test_a_wave_outside_all_code(run, tmp_path):
 
 def test_threads_of_a_core_file(run, tmp_path):
     core = cores.core_file(
-        [
-            cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}),
-            cores.Thread(8, {"rip": 0x401100, "rsp": 0x8000}, signal=11),
-        ],
-        {
-            0x7000: (0x40119E).to_bytes(8, "little") + bytes(8) + (0x401211).to_bytes(8, "little"),
-            0x8000: (0x5).to_bytes(8, "little"),
-        },
-        [(0x400000, 0x403000, 0, str(HOST))],
-    )
+        [cores.Thread(7, {"rip": 0x401100, "rsp": 0x7000}),
+            cores.Thread(8, {"rip": 0x401100, "rsp": 0x8000}, signal=11)],
+        {0x7000: (0x40119E).to_bytes(8, "little") + bytes(8) + (0x401211).to_bytes(8, "little"),
+            0x8000: (0x5).to_bytes(8, "little")},
+        [(0x400000, 0x403000, 0, str(HOST))])  # fmt: skip
     path = tmp_path / "core"
     path.write_bytes(core)
     status, out, _ = run("bt", HOST, "--state", path, "--registers")

@@ -18,11 +18,8 @@ HANGS = {
     "late": ("waves 1,3 wait at the barrier of {barrier}; not there: wave 2",),
     "gone": ("wave 2 waits at the barrier of {barrier}; not there: wave 3", "wave 1 has ended"),
     "loads": ("these may wait: work-group (0,0,0): waves 1-3 are at a wait, {load}",),
-    "two": (
-        "wave 1 waits at the barrier of {first}; not there: wave 2",
-        "wave 3 waits at the barrier of {barrier}; not there: wave 2",
-    ),
-}
+    "two": ("wave 1 waits at the barrier of {first}; not there: wave 2",
+        "wave 3 waits at the barrier of {barrier}; not there: wave 2")}  # fmt: skip
 """What is said of each kernel, with the lines of its marks."""
 IN_CORES = {
     r"\bwaits (at the \S+ \S+ \S+);": r"is \1, or has just passed it;",

@@ -44,13 +44,8 @@ ROWS = [
     # Registers wider than an address.
     row("A.2.5.4.4.3 (7)", "DW_OP_breg5 1", "mem 0x11", registers=WIDE),
     # Any expression may be an entry value.
-    row(
-        "A.2.5.4.3.4 (8)",
-        "DW_OP_entry_value (DW_OP_breg5 0; DW_OP_lit4; DW_OP_plus)",
-        "7",
-        entry_values={"DW_OP_breg5 0; DW_OP_lit4; DW_OP_plus": 7},
-    ),
-]
+    row("A.2.5.4.3.4 (8)", "DW_OP_entry_value (DW_OP_breg5 0; DW_OP_lit4; DW_OP_plus)", "7",
+        entry_values={"DW_OP_breg5 0; DW_OP_lit4; DW_OP_plus": 7})]  # fmt: skip
 UNKNOWN_TO_ROCGDB = [
     row("A.2.5.4.3.4 (5)", "DW_OP_lit0; DW_OP_lit8; DW_OP_xderef_size 1", "9", memory=NINE),
     row("A.2.5.4.3.1 (6)", "DW_OP_constx 3", "77", debug_addr={"3": 77}),

@@ -77,16 +77,11 @@ def test_what_is_set_here_is_gdbs_and_what_has_no_value_is_one_line(require_tool
 @pytest.mark.slow
 def test_settings_of_gdb_hold_until_there_is_another(require_tool, nodes):
     commands = (
-        *(
-            "set print elements 3",
-            "dwarfgpu eval n->d",
-            "show dwarfgpu print elements",
-            "set dwarfgpu print elements 5",
-        ),
+        *("set print elements 3", "dwarfgpu eval n->d", "show dwarfgpu print elements",
+            "set dwarfgpu print elements 5"),
         *("dwarfgpu eval n->d", "show dwarfgpu print elements", "set print pretty on", "dwarfgpu eval n->in"),
         *("set print address off", "dwarfgpu locals n", "set print array-indexes on", "dwarfgpu eval n->next->d"),
-        *("set print symbol off", "set print address on", "dwarfgpu locals n"),
-    )
+        *("set print symbol off", "set print address on", "dwarfgpu locals n"))  # fmt: skip
     shown = answers(require_tool, nodes, *commands, stop="list.c:7")
     assert shown[1] == "n->d = {1, 2, 3...}"
     assert shown[2] == '"dwarfgpu print elements" is 3, as in GDB.'

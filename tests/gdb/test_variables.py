@@ -262,12 +262,10 @@ int main(void) {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "tool, name, text, options, line, expected",
-    [
-        ("gfortran", "a.f90", NEGATIVE, ["-O0"], 12, {"back": "{6, 5, 4, 3, 2, 1}", "every": "{5, 3, 1}",
-                                                      "cross": "{{12, 11, 10}, {6, 5, 4}}"}),
+    [("gfortran", "a.f90", NEGATIVE, ["-O0"], 12,
+        {"back": "{6, 5, 4, 3, 2, 1}", "every": "{5, 3, 1}", "cross": "{{12, 11, 10}, {6, 5, 4}}"}),
         ("gcc", "a.c", ENTRY, ["-O2"], 6, {"v": "2.5", "w": "1.5", "k": "1"}),
-        ("gcc", "a.c", GLOBALS, ["-O1", "-flto"], 4, {"counter": "7"}),
-    ],
+        ("gcc", "a.c", GLOBALS, ["-O1", "-flto"], 4, {"counter": "7"})],
     ids=["negative strides", "entry values in floating-point registers", "global variables with -flto"])  # fmt: skip
 def test_core_files_of_what_gcc_writes(require_tool, tmp_path, tool, name, text, options, line, expected):
     (tmp_path / name).write_text(text)

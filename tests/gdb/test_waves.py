@@ -180,12 +180,8 @@ def test_gdb_is_a_backend(tmp_path, require_tool, plain):
         text = run_gdb(
             require_tool,
             script=INSIDE / "run_pytest.py",
-            variables={
-                "STUB_SOCKETS": str(sockets),
-                "PYTEST_FILES": str(INSIDE / "conformance_member.py"),
-                "HYPOTHESIS_PROFILE": "dev",
-            },
-        )
+            variables={"STUB_SOCKETS": str(sockets), "PYTEST_FILES": str(INSIDE / "conformance_member.py"),
+                "HYPOTHESIS_PROFILE": "dev"})  # fmt: skip
     assert "@@pytest 0@@" in text, text[-6000:]
     assert int(re.search(r"(\d+) passed", text)[1]) >= 35
     assert "skipped" not in text

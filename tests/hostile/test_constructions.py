@@ -120,23 +120,19 @@ SIZE = ("byte_size", "data1", 4)
 CIRCLES = {
     "enumeration": [entry("enumeration_type", "E", SIZE, type="t", label="t")],
     "enumeration without size": [entry("enumeration_type", "E", type="t", label="t")],
-    "enumeration of a typedef": [
-        entry("enumeration_type", "E", type="u", label="t"),
-        entry("typedef", "T", type="t", label="u"),
-    ],
+    "enumeration of a typedef": [entry("enumeration_type", "E", type="u", label="t"),
+        entry("typedef", "T", type="t", label="u")],
     "typedef": [entry("typedef", "T", type="t", label="t")],
     "const": [die("const_type", typed("t"), label="t")],
     "const and volatile": [die("const_type", typed("u"), label="t"), die("volatile_type", typed("t"), label="u")],
     "array": [die("array_type", typed("t"), die("subrange_type", ("count", "udata", 2)), label="t")],
-    "array by its index": [
-        die("array_type", typed("int"), die("subrange_type", typed("u"), ("count", "udata", 2), label="u"), label="t")
-    ],
+    "array by its index": [die("array_type", typed("int"),
+        die("subrange_type", typed("u"), ("count", "udata", 2), label="u"), label="t")],
     "subrange": [die("subrange_type", typed("t"), ("count", "udata", 2), label="t")],
     "structure": [entry("structure_type", "S", SIZE, member("m", "t"), member("n", "t"), label="t")],
     "union": [entry("union_type", "U", SIZE, member("m", "t"), member("n", "t"), label="t")],
-    "base": [
-        entry("class_type", "S", SIZE, die("inheritance", typed("t"), ("data_member_location", "udata", 0)), label="t")
-    ],
+    "base": [entry("class_type", "S", SIZE, die("inheritance", typed("t"), ("data_member_location", "udata", 0)),
+        label="t")],
     "pointer": [die("pointer_type", typed("t"), label="t")],
     "reference": [die("reference_type", typed("t"), label="t")],
     "function": [die("subroutine_type", typed("t"), die("formal_parameter", typed("t")), label="t")],
@@ -144,8 +140,7 @@ CIRCLES = {
     "pointer to member": [entry("ptr_to_member_type", type="t", containing_type="t", label="t")],
     "file": [die("file_type", typed("t"), label="t")],
     "atomic": [die("atomic_type", typed("t"), label="t")],
-    "restrict": [die("restrict_type", typed("t"), label="t")],
-}
+    "restrict": [die("restrict_type", typed("t"), label="t")]}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CIRCLES)

@@ -29,14 +29,10 @@ WHOLE = {
     "schema": 1,
     "target": "amdgcn-amd-amdhsa--gfx90a",
     "dispatches": [{"id": 1, "kernel": "saxpy", "grid": [256, 1, 1], "work_group": [64, 1, 1], "kernarg": "0x1000"}],
-    "waves": [
-        {
-            "id": "1:1:1:1",                   "dispatch": 1,                     "work_group": [0, 0, 0],
-            "wave_in_group": 0,                "pc": "0x7f0000001234",            "exec": "0xffff",
-            "registers": {"s0": 5, "vcc": "0x0", "v0": [0, 1, 2], "a0": {"bytes": "01020304"}, "m0": -1},
-        },
-        {"id": "1:1:1:2", "dispatch": 1, "work_group": [1, 0, 0], "registers": {"v0": [7]}},
-    ],
+    "waves": [{"id": "1:1:1:1",                   "dispatch": 1,                     "work_group": [0, 0, 0],
+        "wave_in_group": 0,                "pc": "0x7f0000001234",            "exec": "0xffff",
+        "registers": {"s0": 5, "vcc": "0x0", "v0": [0, 1, 2], "a0": {"bytes": "01020304"}, "m0": -1}},
+        {"id": "1:1:1:2", "dispatch": 1, "work_group": [1, 0, 0], "registers": {"v0": [7]}}],
     "memory": [
         {"space": "global", "address": "0x1000", "bytes": "0011223344"},
         {"space": "local", "work_group": [0, 0, 0], "address": 0, "bytes": "aabbccdd"},
@@ -408,33 +404,20 @@ BAD = [
     (memory(address=1 << 32), r"memory\[0\]\.address"),
     (memory(wave="x"), r"memory\[0\]\.wave: no wave has the id 'x'"),
     (memory(lane=3), r"memory\[0\]\.lane: private_wave memory does not belong to a lane"),
-    (
-        changed(memory=[{"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00"] * 65}]),
-        r"memory\[0\]\.bytes: a wave has 64 lanes, not 65",
-    ),
-    (
-        changed(
-            memory=[
-                {"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00", "0000"] * 3},
-                {"space": "private_lane", "wave": "1:1:1:1", "lane": 3, "address": 1, "bytes": "01"},
-            ]
-        ),
-        r"memory\[1\]: it overlaps memory\[0\]",
-    ),
+    (changed(memory=[{"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00"] * 65}]),
+        r"memory\[0\]\.bytes: a wave has 64 lanes, not 65"),
+    (changed(memory=[{"space": "private_lane", "wave": "1:1:1:1", "address": 0, "bytes": ["00", "0000"] * 3},
+        {"space": "private_lane", "wave": "1:1:1:1", "lane": 3, "address": 1, "bytes": "01"}]),
+        r"memory\[1\]: it overlaps memory\[0\]"),
     (memory(space="private_lane", lane=64), r"memory\[0\]\.lane: a wave has 64 lanes"),
     (memory(space="private_lane", lane=1, address=1 << 31), r"memory\[0\]: no wave has private memory for"),
     (memory(space="local"), r"memory\[0\]\.wave: local memory does not belong to a wave"),
     (changed(memory=[{"space": "local", "address": 0, "bytes": ""}]), "the key 'work_group' is missing"),
-    (
-        changed(memory=[{"space": "local", "work_group": [9, 0, 0], "address": 0, "bytes": ""}]),
-        r"memory\[0\]\.work_group: no wave is in the work-group",
-    ),
+    (changed(memory=[{"space": "local", "work_group": [9, 0, 0], "address": 0, "bytes": ""}]),
+        r"memory\[0\]\.work_group: no wave is in the work-group"),
     (changed(memory=[WHOLE["memory"][0], WHOLE["memory"][0]]), r"memory\[1\]: it overlaps memory\[0\]"),
-    (
-        changed(memory=[WHOLE["memory"][3], {**WHOLE["memory"][2], "address": 0x116, "bytes": "00"}]),
-        r"memory\[1\]: it overlaps memory\[0\]",
-    ),
-]
+    (changed(memory=[WHOLE["memory"][3], {**WHOLE["memory"][2], "address": 0x116, "bytes": "00"}]),
+        r"memory\[1\]: it overlaps memory\[0\]")]  # fmt: skip
 
 
 @pytest.mark.parametrize("document,message", BAD, ids=[message[:40] for _, message in BAD])

@@ -44,8 +44,7 @@ def rows(*instructions, **options):
     return shown(found)
 
 
-@for_each(
-    "instructions, expected",
+@for_each("instructions, expected",
     ([], []),
     (["copy"], ["0 1:1:0 is_stmt"]),
     ([("special", 3, 2)], ["3 1:3:0 is_stmt"]),
@@ -60,17 +59,13 @@ def rows(*instructions, **options):
     ([("fixed_advance_pc", 0x1234), "copy"], ["1234 1:1:0 is_stmt"]),
     ([("set_address", 0x1122334455667788), "copy"], ["1122334455667788 1:1:0 is_stmt"]),
     ([("set_isa", 3), "copy", "copy"], ["0 1:1:0 is_stmt isa=3", "0 1:1:0 is_stmt isa=3"]),
-    (
-        ["set_basic_block", "set_prologue_end", "set_epilogue_begin", ("set_discriminator", 7), "copy", "copy"],
-        ["0 1:1:0 is_stmt basic_block prologue_end epilogue_begin discriminator=7", "0 1:1:0 is_stmt"],
-    ),
-    (
-        [("set_discriminator", 1000), ("special", 0, 0), ("special", 0, 0)],
-        ["0 1:1:0 is_stmt discriminator=1000", "0 1:1:0 is_stmt"],
-    ),
+    (["set_basic_block", "set_prologue_end", "set_epilogue_begin", ("set_discriminator", 7), "copy", "copy"],
+        ["0 1:1:0 is_stmt basic_block prologue_end epilogue_begin discriminator=7", "0 1:1:0 is_stmt"]),
+    ([("set_discriminator", 1000), ("special", 0, 0), ("special", 0, 0)],
+        ["0 1:1:0 is_stmt discriminator=1000", "0 1:1:0 is_stmt"]),
     ([("set_discriminator", 3), ("set_discriminator", 4), "copy"], ["0 1:1:0 is_stmt discriminator=4"]),
     (["negate_stmt", ("set_discriminator", 3), "set_prologue_end", "copy"], ["0 1:1:0 prologue_end discriminator=3"]),
-)
+)  # fmt: skip
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_every_instruction(instructions, expected, order):
     found = read(*instructions, "end_sequence", order=order)

@@ -651,33 +651,15 @@ def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
-@for_each(
-    "commands",
+@for_each("commands",
     (IN_LANES, "run", "bt", "reverse-step", "info locals", "reverse-continue", "continue", "reverse-finish", "step"),
-    (
-        "break kernels.cl:100",
-        "ignore 1 20",
-        "run",
-        "tbreak kernels.cl:102",
-        "delete 1",
-        "continue",
-        "next",
-        "stepi 333",
-    ),
-    (
-        "start",
-        "watch step",
-        "continue",
-        "continue",
-        "info registers",
-        "reverse-continue",
-        "delete 2",
-        "until",
-        "finish",
-    ),
+    ("break kernels.cl:100", "ignore 1 20", "run", "tbreak kernels.cl:102", "delete 1", "continue", "next",
+        "stepi 333"),
+    ("start", "watch step", "continue", "continue", "info registers", "reverse-continue", "delete 2", "until",
+        "finish"),
     ("start", "stepi 1000", "stepi 77", "reverse-stepi 200", "x/3i $pc", "advance kernels.cl:100", "info waves"),
     ("start", "break *$pc+64", "continue", "continue", "jump kernels.cl:96", "info registers", "delete", "continue"),
-)
+)  # fmt: skip
 def test_transcripts_are_the_same_compiled(commands):
     """Whatever a command stops at, it is where the interpreter stops."""
 

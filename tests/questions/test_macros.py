@@ -32,26 +32,15 @@ SOURCE = [
 NAMES = ["SQ", "EARLY", "LATE", "TOO_LATE", "STR", "VAR", "GNU", "NOARGS", "xy"]
 PRINTED = ["SQ(xy) + INC", "CAT(x,y)", "NEST", "arr[NOARGS() - 4]", "sizeof(CAT(i,nt)) + LATE"]
 WRITTEN = [
-    *(
-        "macro list",
-        "macro define INC 8",
-        "macro define A(x, y)   x + y*INC",
-        "macro define B",
-        "macro define V(a, ...) a",
-    ),
+    *("macro list", "macro define INC 8", "macro define A(x, y)   x + y*INC", "macro define B",
+        "macro define V(a, ...) a"),
     *("macro define E() 5", "macro define C  3 + A(1,2)", "macro define G(a, r...) a r", "macro list"),
     *("macro expand C INC SQ(INC) V(1,2,3) E() B|", "output C", "macro undef A"),
     *("macro undef A", "macro undef SQ", "macro expand SQ(1) A(1,2)", "macro define B 2", "output C"),
-    *(
-        "macro undef INC",
-        "output INC",
-        "macro define D(x,x) x",
-        "macro define Q(...) __VA_OPT__ x",
-        "macro expand Q(1)",
-    ),
+    *("macro undef INC", "output INC", "macro define D(x,x) x", "macro define Q(...) __VA_OPT__ x",
+        "macro expand Q(1)"),
     *("macro define U(...) __VA_OPT__(x", "macro expand U(1)", "macro define N(x) __VA_OPT__(x)", "macro expand N(1)"),
-    "macro list",
-]
+    "macro list"]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -82,26 +82,15 @@ PREFIX = [
     row("LLVM Dwarf.def", "LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01", dialect="llvm-user"),
     row("LLVM Dwarf.def", "lit1; LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02", dialect="llvm-user"),
     # ... also where a branch goes into it, but what stands before it runs.
-    row(
-        "LLVM Dwarf.def",
-        "skip 4; LLVM_NVIDIA_mux 012f30",
-        "DW_OP_LLVM_NVIDIA_mux",
-        "2f 0400 e90d 01 2f 30",
-        dialect="llvm-user",
-    ),
-    row(
-        "LLVM Dwarf.def",
-        "lit1; lit0; div; LLVM_NVIDIA_mux 0x",
-        "division_by_zero",
-        "31 30 1b e90d",
-        dialect="llvm-user",
-    ),
+    row("LLVM Dwarf.def", "skip 4; LLVM_NVIDIA_mux 012f30", "DW_OP_LLVM_NVIDIA_mux", "2f 0400 e90d 01 2f 30",
+        dialect="llvm-user"),
+    row("LLVM Dwarf.def", "lit1; lit0; div; LLVM_NVIDIA_mux 0x", "division_by_zero", "31 30 1b e90d",
+        dialect="llvm-user"),
     row("LLVM Dwarf.def", "drop; LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d", dialect="llvm-user"),
     # 0xe9 is a prefix in this dialect alone.
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf5"),
     row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),
-    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6"),
-]
+    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6")]  # fmt: skip
 LEGACY = [
     legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
     legacy("LLVM_push_lane", "3", "e2"),
@@ -112,20 +101,14 @@ LEGACY = [
     legacy("LLVM_undefined", "undefined", "e7"),
     legacy("lit0; LLVM_aspace_bregx 5 -5", "mem 0x100", "30 e8 05 7b"),
     legacy("lit0; LLVM_aspace_implicit_pointer 0x102 -3", "ptr info:0x102-3", "30 e9 02010000 7d"),
-    legacy(
-        "lit0; LLVM_aspace_implicit_pointer 0x102 1",
-        "ptr info:0x102+1",
-        "30 e9 0000000000000102 01",
-        offset_size=8,
-        byte_order="big",
-    ),
+    legacy("lit0; LLVM_aspace_implicit_pointer 0x102 1", "ptr info:0x102+1", "30 e9 0000000000000102 01",
+        offset_size=8, byte_order="big"),
     legacy("reg5; piece 4; LLVM_piece_end; lit2; LLVM_offset", "{32:r5}+16", "55 9304 ea 32 e3"),
     legacy("reg5; LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 eb 10 03"),
     legacy("reg5; reg6; lit2; LLVM_select_bit_piece 16 3", "{16:r5 16:r6+16 16:r5+32}", "55 56 32 ec 10 03"),
     legacy("", "unknown_operation", "ed"),
     legacy("GNU_push_tls_address", "mem 0x9005", "35 e0"),
-    legacy("GNU_const_index 300", "163", "fc ac02"),
-]
+    legacy("GNU_const_index 300", "163", "fc ac02")]  # fmt: skip
 OLDEST = [
     oldest("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),

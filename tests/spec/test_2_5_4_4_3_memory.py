@@ -365,9 +365,8 @@ test_frame_base = table(
     base("fbreg -1", "mem 0xfff", BASE_IN_R5, registers={"5": 0x1000}, byte_order="big"),
     base("fbreg 8", "mem 0x1008", BASE_IN_R5, registers={"5": 0x1000}, address_size=4),
     base("fbreg 0", "mem 0x1000", BASE_IN_R5, registers={"5": {"bytes": "0010000000000000" + "ff" * 8}}),
-    base(
-        "fbreg 0", "mem 0x10", BASE_IN_R5, registers={"5": {"bytes": "0000000000000010" + "ff" * 8}}, byte_order="big"
-    ),
+    base("fbreg 0", "mem 0x10", BASE_IN_R5, registers={"5": {"bytes": "0000000000000010" + "ff" * 8}},
+        byte_order="big"),
     base("fbreg 8", "register_unavailable", BASE_IN_R5),
     # ... so the register must hold a whole address of the default address space.
     base("fbreg 8", "read_past_storage", BASE_IN_R5, registers={"5": {"bytes": "00100000"}}),
@@ -376,13 +375,10 @@ test_frame_base = table(
     base("fbreg 8", "wrong_kind", {"kind": "implicit", "bytes": "00" * 16}),
     base("fbreg 8", "wrong_kind", {"kind": "undefined"}),
     base("fbreg 8", "wrong_kind", PLACES),
-    base(
-        "fbreg 8",
-        "wrong_kind",
-        {"kind": "composite", "parts": [{"bit_size": 64, "location": {"kind": "memory", "address": 0}}]},
-    ),
+    base("fbreg 8", "wrong_kind", {"kind": "composite",
+        "parts": [{"bit_size": 64, "location": {"kind": "memory", "address": 0}}]}),
     base("fbreg 8", "wrong_kind", {"kind": "implicit_pointer", "die": "info:0x10"}, dies={"info:0x10": {}}),
-)
+)  # fmt: skip
 test_breg = table(
     # The contents of the register as an unsigned number of S bits, plus B.
     *[

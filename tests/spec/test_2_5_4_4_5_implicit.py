@@ -187,11 +187,8 @@ test_dereference = table(
     # ... also where the bits come from several implicit locations of one storage, in ascending order.
     ptr(f"{PTR}; piece 8; LLVM_piece_end; deref; stack_value", "ptr info:0x10"),
     ptr(f"{PTR}; piece 4; {PTR}; lit4; LLVM_offset; piece 4; LLVM_piece_end; deref;stack_value", "ptr info:0x10"),
-    ptr(
-        f"{PTR}; bit_piece 1 0; {PTR}; bit_piece 30 1; {PTR}; bit_piece 33 31; LLVM_piece_end;deref; stack_value",
-        "ptr info:0x10",
-        byte_order="big",
-    ),
+    ptr(f"{PTR}; bit_piece 1 0; {PTR}; bit_piece 30 1; {PTR}; bit_piece 33 31; LLVM_piece_end;deref; stack_value",
+        "ptr info:0x10", byte_order="big"),
     ptr(
         f"reg5; piece 4; {PTR}; piece 8; LLVM_piece_end; piece 12; LLVM_piece_end;"
         "lit4; LLVM_offset; deref; stack_value",
@@ -291,11 +288,8 @@ test_pointee = table(
         [str(lane + 1) for lane in range(32)], target=WAVE32, registers={"v4": list(range(1, 33))},
     ),
     ptr(f"implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
-    row(
-        "(3)",
-        USE, "v4+160", initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}], dies=GPU_DIES, target=WAVE64,
-        lane=5,
-    ),
+    row("(3)", USE, "v4+160", initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}], dies=GPU_DIES,
+        target=WAVE64, lane=5),
     ptr(f"implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
     # A pointer to a pointer.
     ptr("implicit_pointer 0x1d 0; deref", "ptr info:0x10+8", want="location"),

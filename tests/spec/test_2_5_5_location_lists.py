@@ -51,11 +51,8 @@ ONE_MATCH = [
     calling("", expected="undefined"),
     calling("reg5; piece 4; piece 4", expected="{32:r5 32:undefined}"),
     calling("reg5; piece 4", expected="{32:r5}+8", after="LLVM_offset_uconst 1"),
-    calling(
-        "lit16; deref; stack_value",
-        expected="implicit 0700000000000000",
-        memory=[{"space": 0, "address": 16, "bytes": "07" + "00" * 7}],
-    ),
+    calling("lit16; deref; stack_value", expected="implicit 0700000000000000",
+        memory=[{"space": 0, "address": 16, "bytes": "07" + "00" * 7}]),
     calling("lit1; lit2; reg5", expected=("7", "r5"), initial_stack=[7]),  # the rest is discarded
     pointing("addr 0x1000", expected="mem 0x1004", displacement=4),
     # The result kind is a location description,
@@ -102,18 +99,10 @@ SEVERAL_MATCHES = [
     calling("lit1; reg5", "drop; reg6", expected="stack_underflow"),
     calling("reg5", "lit0; lit0; div", expected="division_by_zero"),
     # In all lanes, of which some may have no answer.
-    calling(
-        "regx s4",
-        "lit24; LLVM_push_lane; lit3; and; lit3; minus; abs; div",
-        expected=["s4 | mem 0x8", "s4 | mem 0xc", "s4 | mem 0x18", "division_by_zero"] * 8,
-        target=WAVE32,
-    ),
-    calling(
-        "regx s4; LLVM_push_lane; LLVM_offset",
-        "regx s5; LLVM_push_lane; lit1; shl; LLVM_offset",
-        expected=["s4 | s5", "s4+8 | s5+16", *["offset_out_of_storage"] * 30],
-        target=WAVE32,
-    ),
+    calling("regx s4", "lit24; LLVM_push_lane; lit3; and; lit3; minus; abs; div",
+        expected=["s4 | mem 0x8", "s4 | mem 0xc", "s4 | mem 0x18", "division_by_zero"] * 8, target=WAVE32),
+    calling("regx s4; LLVM_push_lane; LLVM_offset", "regx s5; LLVM_push_lane; lit1; shl; LLVM_offset",
+        expected=["s4 | s5", "s4+8 | s5+16", *["offset_out_of_storage"] * 30], target=WAVE32),
     calling(
         "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
         f"lit16; lit5; {FORM}",
@@ -126,40 +115,22 @@ SEVERAL_MATCHES = [
 OVERLAID = "DW_OP_reg5; DW_OP_reg6; DW_OP_lit0; DW_OP_lit1; DW_OP_LLVM_overlay"
 NESTED = [
     # An entry may use another list ...
-    calling(
-        expected="r5 | r6 | mem 0x10",
-        dies={
-            "unit:0x10": {"location": entries("call4 0x20", "addr 0x10")},
-            "unit:0x20": {"location": entries("reg5", "reg6")},
-        },
-    ),
+    calling(expected="r5 | r6 | mem 0x10", dies={"unit:0x10": {"location": entries("call4 0x20", "addr 0x10")},
+        "unit:0x20": {"location": entries("reg5", "reg6")}}),
     # ... also if both use operations that have no number, and so no bytes.
-    calling(
-        expected="{8:r7 56:{8:r6 56:r5+8}+8}",
-        dies={
-            "unit:0x10": {"location": entries("call4 0x20; reg7; lit0; lit1; LLVM_overlay")},
-            "unit:0x20": {"location": entries(OVERLAID)},
-        },
-    ),
-    Case(
-        CLAUSE,
-        "implicit_pointer 0x10 0; deref",
-        "{8:r7 56:{8:r6 56:r5+8}+8}",
-        rules="amd",
-        want="location",
-        dies={
-            "info:0x10": {"location": entries("implicit_pointer 0x20 0; deref; reg7; lit0; lit1; LLVM_overlay")},
-            "info:0x20": {"location": entries(OVERLAID)},
-        },
-    ),
+    calling(expected="{8:r7 56:{8:r6 56:r5+8}+8}",
+        dies={"unit:0x10": {"location": entries("call4 0x20; reg7; lit0; lit1; LLVM_overlay")},
+        "unit:0x20": {"location": entries(OVERLAID)}}),
+    Case(CLAUSE, "implicit_pointer 0x10 0; deref", "{8:r7 56:{8:r6 56:r5+8}+8}", rules="amd", want="location",
+        dies={"info:0x10": {"location": entries("implicit_pointer 0x20 0; deref; reg7; lit0; lit1; LLVM_overlay")},
+        "info:0x20": {"location": entries(OVERLAID)}}),
     # A list that uses itself never comes to an end.
     calling("call4 0x10", expected="cycle"),
     calling("reg5", "lit1; call4 0x10", expected="cycle"),
     # An expression that is no list is evaluated on the stack of the call, and a constant value becomes a location.
     calling(expected="8", initial_stack=[7], dies={"unit:0x10": {"location": {"ops": "lit1; plus"}}}),
     calling(expected="implicit 0102", dies={"unit:0x10": {"const_value": "0102"}}),
-    calling(expected="undefined", dies={"unit:0x10": {}}),
-]
+    calling(expected="undefined", dies={"unit:0x10": {}})]  # fmt: skip
 test_no_entry_matches = table(NO_MATCH)
 test_one_entry_matches = table(ONE_MATCH)
 test_several_entries_match = table(SEVERAL_MATCHES)

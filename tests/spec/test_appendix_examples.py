@@ -140,12 +140,8 @@ DST = """
 LOOP: dict[str, Any] = {"address_size": 4, "registers": {"0": 0x1000, "1": 2, "2": 0xAABBCCDD}}
 test_chapter_2 = table(
     row("2.20", DST, f"{{64:mem 0x1000 32:r2 {(8 << 32) - 8 * 0x100C}:mem 0x100c}}", **LOOP),
-    row(
-        "2.20",
-        DST,
-        f"{{32:r2 {(8 << 32) - 8 * 0x1004}:mem 0x1004}}",
-        **{**LOOP, "registers": {"0": 0x1000, "1": 0, "2": 7}},
-    ),
+    row("2.20", DST, f"{{32:r2 {(8 << 32) - 8 * 0x1004}:mem 0x1004}}",
+        **{**LOOP, "registers": {"0": 0x1000, "1": 0, "2": 7}}),
     *[
         row(
             "2.20",
@@ -312,24 +308,18 @@ test_call_frame_information = table(
     """),
     # .cfi_llvm_register_pair: the return address in two SGPRs,
     row(FRAMES, PAIR, "{32:s30 32:s31}", target=WAVE64, initial_stack=[cfa(0)]),
-    row(
-        FRAMES, PAIR, "1122334455667788", target=WAVE64, initial_stack=[cfa(0)], read={"bytes": 8},
-        registers={"s30": 0x44332211, "s31": 0x88776655},
-    ),
+    row(FRAMES, PAIR, "1122334455667788", target=WAVE64, initial_stack=[cfa(0)], read={"bytes": 8},
+        registers={"s30": 0x44332211, "s31": 0x88776655}),
     rows("""
     [A.6.4.2] regx s30; piece 4; regx s31; piece 4; LLVM_piece_end; deref => str(0x8877665544332211)
         where target=WAVE32, registers={"s30": 0x44332211, "s31": 0x88776655}
     """),
     # or .cfi_llvm_vector_registers: in two lanes of a VGPR.
     row(FRAMES, PAIR_IN_LANES, "{32:v43+96 32:v43+128}", target=WAVE64, initial_stack=[cfa(0)]),
-    row(
-        FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE64, initial_stack=[cfa(0)], registers={"v43": V43},
-        read={"bytes": 8},
-    ),
-    row(
-        FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE32, initial_stack=[cfa(0)], registers={"v43": V43},
-        read={"bytes": 8},
-    ),
+    row(FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE64, initial_stack=[cfa(0)], registers={"v43": V43},
+        read={"bytes": 8}),
+    row(FRAMES, PAIR_IN_LANES, "4433221188776655", target=WAVE32, initial_stack=[cfa(0)], registers={"v43": V43},
+        read={"bytes": 8}),
     rows("""
     [A.6.4.2] regx v43; bit_piece 0x20 0x60; regx v43; bit_piece 0x20 0x80; regx v43; LLVM_offset_uconst 12; piece 8
         => "aabbccddeeff0011" * 2 where target=WAVE64, registers={"v43": V43}, write="aabbccddeeff0011",
@@ -342,19 +332,11 @@ test_call_frame_information = table(
     """),
     # .cfi_llvm_vector_offset: a VGPR of which the lanes that were active on entry are in memory.
     row(FRAMES, f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}", spilled(64, MASK), **wave_state(WAVE64, 64, MASK)),
-    row(
-        FRAMES,
-        f"{spill('v40', 0x500, 'exec', 4)}; {ELEMENT}",
-        spilled(32, 0x0F0F0001),
-        **wave_state(WAVE32, 32, 0x0F0F0001),
-    ),
+    row(FRAMES, f"{spill('v40', 0x500, 'exec', 4)}; {ELEMENT}", spilled(32, 0x0F0F0001),
+        **wave_state(WAVE32, 32, 0x0F0F0001)),
     row(FRAMES, f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}", spilled(64, 0), **wave_state(WAVE64, 64, 0)),
-    row(
-        FRAMES,
-        f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}",
-        spilled(64, (1 << 64) - 1),
-        **wave_state(WAVE64, 64, (1 << 64) - 1),
-    ),
+    row(FRAMES, f"{spill('v40', 0x500, 'exec', 8)}; {ELEMENT}", spilled(64, (1 << 64) - 1),
+        **wave_state(WAVE64, 64, (1 << 64) - 1)),
     rows("""
     # ... which a mask of half the bits cannot select.
     [A.6.4.2] regx v40; swap; LLVM_offset_uconst 1280; LLVM_call_frame_entry_reg exec; deref_size 4;

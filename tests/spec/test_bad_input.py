@@ -356,14 +356,12 @@ CYCLES = [
     ("DW_OP_call4 4", {"unit:4": "DW_OP_call2 8", "unit:8": ["DW_OP_call4 4"]}),
     ("DW_OP_call4 4", {"unit:4": ["DW_OP_call2 8", "DW_OP_call2 8"], "unit:8": ["DW_OP_call4 4", "DW_OP_call4 4"]}),
     ("DW_OP_call_ref 4", {"info:4": "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref"}),
-    (
-        "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref",
-        {"info:4": "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref"},
-    ),
+    ("DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref",
+        {"info:4": "DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref"}),
     ("DW_OP_implicit_pointer 4 0; DW_OP_deref; DW_OP_deref", {"info:4": ["DW_OP_call_ref 4"]}),
     ("DW_OP_GNU_variable_value 4", {"info:4": "DW_OP_GNU_variable_value 4"}),
     ("DW_OP_GNU_variable_value 4", {"info:4": ["DW_OP_call_ref 8"], "info:8": "DW_OP_GNU_variable_value 4"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rules", RULES)

@@ -34,16 +34,12 @@ OTHERS = [AGENT_PACKET, BARRIER_VALUE_PACKET, VENDOR_PACKET, OTHER_PACKET, PACKE
 
 # AMDGPU Compute ABI 0.40, "AMD Queue" and "Signals": (first bit, bytes); the packet: HSA, "Kernel dispatch packet"
 DOCUMENTED = {
-    "amd_queue_t": {
-        "write_dispatch_id": (448, 8), "group_segment_aperture_base_hi": (512, 4),
+    "amd_queue_t": {"write_dispatch_id": (448, 8), "group_segment_aperture_base_hi": (512, 4),
         "private_segment_aperture_base_hi": (544, 4), "max_cu_id": (576, 4), "max_wave_id": (608, 4),
         "max_legacy_doorbell_dispatch_id_plus_1": (640, 8), "legacy_doorbell_lock": (704, 4),
-        "read_dispatch_id": (1024, 8), "read_dispatch_id_field_base_byte_offset": (1088, 4),
-    },
-    "amd_signal_t": {
-        "kind": (0, 8), "value": (64, 8), "event_mailbox_ptr": (128, 8), "event_id": (192, 4), "start_ts": (256, 8),
-        "end_ts": (320, 8), "queue_ptr": (384, 8),
-    },
+        "read_dispatch_id": (1024, 8), "read_dispatch_id_field_base_byte_offset": (1088, 4)},
+    "amd_signal_t": {"kind": (0, 8), "value": (64, 8), "event_mailbox_ptr": (128, 8), "event_id": (192, 4),
+        "start_ts": (256, 8), "end_ts": (320, 8), "queue_ptr": (384, 8)},
     "hsa_kernel_dispatch_packet_t": {
         "header": (0, 2), "setup": (16, 2), "workgroup_size_x": (32, 2), "workgroup_size_y": (48, 2),
         "workgroup_size_z": (64, 2), "grid_size_x": (96, 4), "grid_size_y": (128, 4), "grid_size_z": (160, 4),

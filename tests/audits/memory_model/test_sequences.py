@@ -394,17 +394,11 @@ PRESENT_TEXT = {
         "fence release agent all": ("buffer_wbl2 sc1", VM_LGKM),
         "fence release system all": ("buffer_wbl2 sc0 sc1", VM_LGKM),
     },
-    ("GFX942", "tgsplit"): {
-        "load acquire workgroup global": ("buffer/global_load sc0", VM, "buffer_inv sc0"),
+    ("GFX942", "tgsplit"): {"load acquire workgroup global": ("buffer/global_load sc0", VM, "buffer_inv sc0"),
         "load acquire workgroup generic": ("flat_load sc0", VM, "buffer_inv sc0"),
-        "rmw acquire workgroup generic": ("flat_atomic", VM, "buffer_inv sc0"),
-        "fence release workgroup all": (VM,),
-    },
-    ("GFX11", "cu"): {
-        "load acquire workgroup global": ("buffer/global_load",),
-        "load acquire workgroup generic": ("flat_load", LGKM),
-        "rmw release workgroup local": ("ds_atomic",),
-    },
+        "rmw acquire workgroup generic": ("flat_atomic", VM, "buffer_inv sc0"), "fence release workgroup all": (VM,)},
+    ("GFX11", "cu"): {"load acquire workgroup global": ("buffer/global_load",),
+        "load acquire workgroup generic": ("flat_load", LGKM), "rmw release workgroup local": ("ds_atomic",)},
     ("GFX11", "wgp"): {
         "load nontemporal none global": ("buffer/global_load slc dlc",),
         "load volatile none global": ("buffer/global_load glc dlc", VM),

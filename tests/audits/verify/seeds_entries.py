@@ -144,21 +144,16 @@ REFERENCES = {
     "of an abstract origin to nothing": die("subprogram", ("abstract_origin", "ref_udata", 3)),
 }
 VALUES = {
-    "encoding": (
-        "a base type is encoded as 0x3f",
-        die("base_type", named("t"), ("encoding", "data1", 0x3F), FOUR_BYTES),
-    ),
+    "encoding": ("a base type is encoded as 0x3f",
+        die("base_type", named("t"), ("encoding", "data1", 0x3F), FOUR_BYTES)),
     "virtuality": ("a virtuality of 9", at_place("a", ("virtuality", "data1", 9))),
     "accessibility": ("an accessibility of 8", at_place("a", ("accessibility", "data1", 8))),
     "visibility": ("a visibility of 9", at_place("a", ("visibility", "data1", 9))),
-    "ordering": (
-        "an ordering of 5",
-        die("array_type", typed("int"), ("ordering", "data1", 5), die("subrange_type", ("count", "data1", 3))),
-    ),
+    "ordering": ("an ordering of 5", die("array_type", typed("int"), ("ordering", "data1", 5),
+        die("subrange_type", ("count", "data1", 3)))),
     "endianity": ("a byte order of 7", at_place("a", ("endianity", "data1", 7))),
     "identifier": ("letters of case 7", at_place("a", ("identifier_case", "data1", 7))),
-    "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20))),
-}
+    "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20)))}  # fmt: skip
 PLACE = ("location", "exprloc", V0)
 LABEL = die("label", named("l"))
 MEMBER_OF_F = die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))

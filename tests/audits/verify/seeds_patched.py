@@ -100,11 +100,8 @@ SEEDS = (
     Seed("file-addresses", "two sections at 0", of_two_sections),
     Seed("entry-address-size", "4 bytes of 8", of_4_bytes),
     header("entry-unknown-form", "form 0x7f of a name", 4, b"\x7f", ".debug_abbrev"),
-    Seed(
-        "expression-leb128-overflow",
-        "a constant of 77 bits",
-        partial(gpu, variable("a", location=b"\x10" + b"\xff" * 10 + b"\x7f\x9f")),
-    ),
+    Seed("expression-leb128-overflow", "a constant of 77 bits",
+        partial(gpu, variable("a", location=b"\x10" + b"\xff" * 10 + b"\x7f\x9f"))),
     placed("code behind the end", ".text", 1 << 40),
     placed("strings behind the end", ".debug_str", 1 << 40),
     header("entry-unreadable", "version 77", 4, b"\x4d"),
@@ -120,11 +117,8 @@ SEEDS = (
     about("type-operand", "a function", "k", b"\x30\xa8", b"\x9f"),
     about("type-operand", "a variable", "a", b"\x30\xa8", b"\x9f"),
     Seed("expression-call-cycle", "a call of itself", self_call),
-    Seed(
-        "expression-after-location",
-        "behind a register",
-        partial(patched, HOST, "global_int", "DW_AT_location", b"\x09\x50" + b"\x96" * 8),
-    ),
+    Seed("expression-after-location", "behind a register",
+        partial(patched, HOST, "global_int", "DW_AT_location", b"\x09\x50" + b"\x96" * 8)),
     Seed("entry-file-number", "of a function", partial(patched, HOST, "program", "DW_AT_decl_file", b"\x63")),
     Seed("entry-file-number", "of a variable", partial(patched, HOST, "inspect", "DW_AT_decl_file", b"\x62")),
-)
+)  # fmt: skip

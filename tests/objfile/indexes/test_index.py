@@ -750,12 +750,8 @@ def test_an_index_of_the_producer_is_used_first():
         die("subprogram", ("name", "strp", "f"), ("low_pc", "addr", 16), label="f"),
         die("variable", ("name", "strp", "lost")),
         die("subprogram", ("name", "strp", "g"), ("inline", "data1", 1), label="g"),
-        die(
-            "subprogram",
-            ("name", "strp", "h"),
-            die("inlined_subroutine", ("abstract_origin", "ref4", "g"), label="call"),
-        ),
-    )
+        die("subprogram", ("name", "strp", "h"), die("inlined_subroutine", ("abstract_origin", "ref4", "g"),
+            label="call")))  # fmt: skip
     built = build(unit(tree))
     shape = {**PLAIN, 3: (0x1D, (3, "ref4"))}
     names = Names(shape, {"f": [(1, [built.labels["f"][2]])], "g": [(3, [built.labels["call"][2]])]})

@@ -23,15 +23,8 @@ NAMES = ["pc", "exec", "s30", "s31", "s32", "s33", "s40", "s41", "v0", "v40", "v
 REGISTERS = st.sampled_from(NAMES)
 NUMBERS = st.sampled_from([0, 1, 4, 8, 16, 64, 256, 0x400, START, START + SIZE + 4, 1 << 31, (1 << 32) - 1])
 ENDS = {
-    "outermost",
-    "no_unwind_information",
-    "outside_code",
-    "no_call",
-    "cycle",
-    "same_frame",
-    "limit_exceeded",
-    "error",
-}
+    "outermost", "no_unwind_information", "outside_code", "no_call", "cycle", "same_frame", "limit_exceeded", "error",
+}  # fmt: skip
 
 
 @st.composite

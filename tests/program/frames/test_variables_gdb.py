@@ -267,10 +267,8 @@ EXPRESSIONS = {
         *("n + outer * 2", "n == 'x'", "shade", "calls", "*values@3", "values[1] - values[0]", "total", "&each"),
         *("count > 2 ? count : -count", "here.x + where.y", "&here", "*&here", "mixed", "mixed.bytes[1]", "depth--0"),
         *("head->next", "*head->next", "head->next->key << 2", "local.at", "at->name", "local.flag", "-local.delta"),
-        *(
-            "fixed", "fixed[1]", "fixed[1][2] % 4", "&fixed[1][2]", "text", "text[0]", "*text", "sized", "sized[1]",
-            "sizeof sized", "sizeof sized[0]", "&sized", "*&sized", "sized@2",
-        ),
+        *("fixed", "fixed[1]", "fixed[1][2] % 4", "&fixed[1][2]", "text", "text[0]", "*text", "sized", "sized[1]",
+            "sizeof sized", "sizeof sized[0]", "&sized", "*&sized", "sized@2"),
         *("sizeof fixed", "sizeof(struct node)", "(char)c", "small", "wide >> 3", "ratio * 2", "mean / 0.5", "b"),
         *("*one", "**two", "*function", "function", "any", "text + 1", "same == one", "made", "made.at.x", "origin"),
         *("global_int", "&global_int", "global_int++0", "global_real", "greeting", "*greeting@5", "checkpoint::visits"),

@@ -38,12 +38,9 @@ def stopped(name: str, target: str, pc: int, exec_mask: int, registers: dict[str
         "apertures": {"shared": "0x1000000000000", "private": "0x2000000000000"},
         "code_objects": [{"path": str(FIXTURES / name), "load_address": hex(LOAD)}],
         "dispatches": [{"id": 1, "kernel": "X", "grid": [64, 1, 1], "work_group": [64, 1, 1]}],
-        "waves": [
-            {"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0, "pc": hex(LOAD + pc)}
-            | {"exec": hex(exec_mask), "registers": registers}
-        ],
-        "memory": memory,
-    }
+        "waves": [{"id": "w", "dispatch": 1, "work_group": [0, 0, 0], "wave_in_group": 0,
+            "pc": hex(LOAD + pc)} | {"exec": hex(exec_mask), "registers": registers}],
+        "memory": memory}  # fmt: skip
     machine = snapshot.of_document(document, "", "test")
     return dg.open(str(FIXTURES / name)).attach(machine)
 

@@ -50,11 +50,8 @@ flags = st.sampled_from(["declaration", "GNU_vector", "artificial", "external", 
 expressions = st.tuples(
     st.sampled_from(COMPUTED),
     st.just("exprloc"),
-    st.lists(
-        st.sampled_from([b"\x97", b"\x06", b"\x31", b"\x38", b"\x12", b"\x22", b"\x23\x08", b"\xe9\x02", b"\x19"]),
-        max_size=5,
-    ).map(b"".join),
-)
+    st.lists(st.sampled_from([b"\x97", b"\x06", b"\x31", b"\x38", b"\x12", b"\x22", b"\x23\x08", b"\xe9\x02",
+        b"\x19"]), max_size=5).map(b"".join))  # fmt: skip
 
 
 def unique(attributes):

@@ -101,46 +101,33 @@ BROKEN = {
     "flags._M_impl._M_finish._M_offset = 1000": ("flags", "its first and its last bit are 0 and 1000"),
     "nested._M_impl._M_finish = (void *) ((long) nested._M_impl._M_finish - 1)": ("nested", "are no elements of 24"),
     "shared._M_refcount._M_pi = 8": ("shared", "Cannot access memory at address 0x10"),
-    "grown._M_impl._M_start._M_cur = (int *) ((long) grown._M_impl._M_start._M_cur + 1)": (
-        "grown",
-        "its first and its",
-    ),
+    "grown._M_impl._M_start._M_cur = (int *) ((long) grown._M_impl._M_start._M_cur + 1)": ("grown",
+        "its first and its"),
     "deque._M_impl._M_finish._M_node = 0": ("deque", "its first and its last block are at 0x"),
     "held._M_index = 9": ("held", "its index is 9, and it has 3 alternatives"),
     "any._M_manager = 8": ("any", "0x8 is not the function of a type that it can contain"),
     "span._M_extent._M_extent_value = -1": ("span", "its length is 18446744073709551615"),
     "no_map._M_t._M_impl._M_node_count = -1": ("no_map", "the number of its elements is 18446744073709551615"),
-}
+}  # fmt: skip
 """Assignments, and why the object is shown as it is stored then."""
 ENDING = {
-    "map._M_t._M_impl._M_header._M_parent._M_left = map._M_t._M_impl._M_header._M_parent": (
-        "map",
-        "std::map with 3 elements = {<error: the node at ",
-    ),
-    "hashed._M_h._M_before_begin._M_nxt._M_nxt = hashed._M_h._M_before_begin._M_nxt": (
-        "hashed",
-        'std::unordered_map with 1 element = {[1] = "x", <error: the node at ',
-    ),
-    "list._M_impl._M_node._M_next._M_next = list._M_impl._M_node._M_next": (
-        "list",
-        "std::__cxx11::list = {[0] = 1, <error: the node at ",
-    ),
-    "forward._M_impl._M_head._M_next._M_next = forward._M_impl._M_head._M_next": (
-        "forward",
-        "std::forward_list = {[0] = 1, <error: the node at ",
-    ),
+    "map._M_t._M_impl._M_header._M_parent._M_left = map._M_t._M_impl._M_header._M_parent": ("map",
+        "std::map with 3 elements = {<error: the node at "),
+    "hashed._M_h._M_before_begin._M_nxt._M_nxt = hashed._M_h._M_before_begin._M_nxt": ("hashed",
+        'std::unordered_map with 1 element = {[1] = "x", <error: the node at '),
+    "list._M_impl._M_node._M_next._M_next = list._M_impl._M_node._M_next": ("list",
+        "std::__cxx11::list = {[0] = 1, <error: the node at "),
+    "forward._M_impl._M_head._M_next._M_next = forward._M_impl._M_head._M_next": ("forward",
+        "std::forward_list = {[0] = 1, <error: the node at "),
     "held._M_index = -1": ("held", "std::variant<int, std::vector<int>, std::map<int, int>> [no contained value]"),
-    "deque._M_impl._M_start._M_node[0] = 8": (
-        "deque",
-        "std::deque with 3 elements = {<error: Cannot access memory at address 0x8>, <error",
-    ),
+    "deque._M_impl._M_start._M_node[0] = 8": ("deque",
+        "std::deque with 3 elements = {<error: Cannot access memory at address 0x8>, <error"),
     "set._M_t._M_impl._M_node_count = 100": ("set", "[2] = 3, <error: it has 3 of its 100 elements>}"),
     "text._M_payload._M_engaged = 0": ("text", "std::optional<std::string> [no contained value]"),
     ", ".join(f"numbers._M_impl._M_{name}" for name in ("start = 8", "finish = 16", "end_of_storage = 16")): (
         "numbers",
         "std::vector of length 2, capacity 2 = {<error: Cannot access memory at address 0x8>, <error: Cannot ",
-    ),
-}
+    )}  # fmt: skip
 """Assignments, and what is shown then: as much as there is, and the error."""
 
 
