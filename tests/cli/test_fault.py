@@ -135,3 +135,8 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
     run("run", file, *SAXPY.split(), "x=ones(64)", "y=ones(64)", "--limit", 20, "--state", state)
     status, _, error = run("fault", state)
     assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has stopped for a reason")
+
+
+def test_a_fault_without_an_access_says_so(run):
+    core = FIXTURES.parents[1] / "docs/examples/crash.core"
+    assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]

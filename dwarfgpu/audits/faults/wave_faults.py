@@ -242,6 +242,8 @@ class FaultSearch:
         accesses: list[FailedAccess] = []
         if MEMORY_REASONS & set(self.stop.reasons) and self.frame.has_lanes:
             accesses = sorted(self._accesses(line), key=self._rank)
+            if not accesses and not self.problems:
+                self.problems.append("no access was in flight there: the one that failed is not known")
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
             self.rank = self._reason(accesses) if len(accesses) > 1 else None
