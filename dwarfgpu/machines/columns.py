@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,9 @@ class Cells:
     def __init__(self, kind: str, shape: tuple[int, ...], buffer: memoryview | None = None) -> None:
         self.kind = kind
         self.shape = shape
-        self.buffer: memoryview = memoryview(_zeros(byte_size(kind, shape))) if buffer is None else buffer
+        self.buffer: memoryview = (
+            memoryview(_zeros(byte_size(kind, shape), self.row_size)) if buffer is None else buffer
+        )
         """Their bytes, which can be written."""
         self._array: Array | None = None
         self._row: struct.Struct | None = None
@@ -280,8 +283,12 @@ class Cells:
         return f"{'>' if self.kind[0] == '>' else '<'}{count}{_CODES[self.kind[1:]]}"
 
 
-def _zeros(size: int) -> Any:
+def _zeros(size: int, row_size: int) -> Any:
     if size < _LARGE:
         return bytearray(size)
     is_unix = hasattr(mmap, "MAP_PRIVATE")  # elsewhere no process is ever forked that would share the pages
-    return mmap.mmap(-1, size, access=mmap.ACCESS_COPY if is_unix else mmap.ACCESS_DEFAULT)
+    zeros = mmap.mmap(-1, size, access=mmap.ACCESS_COPY if is_unix else mmap.ACCESS_DEFAULT)
+    if row_size <= mmap.PAGESIZE and hasattr(mmap, "MADV_HUGEPAGE"):  # what writes to each row writes to each page
+        with suppress(OSError):
+            zeros.madvise(mmap.MADV_HUGEPAGE)
+    return zeros

@@ -1,5 +1,6 @@
 """The machine in columns: waves, registers, memory behind all its views, and the cells that hold them."""
 
+import mmap
 import subprocess
 import sys
 
@@ -308,6 +309,17 @@ def test_numbers_and_texts():
     assert cells.row(1) == (1 << 62, -1, 0)
     assert item_size("<U5") == 20
     assert byte_size("<U5", (2, 3)) == 120
+
+
+@pytest.mark.parametrize("shape", [(40_000, 4), (8, 1 << 14)])
+@pytest.mark.parametrize("is_advised", [True, False])
+def test_many_cells_are_zeros_that_can_be_written(shape, is_advised, monkeypatch):
+    if not is_advised:
+        monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    cells = Cells("<u4", shape)
+    assert not cells.array.any()
+    cells.array[-1] = 7
+    assert bytes(cells.buffer[-4 * shape[1] :]) == b"\7\0\0\0" * shape[1]
 
 
 @pytest.mark.parametrize("count", [1, 100_000])
