@@ -37,7 +37,7 @@ OUTSIDE = Record(
     fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
 )  # fmt: skip
 ACCESS = Record(
-    "address# instruction source action space size outstanding=is_outstanding null=is_null alignment",
+    "address# instruction source action space size outstanding=is_outstanding null=is_null alignment other_lanes",
     "overflows expression",
     nested("outside=lanes", OUTSIDE),
     nested("missed", MISSED),
@@ -171,6 +171,8 @@ def _values_wave(fault: WaveFault) -> int:
 
 def _access_lines(access: FailedAccess) -> Iterator[str]:
     state = " (issued earlier, not complete)" if access.is_outstanding else ""
+    if access.other_lanes:
+        state = " (issued earlier, not complete; EXEC was written since, so some of the lanes may not have executed it)"
     source = "" if access.source is None else f" of {shown(access.source)}"
     yield from fitted(f"=> {access.address:#x}{source}: {shown(access.instruction)}{state}", 4)
     for lanes in access.lanes[:MAX_LINES]:

@@ -247,3 +247,11 @@ kernel void asserts(global int *out, global const int *in) {
     __assert_fail("value > 0", "crashes.cl", 243, "asserts");  // asserts.call
   out[i] = value;
 }
+
+kernel void masked(global int *a, global int *b) {
+  int i = here;
+  if (i & 1) {
+    a[i] = 1;  // masked.a
+  }
+  b[i] = 2;  // masked.b
+}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field
+from attrs import evolve, field
 
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, lane_addresses
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
@@ -29,12 +29,12 @@ from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.types.model import Pointer, resolved
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.memory_model.function_code import FunctionCode
+    from dwarfgpu.audits.memory_model.function_code import CodeBlock, FunctionCode
     from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
@@ -138,6 +138,8 @@ class FailedAccess:
     """The part of the source line whose address is that of each lane."""
     alignment: int | None = None
     """What the addresses are no multiples of, if they are not as the operation needs them."""
+    other_lanes: bool = False
+    """Whether EXEC was written since it was issued, so that some of the lanes may not have executed it."""
     overflows: bool = False
     """Whether the stack of a function is what lies outside of private memory."""
 
@@ -216,6 +218,29 @@ def wave_faults(
         yield FaultSearch(stopped, numbers, stop, pc, address, checks, written).fault(source_line)
 
 
+def _between(blocks: Sequence[CodeBlock], index: int, at: int) -> list[range]:
+    """Return the instructions that may be executed from one on, before it is executed again, up to another."""
+    home, there = (next(n for n, block in enumerate(blocks) if block.first <= i < block.stop) for i in (index, at))
+    if home == there and index < at:
+        return [range(index, at)]
+    before: dict[int, list[int]] = {}
+    for number, block in enumerate(blocks):
+        for successor in block.successors:
+            before.setdefault(successor, []).append(number)
+
+    def reached(start: int, edges: Callable[[int], Iterable[int]]) -> set[int]:
+        seen, waiting = set[int](), [start]
+        while waiting:
+            fresh = {number for number in edges(waiting.pop()) if number not in seen}
+            seen |= fresh
+            waiting += fresh - {home}
+        return seen - {home}
+
+    passed = reached(home, lambda n: blocks[n].successors) & reached(there, lambda n: before.get(n, ()))
+    whole = [range(blocks[number].first, blocks[number].stop) for number in passed]
+    return [range(index, blocks[home].stop), *whole, range(blocks[there].first, at)]
+
+
 class FaultSearch:
     """The search for what failed in waves at one place."""
 
@@ -238,7 +263,7 @@ class FaultSearch:
         source, cause = self.frame.call.source, None
         if not MEMORY_REASONS & set(self.stop.reasons):
             source, cause = self._cause()
-        line = source_line(self.frame, source)
+        self.source_line, line = source_line, source_line(self.frame, source)
         accesses: list[FailedAccess] = []
         if MEMORY_REASONS & set(self.stop.reasons) and self.frame.has_lanes:
             accesses = sorted(self._accesses(line), key=self._rank)
@@ -354,34 +379,39 @@ class FaultSearch:
         if own is not None and is_precise:
             yield own
             return
-        lost = 0
+        lost = []
         for row in rows:
             index = -1 if row.address is None else function.addresses.index(row.address)
             if index < 0 or function.steps[index].action.space == actions.PRIVATE:
                 continue
-            if self._is_overwritten(function, index, at):
-                lost += 1
+            written, is_exec = self._written_since(function, index, at)
+            if not written.isdisjoint(actions.read_registers(function.steps[index].instruction)):
+                lost.append(row)
                 continue
-            other = self._access(function, index, line, is_outstanding=True)
+            other = self._access(function, index, None, is_outstanding=True)
             if other is not None:
-                yield other
+                yield evolve(other, other_lanes=is_exec)
         if own is not None:
             yield own
         if lost:
-            what = "1 access was" if lost == 1 else f"{lost} accesses were"
-            why = "the registers of the addresses were written since (`info outstanding` lists them)"
-            self.problems.append(f"{what} outstanding too, and may have failed: {why}")
+            names = ", ".join(f"{row.instruction} of {row.place.path}:{row.place.line}" for row in lost if row.place)
+            what = names or f"{len(lost)} accesses"
+            why = "the registers of the addresses were written since"
+            self.problems.append(f"outstanding too, and may have failed: {what} ({why})")
 
     @staticmethod
-    def _is_overwritten(function: FunctionCode, index: int, at: int) -> bool:
-        """Return whether an instruction may have written a register of an address since, or a load its own."""
-        read = actions.read_registers(function.steps[index].instruction)
-        between = range(index, at) if index < at else range(len(function.steps))
-        for number in between:
-            written = function.steps[number].instruction.destinations
-            if any(not read.isdisjoint(actions.registers_of(operand)) for operand in written):
-                return True
-        return False
+    def _written_since(function: FunctionCode, index: int, at: int) -> tuple[set[actions.Register], bool]:
+        """Return the registers that may have been written since an instruction, by itself too, and whether EXEC was."""
+        registers: set[actions.Register] = set()
+        is_exec = False
+        for number in chain.from_iterable(_between(function.blocks, index, at)):
+            whole = function.steps[number].instruction
+            for each in whole.components or (whole,):
+                is_exec = is_exec or "saveexec" in each.name or "cmpx" in each.name
+                for operand in each.destinations:
+                    registers.update(actions.registers_of(operand))
+                    is_exec = is_exec or operand.register in ("exec", "exec_lo", "exec_hi")
+        return registers, is_exec
 
     def _access(
         self, function: FunctionCode, index: int, line: str | None, *, is_outstanding: bool
@@ -402,11 +432,11 @@ class FaultSearch:
                 made.append(found)
         address = function.addresses[index]
         code = self.frame.code
-        source = None
+        loaded, source = address if code is None else code.in_program(address), None
         if code is not None and is_outstanding:
             place = self.checks[code.file.name].lines.place(address)
             source = None if place is None else f"{place.path}:{place.line}"
-        loaded = address if code is None else code.in_program(address)
+            line = self.source_line(self.frame, code.calls_at(loaded)[0].source)
         size = shape.size if shape is not None else 0
         space = shape.space if shape is not None else step.action.space
         action = shape.action if shape is not None else step.action.operation.partition("-")[0]
@@ -418,7 +448,7 @@ class FaultSearch:
             unit = next((each.unit for each in made if any(at % each.unit for at in every)), None)
         return FailedAccess(
             loaded, instruction_text(step.instruction), source, action, space, size, is_outstanding, tuple(outside),
-            missed, is_null, expression, unit, bool(missed) and made[0].is_of_stack,
+            missed, is_null, expression, unit, overflows=bool(missed) and made[0].is_of_stack,
         )  # fmt: skip
 
     def _outside(self, wave: Wave, found: LaneAddresses) -> Any:
@@ -428,7 +458,7 @@ class FaultSearch:
             return np.array([stop.lanes >> int(lane) & 1 for lane in found.lanes], bool)
         if found.space in SPACE_NAMES:
             room = self._room(wave, found.space)
-            flags = (found.addresses < 0) | (found.addresses + found.size > room)
+            flags = (found.addresses < 0) | (room is not None) & (found.addresses + found.size > (room or 0))
         else:
             flags = np.array([not self._is_known(int(at), found.size) for at in found.addresses.tolist()], bool)
             page = self._page()
@@ -439,13 +469,16 @@ class FaultSearch:
             flags = found.addresses % found.addresses.dtype.type(found.unit) != 0
         return flags
 
-    def _room(self, wave: Wave, space: str) -> int:
-        """Return how many bytes of local memory a work-group has, or how many of private memory a work-item."""
-        if space == actions.LOCAL and wave.launch.local_size is not None:
-            return wave.launch.local_size
-        number, lane = (LOCAL, None) if space == actions.LOCAL else (PRIVATE_LANE, 0)
+    def _room(self, wave: Wave, space: str) -> int | None:
+        """Return how many bytes of local memory a work-group has, or how many of private memory a work-item.
+
+        Without a dispatch packet the state may have only part of them.
+        """
+        local = wave.launch.local_size
+        if local is None or space == actions.LOCAL:
+            return local
         memory = self.machine.memory
-        return memory.available(memory.target.space(number), 0, wave.index, lane)  # type: ignore[no-any-return]
+        return memory.available(memory.target.space(PRIVATE_LANE), 0, wave.index, 0) or None
 
     def _is_known(self, address: int, size: int) -> bool:
         around = self.machine.memory_around(address)
@@ -477,7 +510,7 @@ class FaultSearch:
         """Return the memory that addresses may belong to, one if it is certain, and whether a pointer is null."""
         if found.space in SPACE_NAMES:
             room = self._room(self.waves[0], found.space)
-            if all(0 <= at <= room - found.size for at in addresses):
+            if room is None or all(0 <= at <= room - found.size for at in addresses):
                 return (), False
             why = "its addresses are of this memory"
             return (self._buffer((SPACE_NAMES[found.space], 0, room, 0), addresses, why, is_certain=True),), False
