@@ -160,11 +160,11 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.705, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.17, "isa": 5.99, "machines": 7.49,
+    "": 2.705, "expr": 7.6, "dialects": 0.3, "cfi": 1.5, "objfile": 12.17, "isa": 5.99, "machines": 7.52,
     "execution": 14.885, "states": 3.53, "program.types": 2.13, "program.code": 5.51, "program.values": 1.87,
     "program.language": 2.11, "program.frames": 8.745, "audits.verify": 4.4, "audits.coverage": 2.48,
     "audits.judge": 4.34, "audits.memory_model": 2.28, "audits.dump": 1.24, "audits.noting": 0.1, "audits.faults": 1.29,
-    "render": 9.11,
+    "render": 9.12,
     "questions": 12.28,
     "cli": 1.91, "repl": 1.51, "gdbplugin": 2.17, "serve": 1.08, "cases": 1.4, "fleet": 2.14,
     "encoding": 0.6, "targets": 2.8,
@@ -179,7 +179,8 @@ with program.code through the table of offsets, to what follows a call. executio
 never leave. audits.faults, render and questions say which access of a crash failed, and so does a report; what waves
 of a hang wait for; and what a console and the kernel's log say of a fault. execution and program convert a number that
 a launch is given to the type of its argument. machines asks for
-large pages (2 times)."""
+large pages (2 times); machines reads the
+stop reasons of all waves at once (40 times as fast)."""
 MOST_LINES_OF_TESTS = 86.87
 
 IMPORTERS = {"import_module", "__import__"}

@@ -11,6 +11,7 @@ from bench_input import cache
 from bench_measure import BARE, DWARFGPU, ROOT, compile_all, in_turns, process, show
 from bench_waves import START, code
 
+CRASHING = ROOT / "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
 QUEUES, PER_QUEUE, LANES, VGPRS, SCRATCH = 8, 3750, 64, 16, 4096
 CORE_WAVES = QUEUES * PER_QUEUE
 RESIDENT = f"""
@@ -67,6 +68,42 @@ def big_core() -> Path:
     return path
 
 
+def crashed_core() -> Path:
+    """Return a core file of 30,000 waves of a kernel, all of which have read past the end of a buffer; made once."""
+    import json
+
+    import numpy as np
+
+    from dwarfgpu.execution.control.running import launched_with
+    from dwarfgpu.states.core_writing import write_core
+    from dwarfgpu.states.program import open_program
+    from dwarfgpu.states.snapshot_files import save
+
+    path, folder = cache() / "core-2.30000", cache() / "core-2.dgs"
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    words, sizes = ("x=arange(64)", "y=ones(64)", "a=2", "n=4000000"), {"grid": "128", "work-group": "64"}
+    running = launched_with(open_program(str(CRASHING)), "saxpy", words, sizes.get)
+    running.run()
+    if not folder.exists():
+        save(running.attached.stopped, str(folder))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for file in folder.glob("*.npy"):
+        if not file.name.startswith("global"):  # the last wave is the one that has crashed
+            np.save(file, np.repeat(np.load(file)[-1:], CORE_WAVES, axis=0))
+    np.save(folder / "wave-id.npy", np.array([f"1:1:1:{wave + 1}" for wave in range(CORE_WAVES)]))
+    groups = np.zeros((CORE_WAVES, 3), dtype=np.int64)
+    groups[:, 0] = np.arange(CORE_WAVES)
+    np.save(folder / "wave-work-group.npy", groups)
+    stop = {"reasons": ["MEMORY_VIOLATION"]}
+    manifest["waves"] |= {"count": CORE_WAVES, "stops": [{"wave": wave, "stop": stop} for wave in range(CORE_WAVES)]}
+    manifest["dispatches"][0]["grid"] = [64 * CORE_WAVES, 1, 1]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_core(open_program(str(CRASHING)).attach(str(folder)).stopped, str(path))
+    return path
+
+
 def cores() -> None:
     """Measure a core file of 30,000 waves: the list of its waves, variables in all lanes, resident memory."""
     import numpy as np
@@ -74,12 +111,15 @@ def cores() -> None:
     import dwarfgpu
     from dwarfgpu.program.frames.all_waves import all_waves
 
-    state, file = big_core(), code()
+    state, file, crash = big_core(), code(), crashed_core()
     compile_all()
     listing = (*DWARFGPU, "waves", str(file), "--state", str(state))
     alone = (*DWARFGPU, "core", "info", str(state))
-    bare, listed, summarised = in_turns([process(*BARE), process(*listing), process(*alone)], rounds=5)
+    why = (*DWARFGPU, "fault", str(crash), str(CRASHING))
+    asked_for = [process(*BARE), process(*listing), process(*alone), process(*why)]
+    bare, listed, summarised, explained = in_turns(asked_for, rounds=5)
     show("waves of a core of 30,000, cold / python3 -c pass", listed / bare, "at most 60", f"{listed * 1e3:.0f} ms")
+    show("fault of 30,000 waves, cold / python3 -c pass", explained / bare, "at most 80", f"{explained * 1e3:.0f} ms")
     show("core info of it, cold / python3 -c pass", summarised / bare, "", f"{summarised * 1e3:.0f} ms")
 
     attached = dwarfgpu.open(str(file)).attach(str(state))

@@ -19,7 +19,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
@@ -326,6 +326,10 @@ class WaveBackend(Backend):
         except EvaluationError:
             return None
         return None if data is None else int.from_bytes(data, self.target.byte_order)
+
+    def all_stops(self) -> Sequence[WaveStop | None]:
+        """Return why each wave has stopped, as `stop_of` does."""
+        return [self.stop_of(wave) for wave in range(self.wave_count)]
 
     def wave_named(self, name: str) -> int | None:
         """Return the index of the wave with a name."""

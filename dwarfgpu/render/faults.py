@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
 
+MAX_NUMBERS = 60
+"""A longer list of waves is cut."""
 MAX_LOGGED = 4
 """So many faults of a log are shown."""
 MAX_NAMED = 8
@@ -78,7 +80,7 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
     yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
-    numbers = ranges_text(number + 1 for number in fault.numbers)
+    numbers = _some(ranges_text(number + 1 for number in fault.numbers), len(fault.numbers))
     yield from fitted(f"wave{'s' if len(fault.waves) > 1 else ''} {numbers} at {fault.pc or 0:#x}", 2)
     if fault.detail and not any(access.missed or access.alignment for access in fault.accesses):
         yield from fitted(fault.detail, 2)
@@ -162,6 +164,13 @@ def _caller_lines(caller: CallingLine) -> Iterator[str]:
     if caller.line is not None and source is not None:
         yield f"{source.line}\t{shown(caller.line.strip())}"
     yield from _values_lines(caller.values)
+
+
+def _some(numbers: str, count: int) -> str:
+    """Return a list of the numbers of waves, or its beginning and how many they are."""
+    if len(numbers) <= MAX_NUMBERS:
+        return numbers
+    return f"{numbers[: numbers.rindex(',', 0, MAX_NUMBERS)]},... ({count:,} in all)"
 
 
 def _values_wave(fault: WaveFault) -> int:

@@ -77,8 +77,7 @@ class Stopped:
     def crashed(self) -> int | None:
         """The first wave that a signal has stopped, one of an error before one of a trap; None without one."""
         trapped = None
-        for wave in range(self.machine.wave_count):
-            stop = self.machine.stop_of(wave)
+        for wave, stop in enumerate(self.machine.all_stops()):
             if stop is not None and stop.is_crash:
                 return wave
             if trapped is None and stop is not None and stop.signal is not None:

@@ -185,3 +185,12 @@ def test_waves_are_the_same_rows_as_text_and_as_data(tmp_path):
     words = ("waves", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", str(path))
     assert [row["waves"] for row in json.loads(run(*words, "--json").stdout)["waves"]] == [["0"], ["1"], ["2"]]
     assert run(*words).stdout.count("AMDGPU Wave") == 3
+
+
+def test_a_long_list_of_waves_is_cut(tmp_path):
+    stop = {"stop": {"reasons": ["ILLEGAL_INSTRUCTION"]}}
+    waves = [{"id": str(n), "pc": 0x1548, "exec": 1, **(stop if n % 2 else {})} for n in range(100)]
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"schema": 1, "target": "gfx90a", "waves": waves}))
+    done = run("fault", str(path), "fixtures/asm/lane-pc.gfx90a.w64.co")
+    assert "waves 2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,... (50 in" in done.stdout

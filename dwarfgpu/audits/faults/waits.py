@@ -101,15 +101,21 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
     machine = waves_of(stopped)
     codes = _Codes(stopped)
     found: dict[int, tuple[str, WaitSite | None]] = {}
+    same: dict[tuple[str, WaitSite | None], tuple[str, WaitSite | None]] = {}
+    stops = machine.all_stops()
     for cohort in wave_groups(stopped):
         place = None if cohort.pc is None else codes.place(cohort.pc)
+        known: dict[int, tuple[str, WaitSite | None]] = {}
         for wave in cohort.numbers:
-            stop = machine.stop_of(wave)
-            kind = ELSEWHERE if place is None else place.kind
-            if stop is not None:
-                halted = HALTED if stop.was_halted or stop.never_ran else kind
-                kind = CRASHED if stop.reasons else DETAILS.get(stop.detail, halted)
-            found[wave] = kind, codes.own(place) if kind not in (AT_BARRIER, NEAR_BARRIER) else place
+            stop = stops[wave]
+            if id(stop) not in known:
+                kind = ELSEWHERE if place is None else place.kind
+                if stop is not None:
+                    halted = HALTED if stop.was_halted or stop.never_ran else kind
+                    kind = CRASHED if stop.reasons else DETAILS.get(stop.detail, halted)
+                told = kind, codes.own(place) if kind not in (AT_BARRIER, NEAR_BARRIER) else place
+                known[id(stop)] = same.setdefault(told, told)
+            found[wave] = known[id(stop)]
     members: dict[int, list[int]] = {}
     for wave, first in enumerate(machine.group_numbers):
         members.setdefault(first if first >= 0 else wave, []).append(wave)
@@ -119,7 +125,7 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
         kinds = {found[wave][0] for wave in waves} - GONE
         if not kinds & WAITING or kinds == {NEAR_BARRIER}:  # all have arrived: nothing keeps them
             continue
-        likeness = machine.dispatch[waves[0]], *((numbers[wave], found[wave]) for wave in waves)
+        likeness = machine.dispatch[waves[0]], *((numbers[wave], id(found[wave])) for wave in waves)
         alike.setdefault(likeness, []).append(waves)
     for groups in alike.values():
         yield _waiting(stopped, groups, found)

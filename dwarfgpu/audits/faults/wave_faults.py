@@ -204,10 +204,11 @@ def wave_faults(
     Memory faults come first, and traps last.
     """
     found: list[tuple[tuple[int, int], int | None, list[int], WaveStop]] = []
+    stops = stopped.machine.all_stops()
     for group in wave_groups(stopped):
         by_reason: dict[tuple[str, ...], tuple[list[int], WaveStop]] = {}
         for wave in group.numbers:
-            stop = stopped.machine.stop_of(wave)
+            stop = stops[wave]
             if stop is not None and stop.reasons:
                 by_reason.setdefault(stop.reasons, ([], stop))[0].append(wave)
         for numbers, stop in by_reason.values():

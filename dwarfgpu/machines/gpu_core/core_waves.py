@@ -33,7 +33,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 MAX_WAVES = 1 << 20
+FEW = 64
+"""The stop reasons of fewer waves are read one by one. Those of 30,000 are read together in 40 times less time."""
 MAX_FAILURES = 8
 """After this many unreadable save areas of a queue, the remaining ones are skipped."""
 MAX_AREAS = 1 << 12
@@ -136,6 +138,8 @@ class SavedGpu(Machine):
         self.columns = columns
         self._reasons: dict[Any, tuple[str, ...]] = {}
         """Stop reasons, cached by trap ID and the contents of the registers that give them."""
+        self._all_stops: tuple[int, list[WaveStop | None]] | None = None
+        """Why each wave has stopped, and the number of changes then."""
 
     @property
     def group_numbers(self) -> array[int]:
@@ -171,6 +175,28 @@ class SavedGpu(Machine):
             never_ran=bool(flags & NEVER_RAN),
             trap=trap,
         )
+
+    def all_stops(self) -> Sequence[WaveStop | None]:
+        columns, count = self.columns, self.wave_count
+        if columns is None or count < FEW:
+            return super().all_stops()
+        if self._all_stops is None or self._all_stops[0] != self.changes:
+            import numpy as np
+
+            waves, traps = np.arange(count), np.asarray(columns.traps)
+            parts = [traps, np.asarray(columns.flags), np.where(traps, np.asarray(columns.pcs), 0)]
+            for _name, file, number in self._stop_registers:
+                parts.append(file.flags(waves, number, count))
+                parts.append(file.gather(waves, number, 0, 4, count).view("<u4")[:, 0])
+            key = np.zeros(count, "i8")
+            for part in parts:
+                if (part != part[0]).any():
+                    places = np.unique(part, return_inverse=True)[1].reshape(count)
+                    key = np.unique(key * count + places, return_inverse=True)[1].reshape(count)
+            _keys, firsts = np.unique(key, return_index=True)
+            stops = [self.stop_of(wave) for wave in firsts.tolist()]
+            self._all_stops = self.changes, [stops[place] for place in key.tolist()]
+        return self._all_stops[1]
 
     @cached_property
     def _stop_registers(self) -> list[tuple[str, RegisterFile, int]]:

@@ -126,19 +126,19 @@ def wave_runs(
     """
     machine = waves_of(stopped)
     dispatches, alone = machine.dispatch.tolist(), set(apart)
-    by_wave = _by_wave(stopped, waves)
+    by_wave, stops = _by_wave(stopped, waves), machine.all_stops()
 
     def likeness(numbered: tuple[int, int]) -> Any:
         position, wave = numbered
         if separate or wave in alone:
             return wave
-        stop = machine.stop_of(wave)
+        stop = stops[wave]
         return wave - position, id(by_wave[wave]), dispatches[wave], None if stop is None else stop.name
 
     runs = []
     for _alike, numbered in groupby(enumerate(sorted(by_wave)), likeness):
         numbers = [wave for _position, wave in numbered]
-        stop = machine.stop_of(numbers[-1])
+        stop = stops[numbers[-1]]
         stop = stop.common if stop is not None and len(numbers) > 1 else stop
         runs.append(evolve(by_wave[numbers[0]], numbers=numbers, stop=stop))
     return sorted(runs, key=lambda run: run.stop is None or not run.stop.is_crash)

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.errors import EvaluationError, MalformedFile
-from dwarfgpu.machines.gpu_core.core_waves import SavedGpu, read_gpu_core
+from dwarfgpu.machines.gpu_core.core_waves import FEW, SavedGpu, read_gpu_core
 from dwarfgpu.machines.gpu_core.layout import FAMILIES, family_of, shape_of
 from dwarfgpu.machines.gpu_core.note import AQL, SDMA, QueueEntry
 from dwarfgpu.machines.gpu_core.stop_reasons import reasons_of
@@ -272,6 +272,23 @@ def test_each_exception_has_its_own_bit_in_mode(bit, which):
     family = family_of("gfx90a")
     assert reasons_of(family, 0, {"trapsts": 1 << bit, "mode": 1 << 12 + which}) == (TRAPSTS[bit],)
     assert reasons_of(family, 0, {"trapsts": 1 << bit, "mode": ~(1 << 12 + which) & 0xFF000}) == ()
+
+
+@for_each("processor", "gfx90a", "gfx1100-wave32", "gfx1200-wave64")
+def test_reasons_of_many_waves_are_those_of_each(processor, tmp_path):
+    machine, random = filled(processor, waves=2 * FEW, vgprs=2, lds=0, scratch=0), np.random.default_rng(1)
+    stops = [*(WaveStop((name,)) for name in REASONS), WaveStop(), WaveStop(trap=5), WaveStop(is_stopped=False)]
+    stops += [WaveStop(never_ran=True), WaveStop(was_halted=True)]
+    for name in ("trapsts", "mode", "excp_flag_priv", "excp_flag_user", "trap_ctrl"):
+        if machine.register_named(name) is not None:
+            machine.set_register(name, random.choice([0, 1 << 8, 1 << 11, 1 << 28, 0xFFFF], machine.wave_count))
+    found = only(core_of(tmp_path, machine, stops=lambda _m, wave: stops[wave * 7 % len(stops)]))
+    waves = range(found.wave_count)
+    for _time in range(2):  # the second time after a change
+        assert list(found.all_stops()) == list(map(found.stop_of, waves))
+        for name in ("trapsts", "excp_flag_priv"):
+            if found.register_named(name) is not None:
+                found.write_register(found.register_named(name), bytes(4), 3, None)
 
 
 FLAGS = {
