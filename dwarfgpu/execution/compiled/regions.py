@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI, number_of
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI
 from dwarfgpu.execution.batch import SCALARS as REGISTERS
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
@@ -103,7 +104,7 @@ class CompiledRegions:
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
         self._segments: dict[MemorySegment, None] = {}
-        self._table = np.zeros((64, 3), np.uint64)
+        self._table = array("Q")
         """The rows of the segments: the start, the size, and the address of the host."""
         self.is_possible = True
 
@@ -301,11 +302,11 @@ class CompiledRegions:
         following = np.zeros(waves, np.uint64)
         visited = np.zeros(len(region.blocks), np.uint8)
         rows = device.memory.group_of[batch.waves].astype(np.int64)
-        for cell, array in (
+        for cell, column in (
             (Cell.SCALARS, scalars), (Cell.VECTORS, vectors), (Cell.PLACES, places), (Cell.NEXT, following),
             (Cell.VISITED, visited), (Cell.GROUPS, rows), (Cell.NUMBERS, batch.waves),
         ):  # fmt: skip
-            cells[cell] = array.ctypes.data
+            cells[cell] = _address(column)
         cells[Cell.WAVES], cells[Cell.STOP], cells[Cell.ENTRY] = waves, stop, number
         cells[Cell.NEAREST] = -1 if nearest is None else nearest
         reason = Exit(region.function.call(ctypes.addressof(cells)))
@@ -333,26 +334,23 @@ class CompiledRegions:
         private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
         known, cells = self._segments, self._cells
         fresh = [segment for segment in segments.segments if segment not in known]
-        if len(known) + len(fresh) != len(segments.segments):
+        if not known or len(known) + len(fresh) != len(segments.segments):
             known.clear()
-            self._table[:] = 0
-            fresh, self.is_possible = segments.segments, True
-        rows = [(each.start, each.end - each.start, each.data.__array_interface__["data"][0]) for each in fresh]
-        latest = len(known) if rows else 0
-        if latest + len(rows) > len(self._table):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table), np.zeros((len(rows), 3), np.uint64)])
-        if rows:
-            table = self._table[latest : latest + len(rows)]
-            table[:] = rows
-            uppers = table[:, 0] >> 32, table[:, 0] + table[:, 1] >> 32
-            if any(((uppers[0] <= aperture) & (aperture <= uppers[1])).any() for aperture in (private, shared)):
+            self._table, self.is_possible = array("Q"), True
+            fresh = segments.segments
+        latest = len(known) if fresh else 0
+        for each in fresh:
+            self._table.extend((each.start, each.end - each.start, _address(each.data)))
+            if any(each.start >> 32 <= aperture <= each.end >> 32 for aperture in (private, shared)):
                 self.is_possible = False
         known.update(dict.fromkeys(fresh))
         self._kept = memory.local.data, memory.scratch.data
-        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT] = self._table.ctypes.data, max(len(known), 1)
+        if not known:
+            self._table.extend((0, 0, 0))
+        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT] = self._table.buffer_info()[0], max(len(known), 1)
         cells[Cell.LATEST] = latest
-        cells[Cell.LOCAL], cells[Cell.LOCAL_SIZE] = memory.local.data.ctypes.data, memory.local_size
-        cells[Cell.SCRATCH], cells[Cell.SCRATCH_SIZE] = memory.scratch.data.ctypes.data, memory.scratch_size
+        cells[Cell.LOCAL], cells[Cell.LOCAL_SIZE] = _address(memory.local.data), memory.local_size
+        cells[Cell.SCRATCH], cells[Cell.SCRATCH_SIZE] = _address(memory.scratch.data), memory.scratch_size
         cells[Cell.SCRATCH_BASE], cells[Cell.SCRATCH_WHOLE] = memory.scratch_base, memory.scratch.data.size
         cells[Cell.SHARED], cells[Cell.PRIVATE] = shared, private
         return self.is_possible
@@ -388,17 +386,28 @@ class CompiledRegions:
             )
             file[number] = vectors[slots[register]]
         changed = _written(region.written_scalars, blocks, block, index)
+        first, is_same = scalars[0].tolist(), (scalars == scalars[0]).all(axis=0).tolist()
+
+        def word(register: int) -> Any:
+            if is_same[register]:
+                return first[register]
+            return scalars[:, register : register + 1].astype(np.uint64)
+
+        def long(register: int) -> Any:
+            low, high = word(register), word(register + 1)
+            return low | high << 32 if isinstance(high, int) else low | high << np.uint64(32)
+
         if batch.lanes == 64 and changed & {VCC, VCC_HI}:
-            batch.scalar[VCC] = _long(scalars, VCC)
+            batch.scalar[VCC] = long(VCC)
             changed -= {VCC, VCC_HI}
         if changed & ({EXEC, EXEC_HI} if batch.lanes == 64 else {EXEC}):
-            batch.set_exec(_long(scalars, EXEC) if batch.lanes == 64 else _word(scalars, EXEC))
+            batch.set_exec(long(EXEC) if batch.lanes == 64 else word(EXEC))
             changed -= {EXEC, EXEC_HI} if batch.lanes == 64 else {EXEC}
         if SCC in changed:
-            batch.scc = _word(scalars, SCC)
+            batch.scc = word(SCC)
         for register in changed:
             if register < REGISTERS:
-                batch.scalar[register] = _word(scalars, register)
+                batch.scalar[register] = word(register)
 
 
 @frozen(eq=False)
@@ -444,14 +453,7 @@ def _put_long(scalars: Any, register: int, number: Any) -> None:
     _put(scalars, register + 1, number >> 32)
 
 
-def _word(scalars: Any, register: int) -> Any:
-    if len(scalars) == 1:
-        return int(scalars[0, register])
-    return number_of(scalars[:, register : register + 1])
-
-
-def _long(scalars: Any, register: int) -> Any:
-    if len(scalars) == 1:
-        return int(scalars[0, register]) | int(scalars[0, register + 1]) << 32
-    low, high = (scalars[:, at : at + 1].astype(np.uint64) for at in (register, register + 1))
-    return number_of(low | high << np.uint64(32))
+def _address(column: Any) -> int:
+    """Return the address of the host of an array."""
+    address: int = column.__array_interface__["data"][0]
+    return address
