@@ -112,19 +112,10 @@ class Repetition:
         batches = self._every_batch()
         if len(batches) != len(self._begin) or self.device.clock.now != self._clock:
             return False
-        return all(self._is_same(*pair) for pair in zip(batches, self._begin, strict=True))
-
-    def _is_same(self, now: WaveBatch, then: WaveBatch) -> bool:
-        if (now.pc, now.mode, now.count) != (then.pc, then.mode, then.count):
-            return False
-        if self._alone is None and now.spent != then.spent:  # else the order of batches is not the same
-            return False
-        pairs = (
-            (now.waves, then.waves), (now.exec, then.exec), (now.scc, then.scc), (now.status, then.status),
-            *zip(now.scalar, then.scalar, strict=True), *zip(now.vector, then.vector, strict=True),
-            *zip(now.accumulation, then.accumulation, strict=True),
-        )  # fmt: skip
-        return all(mine is other or bool(np.all(mine == other)) for mine, other in pairs)
+        pairs = [*zip(batches, self._begin, strict=True)]
+        if self._alone is None and any(now.spent != then.spent for now, then in pairs):
+            return False  # the order of batches is not the same
+        return all(is_same_state(*pair) for pair in pairs)
 
     def _digest(self) -> bytes:
         """Return what tells the memory of the machine from any other, with what barriers know."""
@@ -164,3 +155,15 @@ class Repetition:
             lanes,
             loop=loop,
         )
+
+
+def is_same_state(now: WaveBatch, then: WaveBatch) -> bool:
+    """Return whether waves are at the same place with the same registers."""
+    if (now.pc, now.mode, now.count) != (then.pc, then.mode, then.count):
+        return False
+    pairs = (
+        (now.waves, then.waves), (now.exec, then.exec), (now.scc, then.scc), (now.status, then.status),
+        *zip(now.scalar, then.scalar, strict=True), *zip(now.vector, then.vector, strict=True),
+        *zip(now.accumulation, then.accumulation, strict=True),
+    )  # fmt: skip
+    return all(mine is other or bool(np.all(mine == other)) for mine, other in pairs)

@@ -41,7 +41,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     outside of which argument, and the variables of the line. Where several accesses were outstanding, those whose
     addresses have no memory are shown, the likeliest first. -address is the address that the driver or the kernel's
     log has reported: accesses to its page come first. -log gives that address too, and without a state all that a log
-    says. Where waves wait, each work-group is shown with those that wait at a barrier, and those that are not there.
+    says. Each work-group that waits is shown: who is at a barrier, who is not there, and loops that cannot be left.
     """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
     if arguments.words:

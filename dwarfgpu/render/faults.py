@@ -238,10 +238,17 @@ def _missed_text(row: MissedBuffer) -> str:
 
 MAX_GROUPS = 8
 """So many kinds of work-groups are described."""
-SOURCE = fact("source", value=lambda row: row.source and line_text(row.source))
-WAITING = Record(
-    "kind waves address# instruction", SOURCE, nested("in_flight=flying", Record("address# instruction", SOURCE))
+READ = Record("address# space size value compared argument=name instruction")
+SITE = Record("address# instruction", fact("source", value=lambda site: site.source and line_text(site.source)))
+LOOP = Record(
+    fact("lines", value=lambda site: [line_text(line) for line in site.lines]),
+    fact("reads", value=lambda site: [*map(READ.json, site.spin.reads)]),
 )
+WAITING = Record(
+    "kind waves", fact("at", value=lambda row: SITE.json(row.site)), nested("in_flight=site.flying", SITE),
+    fact("loop", value=lambda row: row.site.spin and LOOP.json(row.site)),
+    fact("followed", value=lambda row: row.site.spin and row.waves[row.numbers.index(row.site.spin.wave)]),
+)  # fmt: skip
 WAITS = Record(
     "dispatch work_groups absent",
     fact(
@@ -258,6 +265,7 @@ STATES = {
         "are at the barrier of {}, or have just passed it",
         "is at the barrier of {}, or has just passed it",
     ),
+    waits.SPIN: ("are in the loop of {}", "is in the loop of {}"),
     waits.COUNTER: ("are at a wait, {}", "is at a wait, {}"),
     waits.SLEEP: ("are at s_sleep, {}", "is at s_sleep, {}"),
     waits.HALTED: ("are halted at {}", "is halted at {}"),
@@ -280,21 +288,43 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
         yield from fitted(f"work-group {'??' if first is None else group_text(first)}{more}:", 2)
         for row in group.rows:
             yield from fitted(f"  {_wait_text(group, row)}", 4)
-            for access in row.flying:
+            yield from _read_lines(row)
+            for access in row.site.flying:
                 source = "" if access.source is None else f" of {line_text(access.source, short=True)}"
-                yield from fitted(f"    may be in flight: {shown(access.instruction)}{source} ({access.address:#x})", 6)
+                yield from fitted(f"    may be in flight: {access.instruction}{source} ({access.address:#x})", 6)
         if group.absent:
             yield f"  {counted(group.absent, 'wave')} of it: not in this state (ended, or not saved)"
     if len(groups) > MAX_GROUPS:
         yield f"and {counted(sum(len(group.work_groups) for group in groups[MAX_GROUPS:]), 'more work-group')}"
 
 
+def _read_lines(row: WaitingWaves) -> Iterator[str]:
+    """Yield what the wave that was followed reads in a loop."""
+    spin = row.site.spin
+    if spin is None:
+        return
+    who = f"wave {spin.wave + 1}"
+    yield f"    {who} cannot leave it until others write what it reads{':' if spin.reads else ''}"
+    for read in spin.reads[:MAX_LINES]:
+        name = "" if read.name is None else f" (`{shown(read.name)}`)"
+        space = "" if read.space != "local" else "local "
+        compared = f", compared with {' and '.join(read.compared)}" if read.compared else ""
+        yield from fitted(
+            f"      {counted(read.size, 'byte')} at {space}{read.address:#x}{name}: {read.value}{compared}", 8
+        )
+    if len(spin.reads) > MAX_LINES:
+        yield f"      and {counted(len(spin.reads) - MAX_LINES, 'more location')}"
+
+
 def _wait_text(group: WaitingGroups, row: WaitingWaves) -> str:
     several, one = STATES[row.kind]
     who = _numbers(group, [row])
-    place = "an unknown place" if row.address is None else f"{row.address:#x}"
-    if row.source is not None and row.source.line:
-        place = line_text(row.source, short=True) + ("" if row.kind in waits.BARRIERS else f" ({place})")
+    place = "an unknown place" if row.site.address is None else f"{row.site.address:#x}"
+    if row.site.source is not None and row.site.source.line:
+        place = line_text(row.site.source, short=True) + ("" if row.kind in waits.BARRIERS else f" ({place})")
+    if row.site.lines:
+        first, last = row.site.lines
+        place = line_text(first, short=True) + (f"-{last.line}" if last.line > first.line else "")
     text = f"{who} {(several if who.startswith('waves') else one).format(place)}"
     missing = group.missing(row)
     return f"{text}; not there: {_numbers(group, missing)}" if missing else text

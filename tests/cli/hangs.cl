@@ -39,3 +39,48 @@ KERNEL two(shared_int *flag, __global int *out) {
 KERNEL loads(shared_int *flag, __global int *out) {
   out[ID] = *flag + 1; // load
 }
+
+KERNEL lock(shared_int *flag, __global int *out) {
+  while (__opencl_atomic_exchange((__global volatile atomic_int *)flag, 1, memory_order_relaxed, memory_scope_device)) // spin
+    ;
+  out[ID] = 1; // the lock is not released
+}
+
+KERNEL swap(shared_int *flag, __global int *out) {
+  int zero = 0;
+  while (!__opencl_atomic_compare_exchange_strong((__global volatile atomic_int *)flag, &zero, 1, memory_order_relaxed, memory_order_relaxed, memory_scope_device)) // spin
+    zero = 0;
+  out[ID] = 1; // the lock is not released
+}
+
+KERNEL sleep(shared_int *flag, __global int *out) {
+  while (*flag != 7) // spin
+    __builtin_amdgcn_s_sleep(1);
+  out[ID] = 1;
+}
+
+KERNEL group(shared_int *flag, __global int *out) {
+  __local volatile int ready;
+  ready = 3;
+  while (ready != 9) // spin
+    ;
+  out[ID] = 1;
+}
+
+KERNEL counts(shared_int *flag, __global int *out) {
+  int count = 0;
+  while (*flag == 0)
+    count++;
+  out[ID] = count;
+}
+
+KERNEL works(shared_int *flag, __global int *out) {
+  for (int i = 0; i < 100000; i++)
+    out[ID] += i ^ *flag;
+}
+
+KERNEL tells(shared_int *flag, __global int *out) {
+  while (*flag < 100000)
+    *flag = *flag + 1;
+  out[ID] = 1;
+}

@@ -1,4 +1,4 @@
-"""What the waves of a state that hangs wait for: at a barrier who is not there, at a counter what may be in flight.
+"""What the waves of a state that hangs wait for: barriers, counters, and loops that they cannot leave.
 
 A wave waits where the machine says so, or its registers. One that merely stands at a barrier may be about to arrive,
 and one that stands behind it may have passed it.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from dwarfgpu.audits.faults.rehearsal import spin_of
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.outstanding import MOST
 from dwarfgpu.audits.memory_model.survey import outstanding_at
@@ -18,23 +19,30 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.barriers import WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
+from dwarfgpu.isa.memory_actions import LOCAL
+from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
 
-AT_BARRIER, NEAR_BARRIER, COUNTER, SLEEP, HALTED, CRASHED, ENDED, AT_END, ELSEWHERE = (
-    "barrier", "near barrier", "counter", "sleep", "halted", "crashed", "ended", "at its end", "elsewhere",
+KINDS = AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, CRASHED, ELSEWHERE, ENDED, AT_END = (
+    "barrier", "near barrier", "loop", "counter", "sleep", "halted", "crashed", "elsewhere", "ended", "at its end",
 )  # fmt: skip
-WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, COUNTER, SLEEP, HALTED))
-CERTAIN = frozenset((AT_BARRIER, HALTED))
+WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED))
+CERTAIN = frozenset((AT_BARRIER, SPIN, HALTED))
 """What no other wave or memory has to be asked about."""
+GOING = frozenset((COUNTER, SLEEP, ELSEWHERE))
+"""What is said of waves that may be in a loop."""
+MAX_FOLLOWED = 16
+"""At so many places one wave is followed."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
 DETAILS = {"waits at a barrier": AT_BARRIER, "has ended": ENDED}
@@ -45,21 +53,20 @@ DETAILS = {"waits at a barrier": AT_BARRIER, "has ended": ENDED}
 class WaitSite:
     """An instruction that waves stand at, or wait at."""
 
-    address: int
+    address: int | None
+    """None where the program counter is not known."""
     kind: str
     """What the code alone says of waves here."""
     instruction: str | None = None
-    flying: tuple[tuple[int, str], ...] = ()
-    """The accesses that may not be complete, which a wait for a counter waits for: addresses and instructions."""
-
-
-@frozen
-class FlyingAccess:
-    """An access that may not be complete where waves wait for its counter."""
-
-    address: int
-    instruction: str
-    source: SourceLine | None
+    source: SourceLine | None = None
+    flying: tuple[WaitSite, ...] = ()
+    """The accesses that may not be complete, which a wait for a counter waits for."""
+    is_in_loop: bool = False
+    """Whether paths lead from the instruction to itself."""
+    spin: Spin | None = None
+    """The loop, if one of the waves here cannot leave it."""
+    lines: tuple[SourceLine, ...] = ()
+    """The first and the last line of the loop."""
 
 
 @frozen
@@ -70,12 +77,8 @@ class WaitingWaves:
     numbers: tuple[int, ...]
     """Those of the first work-group first."""
     waves: tuple[str, ...]
-    address: int | None
-    """Of the barrier, or where they stand; None where the program counter is not known."""
-    instruction: str | None
-    source: SourceLine | None
-    flying: tuple[FlyingAccess, ...] = ()
-    """What a wait for a counter waits for."""
+    site: WaitSite
+    """The barrier, or where they stand."""
 
 
 @frozen
@@ -100,61 +103,82 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
     """Yield the work-groups in which waves wait, those that are alike together."""
     machine = waves_of(stopped)
     codes = _Codes(stopped)
-    found: dict[int, tuple[str, WaitSite | None]] = {}
-    same: dict[tuple[str, WaitSite | None], tuple[str, WaitSite | None]] = {}
-    stops = machine.all_stops()
+    found: dict[int, tuple[str, WaitSite]] = {}
+    same: dict[tuple[str, WaitSite], tuple[str, WaitSite]] = {}
+    stops, followed = machine.all_stops(), 0
     for cohort in wave_groups(stopped):
-        place = None if cohort.pc is None else codes.place(cohort.pc)
-        known: dict[int, tuple[str, WaitSite | None]] = {}
+        site, is_followed = codes.site(cohort.pc), False
+        known: dict[int, tuple[str, WaitSite]] = {}
         for wave in cohort.numbers:
             stop = stops[wave]
             if id(stop) not in known:
-                kind = ELSEWHERE if place is None else place.kind
+                kind = site.kind
                 if stop is not None:
                     halted = HALTED if stop.was_halted or stop.never_ran else kind
                     kind = CRASHED if stop.reasons else DETAILS.get(stop.detail, halted)
-                told = kind, codes.own(place) if kind not in (AT_BARRIER, NEAR_BARRIER) else place
+                if kind in GOING and site.is_in_loop and not is_followed and followed < MAX_FOLLOWED:
+                    followed, is_followed = followed + 1, True
+                    site = _followed(stopped, wave, site)
+                kind = SPIN if kind in GOING and site.spin is not None else kind
+                told = kind, site if kind in BARRIERS else codes.standing.get(site, site)
                 known[id(stop)] = same.setdefault(told, told)
             found[wave] = known[id(stop)]
-    members: dict[int, list[int]] = {}
-    for wave, first in enumerate(machine.group_numbers):
-        members.setdefault(first if first >= 0 else wave, []).append(wave)
+    if not WAITING & {kind for kind, _site in same}:
+        return
+    members: dict[object, list[int]] = {}
+    places = [machine.place_of(wave) for wave in range(len(machine.ids))]
+    for wave, (dispatch, position, _number) in enumerate(places):
+        members.setdefault((dispatch, position) if min(position) >= 0 else wave, []).append(wave)
     alike: dict[object, list[list[int]]] = {}
-    numbers = machine.wave_in_group.tolist()
     for waves in members.values():
         kinds = {found[wave][0] for wave in waves} - GONE
         if not kinds & WAITING or kinds == {NEAR_BARRIER}:  # all have arrived: nothing keeps them
             continue
-        likeness = machine.dispatch[waves[0]], *((numbers[wave], id(found[wave])) for wave in waves)
+        likeness = places[waves[0]][0], *((places[wave][2], id(found[wave])) for wave in waves)
         alike.setdefault(likeness, []).append(waves)
     for groups in alike.values():
         yield _waiting(stopped, groups, found)
 
 
-def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[str, WaitSite | None]]) -> WaitingGroups:
+def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[str, WaitSite]]) -> WaitingGroups:
     machine = waves_of(stopped)
     here = place_of(machine, groups[0][0])
     absent = 0
     if here.grid is not None and here.work_group is not None:
         absent = max(here.grid.waves_of(here.work_group) - len(groups[0]), 0)
 
-    def order(wave: int) -> tuple[bool, int, str]:
-        kind, place = found[wave]
-        return kind not in WAITING, -1 if place is None else place.address, kind
+    def order(wave: int) -> tuple[int, int]:
+        kind, site = found[wave]
+        return KINDS.index(kind), site.address or 0
 
     rows = []
     for _order, same in groupby(sorted(chain(*groups), key=order), order):
         numbers = tuple(same)
-        kind, place = found[numbers[0]]
-        ids = tuple(machine.ids[wave] for wave in numbers)
-        if place is None:
-            rows.append(WaitingWaves(kind, numbers, ids, None, None, None))
-            continue
-        source = stopped.loaded.calls_at(place.address)[0].source
-        flying = (FlyingAccess(*each, stopped.loaded.calls_at(each[0])[0].source) for each in place.flying)
-        rows.append(WaitingWaves(kind, numbers, ids, place.address, place.instruction, source, tuple(flying)))
+        kind, site = found[numbers[0]]
+        rows.append(WaitingWaves(kind, numbers, tuple(machine.ids[wave] for wave in numbers), site))
     positions = tuple(place_of(machine, waves[0]).work_group for waves in groups)
     return WaitingGroups(machine.place_of(groups[0][0])[0], positions, tuple(rows), absent)
+
+
+def _followed(stopped: Stopped, wave: int, site: WaitSite) -> WaitSite:
+    """Return a place with the loop that a wave there cannot leave, its lines, and the arguments it reads through."""
+    spin = spin_of(waves_of(stopped), wave)
+    if spin is None:
+        return site
+    arguments = [each for each in stopped.wave(wave).launch.arguments if each.kind in POINTERS]
+
+    def named(read: SpinRead) -> SpinRead:
+        for argument in arguments if read.space != LOCAL else ():
+            distance, memory = read.address - (argument.number or 0), argument.memory
+            if not distance or (memory is not None and memory.is_buffer and 0 <= distance < memory.size):
+                return evolve(read, name=f"{argument.name} + {distance}" if distance else argument.name)
+        return read
+
+    sources = [source for at in spin.path if (source := stopped.loaded.calls_at(at)[0].source) and source.line]
+    files = [source.file for source in sources]
+    most = max(files, key=files.count, default=None)
+    own = sorted((source for source in sources if source.file == most), key=lambda source: source.line)
+    return evolve(site, spin=evolve(spin, reads=tuple(map(named, spin.reads))), lines=(own[0], own[-1]) if own else ())
 
 
 class _Codes:
@@ -168,14 +192,10 @@ class _Codes:
         self.standing: dict[WaitSite, WaitSite] = {}
         """By the place of a barrier the place behind it, where waves stand."""
 
-    def own(self, place: WaitSite | None) -> WaitSite | None:
-        """Return where waves stand that are at a place for another reason."""
-        return None if place is None else self.standing.get(place, place)
-
-    def place(self, pc: int) -> WaitSite:
+    def site(self, pc: int | None) -> WaitSite:
         """Return what the code at a program counter says of waves there."""
-        code = self.stopped.loaded.at(pc)
-        if code is None:
+        code = None if pc is None else self.stopped.loaded.at(pc)
+        if code is None or pc is None:
             return WaitSite(pc, ELSEWHERE)
         here = code.in_file(pc)
         try:
@@ -190,8 +210,9 @@ class _Codes:
             return WaitSite(pc, ELSEWHERE)
 
         def made(index: int, kind: str) -> WaitSite:
-            text = instruction_text(function.steps[index].instruction)
-            return WaitSite(code.in_program(function.addresses[index]), kind, text)
+            text, address = instruction_text(function.steps[index].instruction), function.addresses[index]
+            source = self.stopped.loaded.calls_at(code.in_program(address))[0].source
+            return WaitSite(code.in_program(address), kind, text, source, is_in_loop=_is_in_loop(function, index))
 
         index = function.addresses.index(here)
         name = function.steps[index].instruction.name
@@ -203,16 +224,24 @@ class _Codes:
         waits = dict(function.steps[index].action.waits)
         if waits and not self.is_complete:
             rows = outstanding_at(check, here)[1]
-            late = [
-                row for row in rows if any(later >= waits.get(counter, MOST + 1) for counter, later in row.counters)
-            ]
-            flying = tuple((code.in_program(row.address), row.instruction) for row in late if row.address is not None)
+            late = (row for row in rows if any(later >= waits.get(each, MOST + 1) for each, later in row.counters))
+            places = (function.addresses.index(row.address) for row in late if row.address is not None)
+            flying = tuple(made(place, ELSEWHERE) for place in places)
             return evolve(made(index, COUNTER if flying else ELSEWHERE), flying=flying)
-        if index > 0 and _is_halt(function, index - 1):
-            return made(index, HALTED)
-        return made(
-            index, AT_END if name.startswith("s_endpgm") else SLEEP if name.startswith("s_sleep") else ELSEWHERE
-        )
+        is_halted = index > 0 and _is_halt(function, index - 1)
+        words = {"s_endpgm": AT_END, "s_sleep": SLEEP}
+        return made(index, HALTED if is_halted else words.get(name, ELSEWHERE))
+
+
+def _is_in_loop(function: FunctionCode, index: int) -> bool:
+    own = next(number for number, block in enumerate(function.blocks) if block.first <= index < block.stop)
+    reached, waiting = set[int](), [*function.blocks[own].successors]
+    while waiting:
+        number = waiting.pop()
+        if number not in reached:
+            reached.add(number)
+            waiting += function.blocks[number].successors
+    return own in reached
 
 
 def _operand(function: FunctionCode, index: int) -> int:
