@@ -179,11 +179,29 @@ def test_a_watchpoint_with_a_condition_stops_only_where_it_is_true(watched, proc
     assert debugging.go_on().has_ended
 
 
-@pytest.mark.parametrize(
-    "condition", ["i == 2", "total > 30 && lane == 3", "n - i", "i == 4 || nobody", "total * 1.5 > 40"]
+def sums(holds):
+    """What `total` becomes in lane 3 where a condition of it and of the counter holds."""
+    total, found = 0, []
+    for i in range(5):
+        for more in (i + 3, 2 * i, 7):
+            total += more
+            found += [total] * (more != 0 and holds(i, total))
+    return found
+
+
+@for_each(
+    "condition, expected",
+    ("i == 2", sums(lambda i, _: i == 2)),
+    ("total > 30 && lane == 3", sums(lambda _, total: total > 30)),
+    ("n - i < 2", sums(lambda i, _: 5 - i < 2)),
+    ("i == 4 || nobody", None),
+    ("total * 1.5 > 40", sums(lambda _, total: total * 1.5 > 40)),
 )
-def test_a_watchpoint_stops_where_it_does_without_columns(watched, condition, monkeypatch):
-    """The function that is called, and the one that is inlined, have variables of the same names."""
+def test_a_watchpoint_stops_where_it_does_without_columns(watched, condition, expected, monkeypatch):
+    """The functions that are called and inlined have variables of the same names; those of the kernel count.
+
+    The last stop is the end of the kernel, where nothing changes.
+    """
     stops = []
     for is_quick in (True, False):
         if not is_quick:
@@ -196,6 +214,10 @@ def test_a_watchpoint_stops_where_it_does_without_columns(watched, condition, mo
             found.append((stop.change.old, stop.change.new, stop.problem, debugging.pc_of(0)))
         stops.append(found)
     assert stops[0] == stops[1] != []
+    if expected is not None:
+        assert [(int(new), problem) for old, new, problem, _pc in stops[0] if old != new] == [
+            (each, None) for each in expected
+        ]
 
 
 def test_conditions_of_watchpoints_that_have_no_value_or_no_sense(watched):
