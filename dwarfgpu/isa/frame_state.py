@@ -57,7 +57,8 @@ _UNKNOWN: Lanes = (-1, -1, {})
 _NOTHING: Source = [None]
 _ADD = re.compile(r"s_((add|sub)k?_(co_)?[iu]32|(addc|add_co_ci)_u32)$")
 _WITH_CARRY = frozenset(("s_addc_u32", "s_add_co_ci_u32"))
-_SAVES_MASK = re.compile(r"s_\w+_saveexec_")
+_SAVES_MASK = re.compile(r"s_(\w+)_saveexec_")
+_COMBINES = re.compile(r"s_(and|or|xor|andn2|and_not1)_b(?:32|64)$")
 _MOVES = frozenset(("s_mov_b32", "s_mov_b64", "s_movk_i32"))
 _LOADS = frozenset(("s_load_b64", "s_load_dwordx2"))
 _LANES = frozenset(("v_writelane_b32", "v_readlane_b32"))
@@ -156,6 +157,14 @@ class FunctionReading:
         self._joins: set[int] = set()
         """The blocks to which more than one way leads."""
         self._before: dict[int, CodeState] = {}
+        self._derived: dict[int, tuple[int, int | None]] = {}
+        """Masks that are part of another: which, and what the rest of that is, where it is known."""
+        self._numbers: dict[tuple[int, int, int | None], int] = {}
+        """Their symbols, by the instruction that made them, and by what they are."""
+        self._users: dict[int, set[int]] = {}
+        """The masks to forget with a symbol."""
+        self.rests: dict[int, list[tuple[int, int]]] = {}
+        """By a mask, the pairs of masks whose difference it is."""
         self._made: set[int] = set()
         """The symbols that something may hold."""
         self.clobbers = BY_ABI
@@ -212,6 +221,8 @@ class FunctionReading:
             return False
         self._before = {self.start: CodeState({}, {}, {})}
         self._made.clear()
+        for kept in (self._derived, self._numbers, self._users, self.rests):
+            kept.clear()
         waiting, is_waiting, after = [self.start], {self.start}, {}
         while waiting:
             block = heappop(waiting)
@@ -269,6 +280,8 @@ class FunctionReading:
         """Give a symbol another value."""
         if symbol in self._made:
             state.forget(symbol)
+            for user in self._users.get(symbol, ()):
+                self._make(state, user)
         self._made.add(symbol)
 
     def _named(self, symbol: int, register: int) -> Scalar:
@@ -347,7 +360,7 @@ class FunctionReading:
         return None
 
     @classmethod
-    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: PLR0911 (one for each form)
+    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: C901, PLR0911 (one for each form)
         """Return an instruction with the method that executes it, and what this needs to know."""
         name, operands = instruction.name, instruction.operands
         if name in CALLS or name == "s_getpc_b64":
@@ -382,9 +395,14 @@ class FunctionReading:
         elif _ADD.match(name):
             sources = [_source(operand) for operand in operands[-2:]]
             return instruction, cls._add, (operands[0].index, sources, "sub" in name, name in _WITH_CARRY)
-        elif _SAVES_MASK.match(name):
+        elif (saves := _SAVES_MASK.match(name)) and operands[0].count == wave_size // 32:
             is_all = operands[1].kind is OperandKind.CONSTANT and not (operands[1].value + 1) & WORD
-            return instruction, cls._save_mask, (operands[0].index, name.split("_")[1] if is_all else "")
+            facts = operands[0].index, saves[1], _source(operands[1], operands[0].count), is_all
+            return instruction, cls._save_mask, facts
+        elif combines := _COMBINES.match(name):
+            count = operands[0].count
+            sources = [_source(operand, count) for operand in operands[1:3]]
+            return instruction, cls._combine, (operands[0].index, combines[1], sources)
         return instruction, cls._lose, _written_by(instruction, wave_size)
 
     def write(self, state: CodeState, register: int, value: Scalar, pc: int) -> None:
@@ -457,21 +475,80 @@ class FunctionReading:
             state.scalars[CARRY] = NUMBER, total >> 32 & 1
         self.write(state, target, (one[0], total & WORD), pc)
 
-    def _save_mask(self, state: CodeState, facts: tuple[int, str], pc: int) -> None:
-        """Keep EXEC, and combine it with all ones, or with what is not known."""
-        target, operation = facts
+    def _save_mask(self, state: CodeState, facts: tuple[int, str, Source, bool], pc: int) -> None:
+        """Keep EXEC, and combine it with a mask."""
+        target, operation, source, is_all = facts
+        for register in self._mask:
+            self._make(state, pc << 8 | register)
         saved = [state.scalar(register) for register in self._mask]
         was_entry = self.mask(state) == "entry"
+        pairs = [*zip(self._values(state, source), saved, strict=True)]
+        if operation in ("andn1", "and_not0"):
+            operation, pairs = "andn2", [(old, new) for new, old in pairs]
         state.scalars[CARRY] = None
         for register, value in enumerate(saved, target):
             self.write(state, register, value, pc)
         new: list[Scalar] = [None] * len(saved)
-        if operation == "or":
+        if is_all and operation == "or":
             new = self._masks["all"]
-        elif operation == "xor" and was_entry:
+        elif is_all and operation == "xor" and was_entry:
             new = self._masks["outside"]
+        elif not is_all:
+            new = [self._combined(state, operation, pair, pc << 8 | each) for each, pair in enumerate(pairs, EXEC)]
         for register, value in enumerate(new, EXEC):
             self.write(state, register, value, pc)
+
+    def _combine(self, state: CodeState, facts: tuple[int, str, list[Source]], pc: int) -> None:
+        target, operation, sources = facts
+        for each in range(len(sources[0])):
+            self._make(state, pc << 8 | target + each)
+        pairs = zip(*(self._values(state, source) for source in sources), strict=True)
+        state.scalars[CARRY] = None
+        new = [self._combined(state, operation, pair, pc << 8 | each) for each, pair in enumerate(pairs, target)]
+        for register, value in enumerate(new, target):
+            self.write(state, register, value, pc)
+
+    def _combined(self, state: CodeState, operation: str, pair: tuple[Scalar, Scalar], site: int) -> Scalar:
+        """Return what an operation on two masks gives, where one is part of the other or becomes so."""
+        one, other = (None if value is None or value[1] or value[0] == NUMBER else value[0] for value in pair)
+        for part, whole in ((one, other), (other, one)):
+            if part is None or whole is None or not self._is_part(part, whole):
+                continue
+            rest = self._derived[part][1] if part != whole and self._derived[part][0] == whole else None
+            if operation in ("and", "or"):
+                return (part if operation == "and" else whole), 0
+            if operation == "xor" or whole == one:
+                return (rest, 0) if rest is not None else self._derive(site, whole, part) if part != whole else None
+        for mask, rest in ((one, other), (other, one)):
+            if mask in self._derived and self._derived[mask][1] == rest is not None and operation in ("or", "xor"):
+                return self._derived[mask][0], 0
+        if operation == "andn2":
+            return self._derive(site, one, None)
+        return self._derive(site, one if self._is_mask(one) else other, None) if operation == "and" else None
+
+    def _is_mask(self, symbol: int | None) -> bool:
+        return symbol is not None and (symbol in self._derived or symbol & 127 >= EXEC)
+
+    def _is_part(self, part: int, whole: int) -> bool:
+        while part != whole and part in self._derived:
+            part = self._derived[part][0]
+        return part == whole
+
+    def _derive(self, site: int, whole: int | None, rest: int | None) -> Scalar:
+        """Return the mask that an instruction makes of a part of another."""
+        if whole is None or not self._is_mask(whole):
+            return None
+        key = site, whole, rest
+        if key not in self._numbers:
+            self._numbers[key] = symbol = -2 - len(self._numbers)
+            self._derived[symbol] = whole, rest
+            for each in (site, whole, *(() if rest is None else (rest,))):
+                self._users.setdefault(each, set()).add(symbol)
+            if rest is not None:
+                self.rests.setdefault(whole, []).append((symbol, rest))
+        symbol = self._numbers[key]
+        self._made.add(symbol)
+        return symbol, 0
 
     def _get_pc(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
         address, first = pc + instruction.size, instruction.operands[0].index
@@ -575,7 +652,7 @@ def _written_by(instruction: GpuInstruction, wave_size: int) -> Clobbers:
                 scalars.update(range(operand.index, operand.index + operand.count))
             else:
                 vectors.update(_vectors(operand))
-    if "cmpx" in name or "wrexec" in name:
+    if "cmpx" in name or "wrexec" in name or "saveexec" in name:
         scalars.update(range(EXEC, EXEC + wave_size // 32))
     if _INDEXED.match(name):
         whole = range(512)

@@ -17,7 +17,7 @@ SEEN_REGISTERS = ("s32", "s33", "s34", "s48", "s4", "exec", "v40", "v41", "v2")
 class ExecutedCalls:
     """Runs a kernel and compares, at each instruction with each new stack, the callers with the executed calls."""
 
-    def __init__(self, path, kernel, args, *, stacks=6, grid="70", work_group="70", **options):
+    def __init__(self, path, kernel, args, *, stacks=6, every=1, grid="70", work_group="70", **options):
         options = {"grid": grid, "work-group": work_group, **options}
         self.running = launched_with(open_program(str(path)), kernel, args, options.get)
         self.target = self.running.machine.target
@@ -27,6 +27,8 @@ class ExecutedCalls:
         self._stacks: Counter[int] = Counter()
         self._seen: set[tuple[int, tuple[int, ...]]] = set()
         self._most = stacks
+        self._every = every
+        """Of how many words of code one is looked at."""
         self.followed = FollowedRun(self.running, self._observe)
 
     def run(self, limit=None):
@@ -38,7 +40,8 @@ class ExecutedCalls:
         for arrival in arrivals:
             chain = () if arrival.call is None else arrival.call.chain
             key = arrival.pc, chain
-            if not chain or key in self._seen or self._stacks[arrival.pc] >= self._most:
+            is_chosen = arrival.pc // 4 % self._every == 0
+            if not chain or not is_chosen or key in self._seen or self._stacks[arrival.pc] >= self._most:
                 continue
             self._seen.add(key)
             self._stacks[arrival.pc] += 1

@@ -19,7 +19,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.isa.decoder import decode as decode_instruction
-from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
+from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, NUMBER, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
 from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
@@ -78,7 +78,7 @@ class CodeUnwinding:
         state = function.state_at(address)
         if state is None:
             raise _unknown(f"no path from the entry of the function leads to {pc:#x}")
-        row = StateRules(self._target, state).row(pc)
+        row = StateRules(self._target, state, function.rests).row(pc)
         return Information(
             row, PC_64, code.in_program(function.start), _expression, source=BY_CODE, follows_call=self._follows_call
         )
@@ -154,8 +154,9 @@ def _expression(block: ExpressionBytes) -> Expression:
 class StateRules:
     """Writes the state of a function at an instruction as rules."""
 
-    def __init__(self, target: Target, state: CodeState) -> None:
+    def __init__(self, target: Target, state: CodeState, rests: dict[int, list[tuple[int, int]]]) -> None:
         self._target = target
+        self._rests = rests
         self._state = state
         self._scale = target.stack_scale
         is_64 = target.lane_count == 64
@@ -164,7 +165,7 @@ class StateRules:
         self._homes: dict[int, str] = {}
         """Where values of entry are that are not in their own registers, as expressions."""
         self._registers: dict[int, int] = {}
-        """The scalar registers that hold those of entry."""
+        """The scalar registers that hold those of entry, and masks."""
         self._entry_parts: dict[int, str] = {}
         self._outside_parts: dict[int, str] = {}
         self._find_values()
@@ -199,7 +200,7 @@ class StateRules:
     def _find_values(self) -> None:
         state = self._state
         for register, value in state.scalars.items():
-            if value is not None and not value[1] and register < _SCALARS and 0 <= value[0] < 256:
+            if value is not None and not value[1] and register < _SCALARS and value[0] != NUMBER:
                 self._registers.setdefault(value[0], register)
         for number, (entry, outside, lanes) in state.vectors.items():
             self._add(f"DW_OP_regx {self._number(number)}", entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
@@ -249,16 +250,27 @@ class StateRules:
     def _mask_rule(self) -> Rule:
         if all(self._state.scalar(register) == (register, 0) for register in self._masks):
             return SameValue()
-        parts = []
-        for register in self._masks:
-            if register in self._registers:
-                parts.append(f"DW_OP_regx {sgpr(self._registers[register])}")
-            elif register in self._homes:
-                parts.append(self._homes[register])
-            else:
-                return UndefinedRule()
+        parts = [self._word(register) for register in self._masks]
+        if None in parts:
+            return UndefinedRule()
         text = parts[0] if len(parts) == 1 else "; ".join(f"{part}; DW_OP_piece 4" for part in parts)
-        return ExpressionRule(_assembled(text))
+        return ExpressionRule(_assembled(text or ""))
+
+    def _word(self, symbol: int, depth: int = 3) -> str | None:
+        """Return the expression of a word of a mask, which may be in two parts."""
+        if symbol in self._registers:
+            return f"DW_OP_regx {sgpr(self._registers[symbol])}"
+        if symbol in self._homes:
+            return self._homes[symbol]
+        for each, register in enumerate(self._masks):
+            if self._state.scalar(register) == (symbol, 0):
+                moved = "; DW_OP_LLVM_offset_uconst 4" if each else ""
+                return f"DW_OP_regx {self._target.execution_mask}{moved}"
+        for pair in self._rests.get(symbol, ()) if depth else ():
+            one, other = (self._word(part, depth - 1) for part in pair)
+            if one is not None and other is not None:
+                return f"{one}; DW_OP_deref_size 4; {other}; DW_OP_deref_size 4; DW_OP_xor; DW_OP_stack_value"
+        return None
 
     def _vector_rule(self, number: int, lanes: Lanes, mask: int | None) -> Rule:
         itself = f"DW_OP_regx {self._number(number)}"

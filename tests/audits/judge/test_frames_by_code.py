@@ -10,13 +10,15 @@ import pytest
 
 from dwarfgpu.audits.judge import followed_run
 from dwarfgpu.audits.judge.wave_registers import BatchRegisters
-from dwarfgpu.cfi.activation import CallStack, Thread
+from dwarfgpu.cfi.activation import CallStack, NoInformation, Thread
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.frame_state import CodeReading
 from tests.builders.commands import document, run
 from tests.builders.executed_calls import ExecutedCalls
+from tools import fuzz_kernels, random_kernels
 
-SOURCE = Path(__file__).resolve().parents[3] / "fixtures" / "src" / "hip" / "calls.hip"
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
+SOURCE, SHIPPED = FIXTURES / "src" / "hip" / "calls.hip", FIXTURES / "llvm24"
 ARGUMENTS = ("zeros(70)", "zeros(70)", "5")
 PROCESSORS = ["gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1030:64", "gfx1100", "gfx1100:64", "gfx1200", "gfx1200:64"]
 
@@ -36,11 +38,11 @@ def compared(require_tool, folder, processor, level, stacks):
     return ExecutedCalls(path, "calls", ARGUMENTS, stacks=stacks, **{"private-size": "16384"}).run()
 
 
-def check(calls):
+def check(calls, least=400):
     assert calls.halt.has_ended
     assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
     assert calls.counts["unknown"] == 0, calls.problems
-    assert calls.counts["right"] > 400
+    assert calls.counts["right"] > least
     assert calls.counts["s32 unknown"] == calls.counts["s33 unknown"] == 0
 
 
@@ -165,6 +167,76 @@ UNOPTIMIZED = ["gfx90a", "gfx1100", "gfx1200:64"]
 )
 def test_every_caller_is_found(processor, level, require_tool, tmp_path):
     check(compared(require_tool, tmp_path, processor, level, 1))
+
+
+class WithoutInformation:
+    """Code of which only the kernels have call frame information."""
+
+    def __init__(self, calls):
+        self._loaded, self._unwinding = calls.running.attached.stopped.loaded, calls.code
+
+    def information_at(self, pc):
+        code = self._loaded.at(pc)
+        if code._kernel_at(code.in_file(pc)):
+            return self._unwinding.information_at(pc)
+        return self._unwinding._by_code.information_at(code, pc, NoInformation("", "left out"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("hip-calls.*.co")), ids=lambda path: path.name)
+def test_reading_the_code_finds_what_call_frame_information_says(path):
+    """Where they differ, the calls that were executed agree with what was read."""
+    calls = ExecutedCalls(path, "calls", ARGUMENTS, stacks=1, every=4, **{"private-size": "16384"})
+    compare, codes, agreed = calls._compare, (calls.code, WithoutInformation(calls)), Counter()
+
+    def compare_both(arrival, chain):
+        found = []
+        for calls.code in codes:
+            state, registers = calls.running.attached.state, calls.followed.registers
+            thread = Thread(calls.target, state.rules, registers, calls.code, arrival.wave(int(arrival.rows[0])))
+            found.append([activation.pc for activation in CallStack(thread, arrival.pc)])
+        agreed[found[0] == found[1]] += 1
+        compare(arrival, chain)
+
+    calls._compare = compare_both
+    check(calls.run(), 60)
+    assert agreed[True] > 60
+    assert agreed[False] <= agreed[True] / 50
+
+
+RANDOM_ARGUMENTS = ("zeros(128,u8)", "arange(1024,u4)", "zeros(16,u8)", str(8 * (random_kernels.GROUP + 8)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "processor, level, lanes, count, every",
+    [
+        ("gfx90a", "O1", 64, 30, 1),
+        ("gfx1100", "O2", 32, 40, 1),
+        ("gfx1200", "O3", 32, 40, 1),
+        ("gfx1030", "O2", 64, 30, 1),
+        ("gfx942", "O3", 64, 30, 1),
+        ("gfx1100", "O1", 32, 40, 1),
+        ("gfx1200", "O0", 32, 30, 32),
+        ("gfx90a", "O0", 64, 30, 32),
+    ],
+)
+def test_every_caller_in_random_kernels_is_found(processor, level, lanes, count, every, require_tool, tmp_path):
+    """With what is left out because it calls nothing, these are 200 kernels."""
+    require_tool("clang-22")
+    path, found = tmp_path / "random.co", Counter()
+    kernels = [each for each in random_kernels.kernels(f"frames {processor}", count) if "NOINLINE" in each.text()]
+    words = [*fuzz_kernels.Way("cl", level, processor, lanes).words(), "-g"]
+    fuzz_kernels.compile_with(words, random_kernels.source(kernels), path)
+    options = {"grid": "128", "work_group": "64", "private-size": "16384"}
+    for kernel in kernels:
+        calls = ExecutedCalls(path, kernel.name, RANDOM_ARGUMENTS, stacks=1, every=every, **options).run(400_000)
+        assert [name for name in calls.counts if name.endswith("wrong")] == [], (kernel.name, calls.problems)
+        found.update(calls.counts)
+    print(processor, level, len(kernels), dict(sorted(found.items())))
+    assert found["right"] > 300
+    assert found["unknown"] * 200 <= found["right"]  # 99.5 %
+    assert found["s32 unknown"] == found["s33 unknown"] == 0
 
 
 WORDS = {
