@@ -127,8 +127,7 @@ def optimized(folder: Path, tools: Any, processor: str, version: int) -> tuple[P
     source.write_text(REGISTERS, "utf-8")
     options = shlex.split(f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -g -gdwarf-{version} -O2 -w")
     mode = {"32": ["-mno-wavefrontsize64"], "64": ["-mwavefrontsize64"]}.get(wave, [])
-    clang = tools("clang-22", "clang")
-    subprocess.run([clang, *options, f"-mcpu={cpu}", *mode, "-c", source, "-o", made], check=True)
+    subprocess.run([tools("clang-22", "clang"), *options, f"-mcpu={cpu}", *mode, "-c", source, "-o", made], check=True)
     subprocess.run([tools("ld.lld-22", "ld.lld"), "-shared", made, "-o", path], check=True)
     dumper = tools("llvm-dwarfdump-22", "llvm-dwarfdump")
     text = subprocess.run([dumper, "--name=g", "-c", path], check=True, capture_output=True, text=True).stdout
@@ -194,6 +193,5 @@ def hip(folder: Path, tools: Any, processor: str) -> tuple[Path, Path, dict[str,
     waves[0] |= {"exec": "0x1", "registers": {"s33": 0, "s32": 0x4000}}
     dispatch = {"id": 1, "kernel": "k", "grid": [32, 1, 1], "work_group": [32, 1, 1]}
     machine = {"schema": 1, "target": f"amdgcn-{processor}", "dispatches": [dispatch], "waves": waves, "memory": memory}
-    code_objects = [{"path": path.name, "load_address": hex(BASE)}]
-    state.write_text(json.dumps(machine | {"code_objects": code_objects}), "utf-8")
+    state.write_text(json.dumps(machine | {"code_objects": [{"path": path.name, "load_address": hex(BASE)}]}), "utf-8")
     return path, state, at

@@ -103,8 +103,7 @@ class InstructionBench:
             writer.processor, writer.generation = self.processor, self.generation
             writer.names_of_apertures = {"src_shared_base": 1 << 48, "src_private_base": 2 << 48}
             writer.address = address
-            instruction = decode(code, 0, self.processor, self.lanes)
-            instructions.write_instruction(writer, instruction, address, self.memory)
+            instructions.write_instruction(writer, decode(code, 0, self.processor, self.lanes), address, self.memory)
             with np.errstate(all="ignore"):
                 result = writer.function()(self.batch)
             address += len(code)

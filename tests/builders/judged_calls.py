@@ -257,12 +257,11 @@ def assembly(processor: Processor, kernel: list[Step], function: list[Step], ent
     )
     at_entry = tuple(directive(fact, processor) for fact in entry)
     of_leaf = tuple(directive(fact, processor) for fact in entry_facts())
-    leaf = [Step("v_mov_b32_e32 v1, v0"), Step("s_setpc_b64 s[30:31]")]
     lines = [
         f'.amdgcn_target "amdgcn-amd-amdhsa--{processor.name}"',
         ".cfi_sections .debug_frame",
         ".text",
-        *body("leaf", of_leaf, leaf, processor, ".Lleaf"),
+        *body("leaf", of_leaf, [Step("v_mov_b32_e32 v1, v0"), Step("s_setpc_b64 s[30:31]")], processor, ".Lleaf"),
         *body("saving", at_entry, function, processor, ".Lsaving"),
         *body("calling", of_kernel, kernel, processor, ".Lcalling"),
         DESCRIPTOR.format(

@@ -118,8 +118,7 @@ def program(folder: Path, compiler: str, options: str) -> Path:
     """The program, compiled; all symbols of libraries are bound when it starts, so no stop is in the dynamic linker."""
     source, out = folder / "stops.c", folder / "stops"
     source.write_text(SOURCE)
-    command = [compiler, *shlex.split(options), "-g", "-Wl,-z,now", str(source), "-o", str(out)]
-    subprocess.run(command, check=True)
+    subprocess.run([compiler, *shlex.split(options), "-g", "-Wl,-z,now", str(source), "-o", str(out)], check=True)
     return out
 
 

@@ -208,8 +208,7 @@ def location(choose: random.Random, case: dict[str, Any], depth: int) -> dict[st
         found = {"kind": kind, "space": space, "address": choose.randrange(20), "bit": choose.choice((0, 0, 3))}
         return {**found, "lane": choose.randrange(4)} if space == 5 and choose.random() < 0.5 else found
     if kind == "register":
-        register = register_number(choose, case)
-        return {"kind": kind, "register": register, "bit_offset": choose.choice((0, 0, 3, 8))}
+        return {"kind": kind, "register": register_number(choose, case), "bit_offset": choose.choice((0, 0, 3, 8))}
     if kind == "implicit":
         return {"kind": kind, "bytes": choose.randbytes(8).hex(), "bit_offset": choose.choice((0, 0, 8, 13))}
     if kind == "implicit_pointer":

@@ -21,8 +21,7 @@ def ops(text, **keys):
         *("target", "dialect", "rules", "address_size", "byte_order", "offset_size", "want", "read", "stack"),
         "lanes",
     }
-    case = {key: keys.pop(key) for key in list(keys) if key in names}
-    return run_case({"ops": text, **case, "context": keys}, 1)
+    return run_case({"ops": text, **{key: keys.pop(key) for key in list(keys) if key in names}, "context": keys}, 1)
 
 
 def result(text, **keys):

@@ -84,8 +84,7 @@ def test_advances_have_the_order_of_the_entry(order):
 def test_set_loc_is_encoded_like_the_location_of_the_entry():
     # pcrel sdata4: the operand stands at offset 0x101 of a section at 0x4000
     how = FrameFormat(Format(), pointers=0x1B, bases=Bases(section=0x4000))
-    found = read(b"\x01" + (0x20).to_bytes(4, "little"), how)
-    assert [each.operands for each in found] == [(0x4000 + 0x101 + 0x20,)]
+    assert [each.operands for each in read(b"\x01" + (0x20).to_bytes(4, "little"), how)] == [(0x4000 + 0x101 + 0x20,)]
 
 
 @for_each("pointers, error, kind",
@@ -151,5 +150,4 @@ def test_a_block_longer_than_the_entry():
 
 def test_a_listing_gives_values_that_no_row_could_have():
     # the product has more than 64 bits: it is an error when it is run, and can be listed all the same
-    how = FrameFormat(data_alignment=-(1 << 62))
-    assert one("LLVM_def_aspace_cfa_sf 64 4 6", how).operands == (64, -(1 << 64), 6)
+    assert one("LLVM_def_aspace_cfa_sf 64 4 6", FrameFormat(data_alignment=-(1 << 62))).operands == (64, -(1 << 64), 6)

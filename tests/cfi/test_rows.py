@@ -307,8 +307,7 @@ def test_what_comes_behind_the_row_is_not_read():
     assert Tables().row_at(fde, LOW) is not None
     row = Tables().row_at(fde, LOW + 4)
     assert (row.start, row.end, sorted(row.registers)) == (LOW + 4, LOW + 8, [1])
-    with pytest.raises(IllFormed):
-        Tables().row_at(fde, LOW + 8)
+    raised(IllFormed, Tables().row_at, fde, LOW + 8)
 
 
 def test_rows_before_an_error_are_right():

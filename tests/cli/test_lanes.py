@@ -224,8 +224,7 @@ def test_one_lane_needs_no_numpy(tmp_path, form):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
-    expected = ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"]
-    assert done.stdout.splitlines()[-4:] == expected, done.stderr
+    assert done.stdout.splitlines()[-4:] == ["limit = 20", "slots[1] = 21", "out[lane] = 102", "False 0"], done.stderr
 
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"

@@ -179,8 +179,7 @@ def test_old_compression_after_objcopy_has_removed_it(name, tmp_path, require_to
     data = bytearray(path.read_bytes())
     data[18:20] = machine
     path.write_bytes(data)
-    text = golden.printed(require_tool(*TOOL), path.name, tmp_path)
-    assert against(text, opened(str(golden.FIXTURES / name))) == []
+    assert against(golden.printed(require_tool(*TOOL), path.name, tmp_path), opened(str(golden.FIXTURES / name))) == []
 
 
 @pytest.mark.slow

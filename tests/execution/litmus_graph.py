@@ -170,8 +170,7 @@ def rows_of_events(
                 if needed:
                     events.append((place, Await(tuple(sorted(needed)))))
             if action.invalidate:
-                depths = invalidated_kinds(family, instruction.name, instruction.modifiers)
-                events.append((place, Invalidate(depths)))
+                events.append((place, Invalidate(invalidated_kinds(family, instruction.name, instruction.modifiers))))
             if action.write_back:
                 event = len(events)
                 reach = reach_of_control(family, instruction.modifiers)

@@ -221,8 +221,7 @@ def nearest_bf16(number):
 def test_waves_of_gfx8(compiled):
     """Its additions with a carry have the names that later are those of additions without one."""
     path = compiled("gfx803", "O2")
-    totals = np.zeros(COUNT // GROUP, np.int64)
-    found, _numbers = run(path, "red", [totals, NUMBERS, 4 * GROUP], local=4 * GROUP)
+    found, _numbers = run(path, "red", [np.zeros(COUNT // GROUP, np.int64), NUMBERS, 4 * GROUP], local=4 * GROUP)
     assert found.tolist() == (NUMBERS.reshape(-1, GROUP).sum(axis=1).astype(np.int64) ** 2).tolist()
     halfs = RANDOM.random(2 * COUNT).astype(np.float16)
     found, _halfs = run(path, "half_", [np.zeros(2 * COUNT, np.float16), halfs, 1])

@@ -328,8 +328,7 @@ def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes)
     bench = InstructionBench(require_tool("llvm-mc-22"), processor, lanes)
     left, left_codes = some(left_kind, (1, 16, depth), processor)
     right, right_codes = some(right_kind, (1, 16, depth), processor)
-    other_kind = {"f16": "f16", "bf16": "bf16", "f32": "f32", "i32": "i8"}[result]
-    other, other_codes = some(other_kind, (16, 16), processor)
+    other, other_codes = some({"f16": "f16", "bf16": "bf16", "f32": "f32", "i32": "i8"}[result], (16, 16), processor)
     is_new = processor == "gfx1200"
     each = 16 * depth // lanes if is_new else depth
     if is_new:
@@ -343,8 +342,7 @@ def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes)
     is_half = result in ("f16", "bf16")
     for half in (0, 1) if is_half and not is_new else (0,):
         scale = 2 if is_half and not is_new else 1
-        places = {(lane, scale * item + half): other_codes[spot] for spot, (item, lane) in spots.items()}
-        put(bench, C, result, places)
+        put(bench, C, result, {(lane, scale * item + half): other_codes[spot] for spot, (item, lane) in spots.items()})
         count = 256 // lanes if not is_half or not is_new else 128 // lanes
         for number in range(count):
             bench.vector(D + number, np.full(lanes, 0xABCD1234, np.uint32))

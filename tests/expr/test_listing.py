@@ -269,8 +269,7 @@ def test_llvm_dwarfdump_prints_the_same(triple, target, tmp_path, require_tool):
     programs = one_of_each(LLVM_USER, UNKNOWN_TO_LLVM)
     programs += [assemble(program, LLVM_USER, FORM) for program in PROGRAMS]
     object_with(programs, tmp_path / "a.o", require_tool("llvm-mc-22"), triple)
-    output = run(require_tool("llvm-dwarfdump-22"), str(tmp_path / "a.o"))
-    printed = re.findall(r"DW_AT_location\t\((.*)\)", output)
+    printed = re.findall(r"DW_AT_location\t\((.*)\)", run(require_tool("llvm-dwarfdump-22"), str(tmp_path / "a.o")))
     assert len(printed) == len(programs)
     for program, shown in zip(programs, printed, strict=True):
         expression = decode(program, LLVM_USER, FORM)
@@ -285,8 +284,7 @@ def test_the_assembler_reads_what_llvm_dwarfdump_prints(tmp_path, require_tool):
         if not UNREADABLE & {one.name for one in decode(program, LLVM_USER, FORM).instructions}
     ]
     object_with(programs, tmp_path / "a.o", require_tool("llvm-mc-22"), "amdgcn-amd-amdhsa")
-    output = run(require_tool("llvm-dwarfdump-22"), str(tmp_path / "a.o"))
-    printed = re.findall(r"DW_AT_location\t\((.*)\)", output)
+    printed = re.findall(r"DW_AT_location\t\((.*)\)", run(require_tool("llvm-dwarfdump-22"), str(tmp_path / "a.o")))
     assert len(printed) == len(programs)
     for program, shown in zip(programs, printed, strict=True):
         assert assemble(shown, LLVM_USER, FORM, target=AMDGCN) == program, shown

@@ -65,8 +65,7 @@ def test_every_byte_alone_has_a_listing_that_is_read_back(dialect):
 @every_dialect
 def test_every_operation_cut_short_keeps_its_bytes(dialect):
     for encoding in encodable(dialect):
-        values = [edges(kind, FORM)[-1] for kind in encoding.operand_kinds]
-        data = encode(instruction(encoding, values), dialect, FORM)
+        data = encode(instruction(encoding, [edges(kind, FORM)[-1] for kind in encoding.operand_kinds]), dialect, FORM)
         for size in range(1, len(data)):
             assert assemble(text(decode(data[:size], dialect, FORM)), dialect, FORM) == data[:size]
 

@@ -582,8 +582,7 @@ def test_what_compilers_emit_for_a_spilled_register_is_right():
         LLVM_call_frame_entry_reg exec; deref_size 8
         LLVM_select_bit_piece 32 64
     """
-    options = {"in_cfi": True, "initial_depth": 1, "result_kind": "location", "target": AMDGCN}
-    assert found(program, **options) == []
+    assert found(program, in_cfi=True, initial_depth=1, result_kind="location", target=AMDGCN) == []
 
 
 @for_each("program, expected",

@@ -419,8 +419,7 @@ def test_the_beginning_of_a_thread(require_tool, tmp_path):
     """Every frame of a thread that GDB shows has an answer, also those of the C library that begin it."""
     source = "#include <pthread.h>\nvoid *work(void *p) { return p; }\nint main(void)\n{ pthread_t t;\n"
     (tmp_path / "a.c").write_text(source + "pthread_create(&t, 0, work, 0); return pthread_join(t, 0); }\n")
-    words = [require_tool("gcc"), "-g", "-O0", "-pthread", tmp_path / "a.c", "-o", tmp_path / "a"]
-    subprocess.run(words, check=True)
+    subprocess.run([require_tool("gcc"), "-g", "-O0", "-pthread", tmp_path / "a.c", "-o", tmp_path / "a"], check=True)
     show = "import dwarfgpu.gdb as dg; print('@@', gdb.selected_frame().name(), dg.selected().name)"
     commands = typed("break work; run")
     for number in range(3):

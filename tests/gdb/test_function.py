@@ -18,8 +18,7 @@ GAPS = ("<optimized out>", "<synthetic pointer>")
 def test_a_variable_is_what_gdb_has(tmp_path, require_tool, language, compiler, options):
     program = tmp_path / "program"
     source = CORPUS / f"stops.{language}"
-    command = [require_tool(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)]
-    subprocess.run(command, check=True)
+    subprocess.run([require_tool(compiler), "-g", "-w", *options.split(), "-o", str(program), str(source)], check=True)
     text = run_gdb(
         require_tool, program=program, script=INSIDE / "compare_function.py", folder=tmp_path,
         variables={"OUT": "out", "LIMIT": "60"})  # fmt: skip

@@ -585,8 +585,7 @@ CHANGES = {
 
 def changing_questions() -> Iterator[Any]:
     """Yield each question with a change, and each change with a question; all others are for slow runs only."""
-    questions = [("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)]
-    for number, words in enumerate(questions):
+    for number, words in enumerate([("dump",), ("dump", "--json"), ("verify",), ("locals", "--lane", "1"), ("info",)]):
         for place, name in enumerate(CHANGES):
             yield pytest.param(words, name, marks=() if number % len(CHANGES) == place else pytest.mark.slow)
 

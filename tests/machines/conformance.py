@@ -195,8 +195,7 @@ class BackendConformance:
         found = self.make(WAVE64)
         space = WAVE64.target.space_named(name)
         for address, size in ((space.null, 1), ((1 << space.address_bits) - 2, 4)):
-            caught = raised(EvaluationError, found.read_memory, space, address, size, 0, 0)
-            assert caught.kind == "memory_unavailable"
+            assert raised(EvaluationError, found.read_memory, space, address, size, 0, 0).kind == "memory_unavailable"
             assert not found.gather_memory(space, u64([address]), size, 0, u64([0]), 1)[1].any()
 
     def test_memory_can_be_written(self):

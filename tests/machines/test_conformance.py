@@ -65,8 +65,7 @@ class ProcessOfMachine:
         return asked(self.machine.read_memory, where, address, size, thread, None)
 
     def write_memory(self, thread, space, address, data):
-        where = self.machine.target.space_named(space or "none")
-        asked(self.machine.write_memory, where, address, data, thread, None)
+        asked(self.machine.write_memory, self.machine.target.space_named(space or "none"), address, data, thread, None)
         self.changes += 1
 
 

@@ -59,8 +59,7 @@ def test_regions_may_be_long_and_begin_anywhere(start):
     "address, size, first", (0x0F, 2, None), (0x10, 5, 0x14), (0x12, 300, 0x14), (0x20, 1, None), (0xFF, 400, None)
 )
 def test_a_read_names_the_first_byte_without_a_value(address, size, first):
-    found = machine(GENERIC, ("none", 0x10, "01020304", None))
-    caught = raised(EvaluationError, read, found, "none", address, size)
+    caught = raised(EvaluationError, read, machine(GENERIC, ("none", 0x10, "01020304", None)), "none", address, size)
     assert (caught.kind, caught.spec) == ("memory_unavailable", "A.2.5.4.4.3")
     assert f"default#{address:#x}" in caught.message
     assert first is None or f"default#{first:#x}" in caught.message

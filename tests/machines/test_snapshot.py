@@ -131,8 +131,7 @@ def test_apertures_of_gfx7_and_gfx8_are_in_the_queue(target):
         {"space": "global", "address": 0x8000, "bytes": queue.hex()},
         {"space": "private_lane", "wave": "a", "lane": 63, "address": 0, "bytes": "0102"},
     ]
-    waves = [{"id": "a"}]
-    document = {"schema": 1, "target": target, "dispatches": dispatches, "waves": waves, "memory": memory}
+    document = {"schema": 1, "target": target, "dispatches": dispatches, "waves": [{"id": "a"}], "memory": memory}
     machine = snapshot.of_document(document)
     assert read(machine, "generic", 0x2222_0000_0000, 2, lane=63) == "0102"
     assert machine.apertures is None
@@ -233,8 +232,7 @@ def test_code_objects_stay_where_they_are(tmp_path):
     code.write_bytes(b"code")
     digest = hashlib.sha256(b"code").hexdigest()
     path = tmp_path / "a.json"
-    one = {"path": "k.co", "load_address": "0x1000", "sha256": digest}
-    path.write_text(json.dumps(changed(code_objects=[one])))
+    path.write_text(json.dumps(changed(code_objects=[{"path": "k.co", "load_address": "0x1000", "sha256": digest}])))
     for name, expected in (("b.dgs", "../k.co"), ("c.json", "k.co")):
         machine = snapshot.load(path)
         path = tmp_path / name

@@ -31,8 +31,7 @@ def test_a_table_is_named_by_the_offset_past_its_header(order, size, wide):
     first = contribution(addresses(1, 2, size=size, order=order), size=size, order=order, wide=wide)
     second = contribution(addresses(0x10, 0x20, 0x30, size=size, order=order), size=size, order=order, wide=wide)
     base = len(first) + (16 if wide else 8)
-    table = address_table(first + second, base, Format(size, 8 if wide else 4, order, 5))
-    assert list(table) == [0x10, 0x20, 0x30]
+    assert list(address_table(first + second, base, Format(size, 8 if wide else 4, order, 5))) == [0x10, 0x20, 0x30]
 
 
 def test_a_table_of_64_bit_dwarf_is_found_for_a_unit_of_32_bit_dwarf():

@@ -140,8 +140,7 @@ _BLOCK = re.compile(r"^ +<([0-9a-f]+)> +DW_AT_\S+ *: .*?(\d+) byte block: ((?:[0
 @pytest.mark.parametrize("options", ["-gdwarf-2", "-gdwarf-4 -O2", "-gdwarf-5", "-gdwarf-5 -O2"])
 def test_blocks(compiler, language, options, tmp_path, require_tool):
     """Bytes and places of all expressions and blocks."""
-    program = require_tool(*COMPILERS[compiler, language])
-    path = compile_source(tmp_path, program, ["-g", *options.split()], language)
+    path = compile_source(tmp_path, require_tool(*COMPILERS[compiler, language]), ["-g", *options.split()], language)
     command = [require_tool("readelf"), "--wide", "--debug-dump=info", path]
     text = subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
     expected = []

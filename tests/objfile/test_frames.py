@@ -299,8 +299,7 @@ def test_augmentation_data_that_cannot_be(text, data, of_entry):
 @pytest.mark.parametrize("data", [z(b""), z(bytes(4))])
 def test_an_entry_without_an_lsda(data):
     builder = FrameBuilder("eh_frame")
-    cie = builder.cie(augmentation="zL", augmentation_data=z(b"\x1b"))
-    builder.fde(cie, 0x1000, 16, augmentation_data=data)
+    builder.fde(builder.cie(augmentation="zL", augmentation_data=z(b"\x1b")), 0x1000, 16, augmentation_data=data)
     assert entries(builder)[1].lsda is None
 
 
@@ -412,8 +411,7 @@ def a_cie_id(builder):
 
 
 def its_own_cie(builder, _):
-    start = builder.id(4 if builder.is_eh else len(builder.data))
-    builder.entry(start + builder.number(0x1800) + builder.number(16))
+    builder.entry(builder.id(4 if builder.is_eh else len(builder.data)) + builder.number(0x1800) + builder.number(16))
 
 
 def cut_short(builder, first):

@@ -305,8 +305,7 @@ ERRORS = ["print 'N::over(float)'", "print 'A::get()'", "print a.get"]
 def test_names_are_those_of_gdb(require_tool, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.cpp").write_text(OVERLOADED)
-    command = [require_tool("g++"), "-g", "-gdwarf-5", "-std=c++17", "-no-pie", "-o", "a", "a.cpp"]
-    subprocess.run(command, check=True)
+    subprocess.run([require_tool("g++"), "-g", "-gdwarf-5", "-std=c++17", "-no-pie", "-o", "a", "a.cpp"], check=True)
     gdb = require_tool("gdb")
     words = [gdb, "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file core", "a"]
     subprocess.run(words, check=True, capture_output=True)

@@ -216,8 +216,7 @@ def test_operations_are_shown_as_written_first_then_as_repaired(line):
 
 def test_written_and_repaired_operations_are_two_fields_of_json():
     for line, key in (("maint print dwarf-expr -json rest", "variables"), ("info scope -json *0x1d2c", "variables")):
-        variables = json.loads(Run(HIP)(line))[key]
-        (location,) = next(each for each in variables if each["name"] == "rest")["locations"]
+        (location,) = next(each for each in json.loads(Run(HIP)(line))[key] if each["name"] == "rest")["locations"]
         assert location["operations"] == "DW_OP_bregx v4+0; DW_OP_lit1; DW_OP_swap; DW_OP_xderef"
         assert location["repaired"].startswith("DW_OP_regx v4; DW_OP_LLVM_push_lane")
         assert location["repairs"] == ["vector-register"]

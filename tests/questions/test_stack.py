@@ -211,8 +211,7 @@ def crashed(request, tmp_path_factory, require_tool) -> tuple[Run, Path, Path, s
     folder = tmp_path_factory.mktemp("crashed")
     source, program, core = folder / "c.c", folder / "c", folder / "core.c"
     source.write_text(SOURCE)
-    command = [require_tool(compiler), *options, "-g", str(source), "-o", str(program)]
-    subprocess.run(command, check=True, cwd=folder)
+    subprocess.run([require_tool(compiler), *options, "-g", str(source), "-o", str(program)], check=True, cwd=folder)
     script = ["-ex", "run", "-ex", f"generate-core-file {core}"]
     subprocess.run([gdb, "-nx", "-batch", *script, str(program)], capture_output=True, check=True, cwd=folder)
     return Run(program, core, width=2000), program, core, gdb

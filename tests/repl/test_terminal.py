@@ -5,6 +5,7 @@ from dwarfgpu.questions.document import ASSEMBLY, OPERATIONS, SOURCE
 from dwarfgpu.render.written_text import styled, written
 from dwarfgpu.repl import highlight
 from dwarfgpu.repl.terminal import MORE, Terminal
+from tests.builders.errors import raised
 from tests.repl.sitting import Session
 
 KEYWORD, NUMBER, COMMENT, END = "\x1b[1;34m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
@@ -72,11 +73,9 @@ class TestPages:
 
     def test_pages_end_with_q_and_with_the_input(self) -> None:
         screen = Screen("q")
-        with pytest.raises(KeyboardInterrupt):
-            screen.shows("1\n2\n3\n4\n5\n")
+        raised(KeyboardInterrupt, screen.shows, "1\n2\n3\n4\n5\n")
         assert screen.shows("next\n") == "next\n"
-        with pytest.raises(KeyboardInterrupt):
-            Screen().shows("\n" * 9)
+        raised(KeyboardInterrupt, Screen().shows, "\n" * 9)
 
     @pytest.mark.parametrize("line", ["set pagination off", "set height 0", "set height unlimited"])
     def test_not_where_the_user_does_not_want_them(self, line: str) -> None:

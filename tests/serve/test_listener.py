@@ -63,8 +63,7 @@ def test_connections_share_the_copy_and_may_be_cut():
         for before, after in ((b"0a000000", b"07000000"), (b"07000000", b"09000000")):
             with server.connect() as connection:
                 number = next(n for n in range(40, 400) if ask(connection, b"p%x" % n)[:8] == before)
-                content = ask(connection, b"p%x" % number)
-                assert ask(connection, b"P%x=%b" % (number, after + content[8:])) == b"OK"
+                assert ask(connection, b"P%x=%b" % (number, after + ask(connection, b"p%x" % number)[8:])) == b"OK"
             assert server.line() == "[GDB has connected]\n"
             assert server.line() == "[GDB has gone]\n"
     with Server(STATE) as server:

@@ -178,6 +178,5 @@ def test_registers_need_a_frame(ops):
 @pytest.mark.parametrize("ops", ["reg5", "regx 5", "regval_type 5 1", "breg5 0", "bregx 5 0"])
 def test_registers_need_a_thread(ops):
     """A.2.5.1: the current thread is required for operations that are related to threads; A.2.5.3: registers are."""
-    frame = caller()
-    caught = raised(DwarfGpuError, evaluated, ops, frame=frame, unit=DescribedUnit(), lanes=LaneSet(1, wave=None))
+    caught = raised(DwarfGpuError, evaluated, ops, frame=caller(), unit=DescribedUnit(), lanes=LaneSet(1, wave=None))
     assert caught.kind == "thread"

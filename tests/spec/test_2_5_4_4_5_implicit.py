@@ -425,8 +425,7 @@ def evaluated(ops: str, order: str, kind: BaseType) -> tuple[Any, DescribedMachi
     machine.describe_register(5, bytes(range(1, 9)))
     expression = parsed(ops, target, byte_order=order)  # type: ignore[arg-type]
     unit = DescribedUnit(base_types={1: lambda: kind})
-    context = Context(target, AMD, machine, frame=DescribedFrame(machine), unit=unit)
-    return evaluate(expression, context).one(), machine
+    return evaluate(expression, Context(target, AMD, machine, frame=DescribedFrame(machine), unit=unit)).one(), machine
 
 
 def bytes_at(ops: str, order: Any, kind: BaseType, size: int) -> str:

@@ -15,6 +15,7 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings, variable_place
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, entry, unit
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 from tests.builders.programs import Unloaded
 from tests.builders.spread import expression
@@ -123,8 +124,7 @@ def test_the_location_of_a_variable_has_an_empty_stack_and_no_object():
     )
     assert found.place("here").address == Address(None, 0x40)
     for name in ("on_stack", "of_object"):
-        with pytest.raises(DwarfGpuError):
-            found.object(name).number()
+        raised(DwarfGpuError, found.object(name).number)
 
 
 def test_a_value_at_the_top_of_the_stack_is_an_address_of_the_variable():
@@ -240,5 +240,4 @@ def test_the_data_of_an_object_is_where_its_type_says():
     assert [found.object("x").element(index).number() for index in range(3)] == [0x40, 0x41, 0x42]
     # A.5.18.1 (1): unlike that of a member, the expression finds nothing on the stack.
     found = Entries(array(("data_location", "exprloc", expression("DW_OP_dup"))), variable("x", "a"))
-    with pytest.raises(IllFormed):
-        found.object("x").element(0).number()
+    raised(IllFormed, found.object("x").element(0).number)

@@ -421,8 +421,7 @@ def reads(draw: Any, worlds: Any) -> tuple[World, Node, int, int]:
     """A location, and the offset and the size of a read from it."""
     world, node = draw(cases(worlds))
     offset = draw(st.integers(0, node.length - 1)) if node.length else 0
-    size = draw(st.one_of(st.integers(0, 80), st.just(node.length)))
-    return world, node, offset, min(size, node.length - offset)
+    return world, node, offset, min(draw(st.one_of(st.integers(0, 80), st.just(node.length))), node.length - offset)
 
 
 def at(node: Node, offset: int) -> str:

@@ -143,8 +143,7 @@ def test_frames_and_variables_are_those_of_the_machine(machine, with_file, tmp_p
         for lane in range(0, 64, 9):
             assert text_of(new, lane) == text_of(old, lane)
     assert [wave.stop_reason for wave in after] == ["MEMORY_VIOLATION", "stopped", "ASSERT_TRAP"]
-    local = after.state.target.space_named("local")
-    assert after.stopped.machine.read_memory(local, 4, 4, 1, None) == b"\2\0\0\0"
+    assert after.stopped.machine.read_memory(after.state.target.space_named("local"), 4, 4, 1, None) == b"\2\0\0\0"
     assert after.stopped.machine.place_of(2) == (0, (2, 0, 0), 0)
 
 

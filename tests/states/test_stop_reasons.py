@@ -27,8 +27,7 @@ OPTIONS = {"grid": "64", "work-group": "64"}
 @pytest.fixture(scope="module")
 def crashed():
     """Waves of saxpy, of which the second reads behind its buffers."""
-    words = ["x=arange(32)", "y=ones(32)", "a=2", "n=4000"]
-    running = launched_with(open_program(FILE), "saxpy", words, OPTIONS.get)
+    running = launched_with(open_program(FILE), "saxpy", ["x=arange(32)", "y=ones(32)", "a=2", "n=4000"], OPTIONS.get)
     assert running.run().kind == "fault"
     return running.attached.stopped
 

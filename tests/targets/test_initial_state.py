@@ -86,8 +86,7 @@ def test_system_sgprs_begin_at_user_sgpr_count(processor, asked, user, expected)
 
 
 def test_every_user_sgpr_of_amd_kernel_code_t_has_its_place():
-    one = start("gfx803", "disp queue kernarg dispid fsi pss cntx cnty cntz x y z info scratch")
-    assert table(one, 1) | {} == {
+    assert table(start("gfx803", "disp queue kernarg dispid fsi pss cntx cnty cntz x y z info scratch"), 1) | {} == {
         "s[0:1]": ("Dispatch Ptr", (PACKET & 0xFFFFFFFF, PACKET >> 32)),
         "s[2:3]": ("Queue Ptr", (QUEUE & 0xFFFFFFFF, QUEUE >> 32)),
         "s[4:5]": ("Kernarg Segment Ptr", (KERNARG & 0xFFFFFFFF, KERNARG >> 32)),

@@ -220,8 +220,7 @@ def test_pieces_have_no_alias_and_hold_every_byte(address, size, lane):
 def test_gfx7_and_gfx8_need_the_apertures_of_the_queue():
     target = resolve("gfx803")
     assert raised(MissingContext, target.space(1).alias.pieces, 0x1000, 4, 0, 64).kind == "apertures"
-    with pytest.raises(MissingContext):
-        target.space(1).alias.scope(0x1000)
+    raised(MissingContext, target.space(1).alias.scope, 0x1000)
     told = with_apertures(target, ap.of_queue(0x2000_0000, 0x2000_0001))
     assert told.space(1).alias.pieces((0x2000_0001 << 32) + 4, 4, 1, 64) == [(6, 260, 4)]
     assert told.space(3) is target.space(3)

@@ -111,8 +111,7 @@ def test_elf_headers(assemble, name):
 
 @pytest.mark.parametrize("setting", ["xnack+", "xnack-", "sramecc+", "sramecc-"])
 def test_settings_in_elf_headers(assemble, setting):
-    attribute = f"-mattr={setting[-1]}{setting[:-1]}"
-    machine, flags = header(assemble("", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", attribute))
+    machine, flags = header(assemble("", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", f"-mattr={setting[-1]}{setting[:-1]}"))
     assert resolve_elf(machine, flags) is resolve(f"gfx90a:{setting}")
 
 

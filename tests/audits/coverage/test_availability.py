@@ -248,8 +248,7 @@ def test_a_circle_of_abstract_origins_ends():
 
 
 def test_a_reference_to_nowhere_hides_nothing_else():
-    broken = die("variable", ("abstract_origin", "ref4#", 0xFFFF))
-    found = all_records(broken, variable("y", location="DW_OP_regx s4"))
+    found = all_records(die("variable", ("abstract_origin", "ref4#", 0xFFFF)), variable("y", location="DW_OP_regx s4"))
     assert [dict(record.written) for record in found] == [{}, {"register": SIZE}]
 
 

@@ -51,8 +51,7 @@ def test_every_entry_is_shown_once_with_its_owner(name):
         for die, depth in unit.root.walk():
             owner = die.parent()
             expected.append((unit.section, die.section_offset, depth, owner and owner.section_offset, die.tag_name))
-    found = [(each.section, each.offset, each.depth, each.parent, each.tag) for each in entries(name)]
-    assert found == expected
+    assert [(each.section, each.offset, each.depth, each.parent, each.tag) for each in entries(name)] == expected
 
 
 def test_a_skeleton_is_followed_by_what_it_stands_for():

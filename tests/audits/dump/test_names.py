@@ -88,8 +88,7 @@ def test_a_type_without_a_name_is_named_by_its_tag():
     nameless = die("structure_type", label="s")
     constant = die("const_type", ("type", "ref4", "s"), label="c")
     pointer = die("pointer_type", ("type", "ref4", "c"), label="p")
-    of_pointer = die("const_type", ("type", "ref4", "p"))
-    found = dwarf(unit(die("compile_unit", nameless, constant, pointer, of_pointer)))
+    found = dwarf(unit(die("compile_unit", nameless, constant, pointer, die("const_type", ("type", "ref4", "p")))))
     assert [type_name(each) for each in found.units[0].dies() if each.tag in TYPES] == [
         "(unnamed structure)",
         "const (unnamed structure)",

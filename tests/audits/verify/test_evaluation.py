@@ -232,8 +232,7 @@ class Questions:
             for outcome in evaluate(as_written(expression), context):
                 self.count += 1
                 if isinstance(outcome, DwarfGpuError):
-                    what = f"{attribute.name} of {die.section_offset:#x}"
-                    self._note(what, outcome, is_known=self._has_error(die))
+                    self._note(f"{attribute.name} of {die.section_offset:#x}", outcome, is_known=self._has_error(die))
 
 
 def check(path: Path, rounds: int, limit: int) -> int:

@@ -65,8 +65,7 @@ def test_a_problem_says_where_the_field_is() -> None:
 def test_any_damage_gives_findings_and_no_error(name: str) -> None:
     data = (FIXTURES / name).read_bytes()
     chance = random.Random(name)
-    sections = [open_image(data, name=name).section(part) for part in (".note", ".rodata", ".text", ".symtab")]
-    for section in sections:
+    for section in [open_image(data, name=name).section(part) for part in (".note", ".rodata", ".text", ".symtab")]:
         if section is None:
             continue
         for _ in range(30):

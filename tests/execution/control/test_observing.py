@@ -88,8 +88,7 @@ def test_transactions_are_cache_lines(built, key, line):
 
 
 def test_turns_of_local_memory(built):
-    args = {"out": "zeros(1)", "in": "arange(64)", "cells": 256}
-    run = running(built("gfx90a", "O2"), "shared_sum", args, count=64)
+    run = running(built("gfx90a", "O2"), "shared_sum", {"out": "zeros(1)", "in": "arange(64)", "cells": 256}, count=64)
     profile = Profile(run.machine.device)
     run.run()
     rows = {row.line: row for row in profile.rows(run)}
@@ -307,8 +306,7 @@ def test_broken_buffers_end_the_text():
 
 
 def talking(path, args, count=3):
-    launched = launch(machine_for(path, "talk"), path, "talk", grid=(count,), work_group=(count,), args=args)
-    running = Running(launched)
+    running = Running(launch(machine_for(path, "talk"), path, "talk", grid=(count,), work_group=(count,), args=args))
     assert running.run().has_ended
     return "".join(running.printed())
 

@@ -45,8 +45,7 @@ STEPS = [steps(number) for number in NUMBERS.tolist()]
 
 
 def steps_launched(path, **options):
-    args = {"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT}
-    return started(path, "steps_", args=args, **options)
+    return started(path, "steps_", args={"out": np.zeros(COUNT, np.int32), "in": NUMBERS, "n": COUNT}, **options)
 
 
 def lanes_of(mask):
@@ -355,8 +354,7 @@ def test_traps_of_old_code_objects_have_other_numbers(number, reason):
     """AMDGPU usage of 2020, "Trap Handler ABI"; s[0:1] of this kernel has half of its scratch buffer."""
     path = "fixtures/asm/code-object-v2.gfx803.co"
     machine = machine_for(path, "vector_add")
-    launched = launch(machine, path, "vector_add", grid=64, work_group=64)
-    code = machine.memory.writable(launched.plan.start.entry, 8)
+    code = machine.memory.writable(launch(machine, path, "vector_add", grid=64, work_group=64).plan.start.entry, 8)
     code[:8] = (0xBF920000 | number).to_bytes(4, "little") + (0xBF810000).to_bytes(4, "little")  # s_trap; s_endpgm
     halt = machine.run()
     assert (halt.kind, halt.reason) == ("trap", reason)
@@ -371,8 +369,7 @@ def test_machines_that_cannot_run_and_limits_say_so(built, tmp_path):
         machine_for(built(), "saxpy").run()
     launched = steps_launched(built())
     snapshot.save(launched.machine, tmp_path / "s.json")
-    with pytest.raises(UsageError, match="a snapshot cannot run"):
-        snapshot.load(tmp_path / "s.json").run()
+    assert "a snapshot cannot run" in str(raised(UsageError, snapshot.load(tmp_path / "s.json").run))
     launch(launched.machine, built(), "saxpy", grid=(64,), work_group=(64,))
     assert "waves of several dispatches cannot run together" in str(raised(UsageError, launched.machine.run))
     machine = Gpu(resolve("gfx90a"))

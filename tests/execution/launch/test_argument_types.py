@@ -214,8 +214,7 @@ def test_each_argument_is_what_the_launch_was_given(builds, language, version, t
         ("hidden_block_count_x", 1) if version >= 5 else ("hidden_global_offset_x", 0)
     )
     assert first["offset"] == -(-end // 8) * 8
-    wave = run.debugger.machine[0]
-    assert {each.name: each.data for each in wave.launch.arguments} == {
+    assert {each.name: each.data for each in run.debugger.machine[0].launch.arguments} == {
         row["name"]: bytes.fromhex(row["bytes"]) for row in rows
     }
     for name in ("state.json", "state.snapshot", "core"):

@@ -188,8 +188,7 @@ def test_arrays_are_in_memory_and_their_addresses_in_the_kernarg_segment():
     pointer = int.from_bytes(read(machine, "global", kernarg, 8), "little")
     assert read(machine, "global", pointer, 400) == values.tobytes()
     assert read(machine, "global", kernarg + 8, 4) == b"\7\0\0\0"
-    space = machine.target.default_space
-    machine.write_memory(space, pointer, b"\xff" * 4, 0, None)  # the array of the caller stays
+    machine.write_memory(machine.target.default_space, pointer, b"\xff" * 4, 0, None)  # the array of the caller stays
     assert values[0] == 0
 
 
@@ -315,8 +314,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
 def test_what_cannot_be_launched_leaves_the_machine_alone(kernel, options, message):
     path = fixture("gfx90a.w64.O2")
     machine = machine_for(path, "group_x")
-    given = {"grid": (1024,), "work_group": (64,), **options}
-    error = raised(DwarfGpuError, launch, machine, path, kernel, **given)
+    error = raised(DwarfGpuError, launch, machine, path, kernel, **{"grid": (1024,), "work_group": (64,), **options})
     assert message in error.message
     assert "\n" not in str(error)
     assert (machine.wave_count, machine.dispatches, machine.code_objects) == (0, [], [])

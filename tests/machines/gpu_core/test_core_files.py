@@ -80,8 +80,7 @@ def test_the_same_machine_gives_the_same_bytes(kind, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     first = [Path(path).read_bytes() for path in written(tmp_path / "a", filled("gfx1200-wave64"), kind=kind)]
-    second = [Path(path).read_bytes() for path in written(tmp_path / "b", filled("gfx1200-wave64"), kind=kind)]
-    assert first == second
+    assert first == [Path(path).read_bytes() for path in written(tmp_path / "b", filled("gfx1200-wave64"), kind=kind)]
 
 
 STATE = CoreState(
@@ -243,8 +242,7 @@ def test_the_trap_id_has_its_place(processor, trap, tmp_path):
 @every(kind=["merged", "pair"], sizes=[(120, 64), (128, 64), (136, 80)])
 def test_entries_of_the_note_may_grow(kind, sizes, tmp_path):
     machine = filled("gfx90a", waves=2)
-    form = CoreForm(agent_size=sizes[0], queue_size=sizes[1])
-    assert len(waves_of(tmp_path, machine, kind=kind, form=form)) == 2
+    assert len(waves_of(tmp_path, machine, kind=kind, form=CoreForm(agent_size=sizes[0], queue_size=sizes[1]))) == 2
 
 
 @pytest.mark.parametrize("address", [(1 << 64) - 4, 1 << 64, -8])

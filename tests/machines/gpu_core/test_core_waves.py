@@ -185,8 +185,7 @@ def _with_longer_record(path, data, place, state, extra):
         for segment in files.images[0].segments
         if segment.type == 1
     ]
-    memory = FileMemory([files.images[0].data, memoryview(bytearray(area))], stretches)
-    return read_gpu_core(files.state, memory)
+    return read_gpu_core(files.state, FileMemory([files.images[0].data, memoryview(bytearray(area))], stretches))
 
 
 def test_a_wave_that_gave_its_vector_registers_back_has_none(tmp_path):

@@ -92,8 +92,7 @@ def test_the_relocations_of_debug_sections_of_other_gpus(machine, type_, width, 
 @pytest.mark.parametrize("size, order", CLASSES)
 @pytest.mark.parametrize("addends", [True, False])
 def test_each_class_and_byte_order_with_and_without_addends(size, order, addends):
-    content = (0x20).to_bytes(4, order)
-    result = relocated(6, addend=0x20, content=content, addends=addends, size=size, order=order)
+    result = relocated(6, addend=0x20, content=(0x20).to_bytes(4, order), addends=addends, size=size, order=order)
     assert number(result, 4, order) == 0x1254
 
 
@@ -148,8 +147,7 @@ def test_unknown_relocations_are_named():
 
 def test_compact_relocations_are_refused():
     builder = ElfBuilder(type=1)
-    target = builder.section(".debug_info", bytes(16))
-    builder.section(".crel.debug_info", b"\1\2", type=0x40000014, info=target)
+    builder.section(".crel.debug_info", b"\1\2", type=0x40000014, info=builder.section(".debug_info", bytes(16)))
     with pytest.raises(Unsupported) as error:
         _ = Image(builder.build()).section(".debug_info").data
     assert "SHT_CREL" in str(error.value)

@@ -25,8 +25,7 @@ LAST = (1 << 64) - 1
 def address_at(index):
     """Return an address as the tables of a unit do, which refuse an index that they do not have."""
     if index >= len(ADDRESSES):
-        error = MalformedFile("index_out_of_range", f"there is no address {index}")
-        raise error.at(section=".debug_addr", offset=0)
+        raise MalformedFile("index_out_of_range", f"there is no address {index}").at(section=".debug_addr", offset=0)
     return ADDRESSES[index]
 
 
@@ -376,8 +375,7 @@ def test_lists_of_dropped_functions_match_nothing(compiler, version, tmp_path, r
     empty = full = 0
     with path.open("rb") as stream:
         text = ELFFile(stream).get_section_by_name(".text").header
-    attributes = [each for unit in opened(path).units for entry in unit.dies() for each in entry.attributes]
-    for attribute in attributes:
+    for attribute in [each for unit in opened(path).units for entry in unit.dies() for each in entry.attributes]:
         if attribute.value_class not in ("loclist", "rnglist") or attribute.name == "DW_AT_GNU_locviews":
             continue
         unit, (section, offset) = attribute.die.unit, attribute.list_place()

@@ -737,8 +737,7 @@ def test_a_variable_tells_its_repairs_and_what_the_text_says():
 
 def test_files_of_other_producers_are_left_alone():
     program = dwarfgpu.open(str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"))
-    symbol = program.file.image.symbol_named("lex_1_1_else")
-    frame = program.attach(machine_at(program, symbol.value))[0].frame()
+    frame = program.attach(machine_at(program, program.file.image.symbol_named("lex_1_1_else").value))[0].frame()
     assert all(variable.repairs == () for variable in frame.variables())
 
 

@@ -89,8 +89,7 @@ def test_all_lanes_together_are_each_lane_by_itself(name, dialect):
                 continue
             for lane in together.lanes[::5]:
                 if lane in together.reasons and together.reasons[lane].kind == "not_in_scope":
-                    with pytest.raises(UsageError, match="no variable"):
-                        frame.expression(text).values([lane])
+                    assert "no variable" in str(raised(UsageError, frame.expression(text).values, [lane]))
                     continue
                 alone = frame.eval(text, [lane])
                 assert together.of(lane).state == alone.of(lane).state, (region, text, lane)

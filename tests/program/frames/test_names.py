@@ -161,8 +161,7 @@ def test_without_a_function_what_a_unit_imports_counts(tmp_path):
 
 
 def test_an_import_of_nothing_hides_nothing(tmp_path):
-    broken = die("imported_module", ("import", "ref4", "nowhere"))
-    (frame,) = program(tmp_path, broken, SPACE, using("space")).at(CODE)
+    (frame,) = program(tmp_path, die("imported_module", ("import", "ref4", "nowhere")), SPACE, using("space")).at(CODE)
     assert frame["x"].value() == at(8)
 
 

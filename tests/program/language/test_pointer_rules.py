@@ -100,8 +100,7 @@ def test_a_processor_without_generic_addresses_has_none_to_convert_to():
 
 
 def test_a_pointer_wider_than_its_space_keeps_the_null_of_the_space():
-    wide = ScalarOperand(C.model.pointer_to(VOID, LOCAL), NULL)
-    assert C.cast(wide, C.model.pointer_to(VOID, GENERIC)).bits == 0
+    assert C.cast(ScalarOperand(C.model.pointer_to(VOID, LOCAL), NULL), C.model.pointer_to(VOID, GENERIC)).bits == 0
 
 
 def test_assignments_convert_to_the_generic_space_alone():

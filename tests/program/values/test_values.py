@@ -308,8 +308,7 @@ def test_missing_bits_are_optimized_out():
     undefined = b"\0\0\0\0\xff\0\0\0"
     value = stored(POINT, b"\1\0\0\0\2\0\0\0", undefined=undefined)
     assert value_text(value) == "{x = 1, y = <optimized out>}"
-    with pytest.raises(EvaluationError, match="optimized out"):
-        value.member("y").number()
+    assert "optimized out" in str(raised(EvaluationError, value.member("y").number))
     assert value_text(stored(POINT, bytes(8), undefined=b"\xff" * 8)) == "<optimized out>"
     assert value_text(stored(array(CHAR, 3), b"abc", undefined=b"\0\xff\0")) == "{97 'a', <optimized out>, 99 'c'}"
 
@@ -318,8 +317,7 @@ def test_what_cannot_be_read_says_so():
     assert value_text(stored(POINT, bytes(4))) == "{x = 0, y = <error: Cannot access memory at address 0x1004>}"
     value = stored(Pointer("*", Lazy.known(CHAR), 8), (0x9999).to_bytes(8, "little"))
     assert value_text(value) == "0x9999 <error: Cannot access memory at address 0x9999>"
-    with pytest.raises(EvaluationError, match="Cannot access memory"):
-        value.dereferenced().number()
+    assert "Cannot access memory" in str(raised(EvaluationError, value.dereferenced().number))
 
 
 def test_pointers_are_followed():
@@ -446,8 +444,7 @@ def kinds(draw, depth=0):
         found = draw(st.lists(st.builds(Dimension, st.integers(-3, 3), bounds, bounds, bounds), max_size=3))
         return Array(Lazy.known(draw(inner)), tuple(found), draw(st.booleans()), draw(st.booleans()))
     if choice in (2, 3):
-        offsets = st.integers(0, 200)
-        parts = draw(st.lists(st.tuples(inner, offsets, st.none() | st.integers(0, 70)), max_size=4))
+        parts = draw(st.lists(st.tuples(inner, st.integers(0, 200), st.none() | st.integers(0, 70)), max_size=4))
         members = [member(f"m{i}", each, offset, bits) for i, (each, offset, bits) in enumerate(parts)]
         return struct("S", draw(st.none() | sizes), *members)
     if choice == 4:
