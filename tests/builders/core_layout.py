@@ -29,16 +29,14 @@ GFX12 = {
 HARDWARE = {
     **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"), GFX9),
     **dict.fromkeys(("gfx1010", "gfx1030", "gfx1100"), GFX10),
-    **dict.fromkeys(("gfx1200", "gfx1250"), GFX12),
-}
+    **dict.fromkeys(("gfx1200", "gfx1250"), GFX12)}  # fmt: skip
 PARKS = {
     "gfx900": 0, "gfx906": 0, "gfx908": 0, "gfx90a": 0, "gfx1010": 0, "gfx1100": 9, "gfx1200": 9}  # fmt: skip
 """The r_version from which a processor parks; the others never do."""
 SCRATCH = {  # the shift and the mask of the size, its unit, and whether the waves are those of an engine
     "gfx11": (12, 0x7FFF, 256, True),
     "gfx12": (12, 0x3FFFF, 256, True),
-    "": (12, 0x1FFF, 1024, False),
-}
+    "": (12, 0x1FFF, 1024, False)}  # fmt: skip
 VERSIONS = {
     90000: "gfx900", 90006: "gfx906", 90008: "gfx908", 90010: "gfx90a", 90402: "gfx942", 90500: "gfx950",
     100100: "gfx1010", 100300: "gfx1030", 110000: "gfx1100", 120000: "gfx1200", 120500: "gfx1250"}  # fmt: skip

@@ -25,8 +25,7 @@ REGIONS = (
     ("lex_1_1_else", "lex_1_1_end", "lex_1_start", "PC", "lex_1_1_end"),
     ("lex_1_1_end", "lex_1_else", "lex_1_start", "PC", "PC"),
     ("lex_1_else", "lex_1_end", "PC", "lex_1_end", "lex_1_end"),
-    ("lex_1_end", "lex_end", "PC", "PC", "PC"),
-)
+    ("lex_1_end", "lex_end", "PC", "PC", "PC"))  # fmt: skip
 NAMES = tuple(region[0] for region in REGIONS)
 
 

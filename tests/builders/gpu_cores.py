@@ -27,8 +27,7 @@ KERNARG = 0x7F55_0000_1000
 PROCESSORS = (
     *("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"),
     *("gfx1010-wave32", "gfx1010-wave64", "gfx1030-wave32", "gfx1030-wave64", "gfx1100-wave32", "gfx1100-wave64"),
-    *("gfx1200-wave32", "gfx1200-wave64", "gfx1250"),
-)
+    *("gfx1200-wave32", "gfx1200-wave64", "gfx1250"))  # fmt: skip
 """Every family, with each size of its waves."""
 
 

@@ -20,8 +20,7 @@ VARIABLES = (
     ("pair", "Pair", HALVES),
     ("four", "Four", f"{HALVES}; DW_OP_regx v7; {IN_LANE}; DW_OP_piece 4; {SCRATCH.format(28)}; DW_OP_piece 4"),
     ("spilled", "int", SCRATCH.format(24)),
-    ("partly", "Pair", f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; DW_OP_piece 4"),
-)
+    ("partly", "Pair", f"DW_OP_regx v6; {IN_LANE}; DW_OP_piece 4; DW_OP_piece 4"))  # fmt: skip
 """Name, type and location."""
 
 

@@ -22,8 +22,7 @@ ODD = (
     *("", "0", "-1", "0x10", "0x" + "f" * 40, "9" * 3000, "zz", "00", "ff" * 40, "\u0000", "\ud800"),
     *("generic", "memory", "DW_OP_lit1", "r0", "v0", "unit:16", "info:0x10", "nan", "value", "all", "local"),
     *([], [0], [[]], {}, {"kind": "undefined"}, {"kind": "memory", "address": 0}, {"ops": "DW_OP_lit1"}),
-    *({"bytes": "00"}, {"value": 1, "type": "generic"}, {"encoding": "float", "byte_size": 4}, WIDE),
-)
+    *({"bytes": "00"}, {"value": 1, "type": "generic"}, {"encoding": "float", "byte_size": 4}, WIDE))  # fmt: skip
 
 
 def check(case):

@@ -155,8 +155,7 @@ ERRORS = [
     ("bad_cie", with_instructions("restore 4", "")),
     ("truncated", with_instructions("", bytes(7) + b"\x0c")),
     ("overflow", with_instructions("", "MIPS_advance_loc8 0xffffffffffffffff")),
-    ("overflow", with_instructions("", "LLVM_def_aspace_cfa_sf 64 0x7fffffffffffffff 6")),
-]
+    ("overflow", with_instructions("", "LLVM_def_aspace_cfa_sf 64 0x7fffffffffffffff 6"))]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind, builder", ERRORS)

@@ -59,8 +59,7 @@ EQUAL = (
     ("ops offset", "maint operations FORM offset"),
     ("ops --isa v_bfe_u32", "maint operations FORM -isa v_bfe_u32"),
     ("disasm --target amdgcn-gfx90a 312304", "maint disasm FORM -target amdgcn-gfx90a 312304"),
-    ("asm --target amdgcn-gfx90a DW_OP_lit1", "maint asm FORM -target amdgcn-gfx90a DW_OP_lit1"),
-)
+    ("asm --target amdgcn-gfx90a DW_OP_lit1", "maint asm FORM -target amdgcn-gfx90a DW_OP_lit1"))  # fmt: skip
 """A question at the command line, and at the prompt, where FORM is `--json`, `--jsonl` or nothing."""
 
 

@@ -35,8 +35,7 @@ HANGS = {
 IN_CORES = {
     r"\bwaits (at the \S+ \S+ \S+);": r"is \1, or has just passed it;",
     r"\bwait (at the \S+ \S+ \S+);": r"are \1, or have just passed it;",
-    "has ended": "is at its end",
-}
+    "has ended": "is at its end"}  # fmt: skip
 """A core file does not say whether a wave waits or has ended."""
 BUILDS = [
     ("gfx1100", "O0"),
@@ -45,8 +44,7 @@ BUILDS = [
         for processor in ("gfx803", "gfx90a", "gfx1030", "gfx1100", "gfx1200")
         for level in ("O0", "O2")
         if (processor, level) not in {("gfx1100", "O0"), ("gfx803", "O0")}  # which needs a queue
-    ),
-]
+    )]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ MIX = ("--pc", "_Z3mixcsbh+0x40")
 WRONG = (
     ("--dialect", "there is no dialect"),
     ("--attributes", "there is no attribute dialect"),
-    ("--repair", "there is no repair"),
-)
+    ("--repair", "there is no repair"))  # fmt: skip
 
 
 @for_each("words",

@@ -259,8 +259,7 @@ NAMES = {
     "CLEAN": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
     "CALLS": "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",
     "LANES": "fixtures/asm/lane-pc.gfx90a.w64.co",
-    "MANY": "9" * 500,
-}
+    "MANY": "9" * 500}  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS.strip().splitlines(), ids=str.strip)

@@ -66,8 +66,7 @@ ANSWERS = (
     f"eval {FILE} nosuchvariable --state {STATE}",
     f"{SAXPY} 'x=ones(64)' 'y=ones(64, f8)' 2 64",
     "completion bash",
-    "gdb-script",
-)
+    "gdb-script")  # fmt: skip
 
 
 def plain(text: str) -> str:

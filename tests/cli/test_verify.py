@@ -137,8 +137,7 @@ SARIF_KEYS = {
     "run": {"tool", "invocations", "results"},
     "rule": {"id", "shortDescription", "help", "defaultConfiguration"},
     "result": {"ruleId", "ruleIndex", "level", "message", "locations", "properties"},
-    "location": {"physicalLocation", "logicalLocations"},
-}
+    "location": {"physicalLocation", "logicalLocations"}}  # fmt: skip
 """The properties that are written; all are of SARIF 2.1.0 (sections 3.13, 3.14, 3.27, 3.28 and 3.49)."""
 
 

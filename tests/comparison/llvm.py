@@ -18,8 +18,7 @@ REGISTERS = {
     **{f"MM{n}": 29 + n for n in range(8)},
     **{f"F{n}": 32 + n for n in range(32)},  # PowerPC
     **{f"X{n}": n for n in range(32)},
-    **{f"S{n}": 1200 + n for n in range(32)},
-}
+    **{f"S{n}": 1200 + n for n in range(32)}}  # fmt: skip
 """Registers that have another name in dwarfgpu, or belong to a target that it does not describe."""
 
 

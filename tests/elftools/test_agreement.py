@@ -41,8 +41,7 @@ REASONS = {
     (".debug_frame", "OverflowError: Python int too large to convert to C ssize_t"): (
         "it takes the CIE of the 64-bit format for an FDE"
     ),
-    ("rows", "none that says nothing"): "it has no row for code whose entry says nothing",
-}
+    ("rows", "none that says nothing"): "it has no row for code whose entry says nothing"}  # fmt: skip
 """Why an answer of pyelftools 0.33 differs or is missing, by what was asked and how it failed."""
 
 SAMPLE = (

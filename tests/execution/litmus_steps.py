@@ -29,8 +29,7 @@ REASONS = {
     IMPLIED: "another step does it as well: without both the graph reaches the forbidden result, without either not",
     DELAY: "without it an access to the flag is later, or reads older, which delays the message: no order is lost",
     REDUNDANT: "for four threads: the graph reaches no forbidden result without it, nor without it and one more step",
-    IN_ORDER: "the hardware orders it: in one cache of the work-group, in LDS, or for one word",
-}
+    IN_ORDER: "the hardware orders it: in one cache of the work-group, in LDS, or for one word"}  # fmt: skip
 
 
 @frozen

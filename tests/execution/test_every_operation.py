@@ -79,10 +79,6 @@ def pairs(add):
     return lambda old, data, _bits: add(old & 0xFFFF, data & 0xFFFF) | add(old >> 16, data >> 16) << 16
 
 
-def add_halfs(left, right):
-    return float_models.summed([(float_models.half(left),), (float_models.half(right),)], "f16")
-
-
 def add_bf16(left, right):
     total = float_models.summed([(float_models.bf16(left),), (float_models.bf16(right),)], "f32")
     return float_models.to_bf16(float_models.number(total, "f32"))
@@ -107,20 +103,18 @@ ATOMICS = {
     "fmin": floating(float_models.least),
     "fmax": floating(float_models.most),
     "fadd": sum_of_floats,
-    "pk_add_f16": pairs(add_halfs),
+    "pk_add_f16": pairs(lambda a, b: float_models.summed([(float_models.half(a),), (float_models.half(b),)], "f16")),
     "pk_add_bf16": pairs(add_bf16),
     "condxchg32": lambda old, data, _bits: sum(
         (part & 0x7FFFFFFF if part >> 31 else old >> at & LOW) << at for at, part in ((0, data & LOW), (32, data >> 32))
-    ),
-}
+    )}  # fmt: skip
 WITH_TWO = {
     "cmpswap": lambda old, new, compared, _bits: new if old == compared else old,
     "fcmpswap": lambda old, new, compared, bits: (
         new if float_models.number(old, f"f{bits}") == float_models.number(compared, f"f{bits}") else old
     ),
     "mskor": lambda old, mask, data, _bits: old & ~mask | data,
-    "wrap": lambda old, data, other, bits: (old - data if old >= data else old + other) % (1 << bits),
-}
+    "wrap": lambda old, data, other, bits: (old - data if old >= data else old + other) % (1 << bits)}  # fmt: skip
 ACTION = re.compile(
     r"(?:ds|global_atomic|flat_atomic|buffer_atomic)_(?:rtn_)?"
     r"(?P<word>pk_add_b?f16|pk_add_rtn_b?f16|condxchg32|cond_sub|sub_clamp|csub|cmpswap|cmpstore|cmpst|fcmpswap|mskor|wrap"

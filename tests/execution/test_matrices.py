@@ -142,8 +142,7 @@ MFMA = {
     "v_mfma_f64_4x4x4_4b_f64": ("gfx942", "f64", "f64", 4, 4, 4, small_double),
     "v_mfma_f32_16x16x32_bf8_fp8": ("gfx942", "f32", "bf8 fp8", 16, 32, 1, middle),
     "v_mfma_f32_16x16x32_fp8_fp8": ("gfx942", "f32", "fp8 fp8", 16, 32, 1, middle),
-    "v_mfma_f32_32x32x16_fp8_bf8": ("gfx942", "f32", "fp8 bf8", 32, 16, 1, large),
-}
+    "v_mfma_f32_32x32x16_fp8_bf8": ("gfx942", "f32", "fp8 bf8", 32, 16, 1, large)}  # fmt: skip
 
 
 def signed(code, bits):
@@ -307,11 +306,6 @@ WMMA = (
     ("gfx1200", "v_wmma_f32_16x16x16_bf8_bf8"))  # fmt: skip
 
 
-def sign_of_sources(kind, modifiers):
-    """What neg_lo says of integers: whether they are signed."""
-    return [bool(modifiers >> source & 1) and kind in ("iu8", "iu4") for source in (0, 1)]
-
-
 @pytest.mark.parametrize(
     "processor, name, lanes",
     [
@@ -354,7 +348,9 @@ def test_dense_products_of_gfx11_and_gfx12(require_tool, processor, name, lanes)
             if modifiers:
                 text += f" neg_lo:[{modifiers & 1},{modifiers >> 1},0]"
             bench.run(text + (f" op_sel:[0,0,{half}]" if half else ""))
-            signs = sign_of_sources(left_kind, modifiers)
+            signs = [
+                bool(modifiers >> source & 1) and left_kind in ("iu8", "iu4") for source in (0, 1)
+            ]  # as neg_lo says
             bits = BITS[left_kind]
             for (i, j), (item, lane) in spots.items():
                 pairs = zip(left[0, i].tolist(), right[0, j].tolist(), strict=True)

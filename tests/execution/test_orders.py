@@ -26,8 +26,7 @@ RACES = {  # by kernel: the arguments, the sizes of the output and of local memo
     "message": (["ones(16)", "zeros(8)", "zeros(128)"], np.ones(16)),
     "listed": (["zeros(16)", "zeros(1)"], np.ones(GROUPS)),
     "smoothed": (["zeros(4096)", "ones(4096)"], np.full(COUNT, 2)),
-    "taken_twice": (["zeros(1)", "zeros(1)"], [1]),
-}
+    "taken_twice": (["zeros(1)", "zeros(1)"], [1])}  # fmt: skip
 PROCESSORS = ("gfx90a", pytest.param("gfx1100", marks=pytest.mark.slow))
 
 

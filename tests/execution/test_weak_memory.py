@@ -116,8 +116,7 @@ INTO_OUT = {"out": "zeros(640)"}
 WITHOUT_RACE = [  # fixtures, kernels, arguments; -O0 reaches private memory by flat, scratch and buffer instructions
     *(("cl", build, "saxpy", SAXPY) for build in ("gfx1100.w32.O2", "gfx90a.w64.O2", *UNOPTIMIZED)),
     ("cl", "gfx90a.w64.O0", "divergent", INTO_OUT | {"limit": 40}),
-    ("hip", "gfx1100.w32.O0", "divergent", INTO_OUT | {"limit": 8}),
-]
+    ("hip", "gfx1100.w32.O0", "divergent", INTO_OUT | {"limit": 8})]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -193,8 +192,7 @@ SHOWING = {
     Litmus("mp", "gfx1100", "agent"): ("buffer_gl0_inv", "buffer_gl1_inv", "s_waitcnt_vscnt"),
     Litmus("mp", "gfx90a", "system"): ("buffer_invl2", "buffer_wbinvl1_vol", "buffer_wbl2"),
     Litmus("mp", "gfx942", "agent"): ("buffer_inv", "buffer_wbl2"),
-    Litmus("mp", "gfx900", "agent"): ("buffer_wbinvl1_vol",),
-}
+    Litmus("mp", "gfx900", "agent"): ("buffer_wbinvl1_vol",)}  # fmt: skip
 """Steps whose absence shows, by the words that their instructions begin with."""
 
 

@@ -193,8 +193,7 @@ PROGRAMS = [
     """,
     "DW_OP_implicit_value 01020304; DW_OP_implicit_pointer 0x2a -4",
     "DW_OP_entry_value (DW_OP_reg5); DW_OP_stack_value",
-    "(undecoded: e9 0e)",
-]
+    "(undecoded: e9 0e)"]  # fmt: skip
 
 # An abbreviation each for DW_TAG_compile_unit, DW_TAG_base_type (DW_AT_name as DW_FORM_string) and DW_TAG_variable
 # (DW_AT_location as DW_FORM_exprloc), and a unit with one base type.

@@ -163,8 +163,7 @@ KINDS = [
     ("piece 4; reg5", ["bad_piece"], OK, OK),
     ("piece 4; lit1; lit2", ["bad_piece"], OK, OK),
     ("addr 8; addr 8; multiloc; not", KIND, KIND, KIND),
-    ("addr 8; addr 8; lit0; lit0; overlay; not", OK, OK, KIND),
-]
+    ("addr 8; addr 8; lit0; lit0; overlay; not", OK, OK, KIND)]  # fmt: skip
 
 
 @pytest.mark.spec("A.2.5.4.4.3")
@@ -352,8 +351,7 @@ SIZED = [
     ("LLVM_call_frame_entry_reg s1; deref", None),
     ("push_object_address; deref", None),
     ("regx v0; push_lane; lit4; mul; LLVM_offset; deref", None),
-    ("LLVM_undefined; lit4; LLVM_offset; piece 8", None),
-]
+    ("LLVM_undefined; lit4; LLVM_offset; piece 8", None)]  # fmt: skip
 DEPENDS = ("LLVM_call_frame_entry_reg", "push_lane; LLVM_select_bit_piece")
 """The error depends on call frame information, or on the mask."""
 
@@ -458,8 +456,7 @@ FROM_THE_END = [
     "const8u 0xffffffffffffffff; bit_piece 8 8",
     "const8u 0xffffffffffffffff; bit_piece 0 8",
     "lit0; LLVM_extend 8 2; bit_piece 8 9",
-    "lit0; LLVM_extend 8 2; bit_piece 8 8",
-]
+    "lit0; LLVM_extend 8 2; bit_piece 8 8"]  # fmt: skip
 
 
 @pytest.mark.spec("DWARF 5, 2.6.1.2 (2)")

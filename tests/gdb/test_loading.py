@@ -86,8 +86,7 @@ def test_the_command_is_quick_enough_to_stand_in_a_command_line():
 COMMANDS = (
     *("eval even", "eval -trace even", "eval -lane 1-3 even", "eval -location left", "eval --json even"),
     *("locals", "locals -lane 0,2 e", "lanes", "map", "map even", "bt -full", "explain even", "locate slots", "verify"),
-    *("dump X", "set even = 5", "eval even", "set -lane 0,2 even = 6"),
-)
+    *("dump X", "set even = 5", "eval even", "set -lane 0,2 even = 6"))  # fmt: skip
 NEEDS_NUMPY = ("waves", "waves -each", "snapshot saved.json")
 
 

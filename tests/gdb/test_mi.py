@@ -88,8 +88,7 @@ LISTS = (
     *(f"-stack-list-locals --{values}" for values in ("all-values", "simple-values", "no-values")),
     *(f"-stack-list-variables --{values}" for values in ("all-values", "simple-values", "no-values")),
     "-stack-list-frames",
-    "-stack-info-frame",
-)
+    "-stack-info-frame")  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["clang-22", "gcc"])

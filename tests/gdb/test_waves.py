@@ -19,8 +19,7 @@ SNAPSHOTS = {
     "variables": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
     "lanes": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
     "calls": FIXTURES / "llvm24" / "hip-calls.gfx1100.w32.O2.co",
-    "launch": FIXTURES / "containers" / "tiny.gfx90a.co",
-}
+    "launch": FIXTURES / "containers" / "tiny.gfx90a.co"}  # fmt: skip
 LOAD_ADDRESS = 0x7F0000000000
 
 

@@ -579,8 +579,7 @@ def rewrite(path: Path) -> None:
 CHANGES = {
     "is truncated": (lambda path: os.truncate(path, 200), "has become shorter"),
     "is empty": (lambda path: os.truncate(path, 0), "has become shorter"),
-    "is rewritten": (rewrite, "has changed since"),
-}
+    "is rewritten": (rewrite, "has changed since")}  # fmt: skip
 
 
 def changing_questions() -> Iterator[Any]:

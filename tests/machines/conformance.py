@@ -45,8 +45,7 @@ WAVE64, WAVE32 = amdgpu("amdgcn-gfx90a"), amdgpu("amdgcn-gfx1100-wave32")
 BIG = State(
     resolve("generic", byte_order="big", address_size=4),
     {"r0": 0x01020304, "r7": 5},
-    [("default", 0x10, bytes(range(1, 33)))],
-)
+    [("default", 0x10, bytes(range(1, 33)))])  # fmt: skip
 SPACES = {
     "global": st.one_of(st.integers(0xFF8, 0x1408), st.integers(0x1FF8, 0x2048)),
     "local": st.integers(0, 70),          "region": st.integers(10, 40),        "private_wave": st.integers(0, 2080),

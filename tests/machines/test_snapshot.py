@@ -554,8 +554,7 @@ def test_a_folder_with_changed_bytes_is_read_or_refused(folder, seed):
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
+    max_leaves=5)  # fmt: skip
 
 
 @pytest.mark.slow

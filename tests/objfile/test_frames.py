@@ -440,8 +440,7 @@ BROKEN = {
     "a CIE in the middle of an entry": ("bad_cie", lambda b, first: b.fde(first + 4, 0x1800, 16)),
     "an entry cut short": ("truncated", cut_short),
     "an entry too short for an id": ("truncated", lambda b, _: b.entry(b"\1\2", align=1)),
-    "a range behind the last address": ("overflow", lambda b, first: b.fde(first, (1 << 64) - 16, 32)),
-}
+    "a range behind the last address": ("overflow", lambda b, first: b.fde(first, (1 << 64) - 16, 32))}  # fmt: skip
 
 
 @every(kind=KINDS, name=BROKEN)

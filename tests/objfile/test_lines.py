@@ -500,8 +500,7 @@ INSTRUCTIONS = st.one_of(
     st.tuples(st.just("advance_line"), st.integers(-9, 1 << 33)),
     st.tuples(st.just("set_address"), st.sampled_from((0, 16, 64, LAST))),
     st.tuples(st.just("set_column"), st.integers(0, 1 << 33)),
-    st.sampled_from(("copy", "const_add_pc", "negate_stmt", "end_sequence", b"\x00", b"\xff", b"\x80")),
-)
+    st.sampled_from(("copy", "const_add_pc", "negate_stmt", "end_sequence", b"\x00", b"\xff", b"\x80")))  # fmt: skip
 
 
 @given(

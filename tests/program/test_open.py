@@ -27,8 +27,7 @@ STREAMS = {
     "bytes in memory": lambda _path: io.BytesIO(DATA),
     "one that has been read": lambda _path: at_an_end(io.BytesIO(DATA)),
     "a compressed file": lambda path: gzip.open(zipped(path)),  # noqa: SIM115
-    "bytes": lambda _path: DATA,
-}
+    "bytes": lambda _path: DATA}  # fmt: skip
 
 
 def zipped(path):

@@ -246,8 +246,7 @@ SAME = [
         for words in ("waves", "bt", "lanes --wave 1", "work-groups")
     ),
     *(("launch", "fixtures/containers/tiny.gfx90a.co", words) for words in ("agents", "dispatches", "locals --wave 2")),
-    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "work-groups", "agents")),
-]
+    *(("variables", KERNEL, words) for words in ("waves", "bt", "lanes", "map", "work-groups", "agents"))]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, file, words", SAME)

@@ -296,8 +296,7 @@ LINES = [
     *("print 'A::get(int)'", "print 'A::get() const'", "print A::stat", "print B::stat", "print b.virt", "print b.own"),
     *("print in.zed", "print A::Inner::zed", "print 'A::sc'", "ptype 'N::over(double)'", "whatis 'A::get() const'"),
     *("whatis A::sc", "list N::over(double)", "list 'N::over(int)'", "list A::get(int)", "print 'N::over(float)'"),
-    *("print 'A::get()'", "print 'A::conv<int>(int)'", "print a.get"),
-]
+    *("print 'A::get()'", "print 'A::conv<int>(int)'", "print a.get")]  # fmt: skip
 ERRORS = ["print 'N::over(float)'", "print 'A::get()'", "print a.get"]
 
 

@@ -184,8 +184,7 @@ def test_a_bad_condition_sets_no_breakpoint(launched):
 PROCESSORS = {
     "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.co",
     "gfx1030": "fixtures/amdgpu/cl-kernels.gfx1030.w32.O0.v5.co",
-    "gfx1200": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co",
-}
+    "gfx1200": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O0.v5.co"}  # fmt: skip
 SPACES = "target launch spaces 64 64 out=zeros(64) shared_by_host=256 table=arange(64,i4) n=5"
 
 

@@ -55,8 +55,7 @@ NO_JSON = {
     **dict.fromkeys(("output", "printf", "echo"), ALONE),
     **dict.fromkeys(("directory", "set substitute-path", "unset substitute-path", "show substitute-path"), DEBUGGER),
     **dict.fromkeys(("help", "apropos", "set", "show", "show values", "show convenience", "show version"), DEBUGGER),
-    **dict.fromkeys(("show user", "define", "end", "alias", "history", "quit", "complete"), DEBUGGER),
-}
+    **dict.fromkeys(("show user", "define", "end", "alias", "history", "quit", "complete"), DEBUGGER)}  # fmt: skip
 
 
 def test_every_command_is_a_question_or_has_a_reason_not_to_be():

@@ -20,8 +20,7 @@ FRAMES = [
     "#3  0x7f0000001da4 in outer (x=<error>, limit=<optimized out>)",
     "    at src/hip/calls.hip:40",
     "#4  0x7f000000275c in calls (out=<optimized out>, values=<optimized out>,",
-    "    n=<optimized out>) at src/hip/calls.hip:92",
-]
+    "    n=<optimized out>) at src/hip/calls.hip:92"]  # fmt: skip
 
 
 @pytest.fixture

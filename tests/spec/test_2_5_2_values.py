@@ -103,8 +103,7 @@ test_types_and_literal_values = table(
     row("A.2.5.2", "const_type 0x41 3f800000", "1.0:float32", byte_order="big"),
     row("A.2.5.2", "const_type 0x43 3f80", "1.0:bfloat1616", byte_order="big"),
     row("A.2.5.2", "const_type 0x54 010203", "66051:unsigned24", byte_order="big"),
-    row("A.2.5.2", "const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"),
-)
+    row("A.2.5.2", "const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"))  # fmt: skip
 
 # "An integral type is a base type that has an encoding of DW_ATE_signed, DW_ATE_signed_char, DW_ATE_unsigned,
 # DW_ATE_unsigned_char, DW_ATE_boolean, or any target architecture defined integral encoding"; no target here has more.
@@ -167,8 +166,7 @@ test_ill_formed_types = table(
     # It concerns only an expression that uses the type.
     row("DWARF 5, 5.1", "lit1", "1"),
     # A value that is needed, and a location that no conversion makes one of (A.2.5.4).
-    row("A.2.5.4", "reg0; not", "wrong_kind"),
-)
+    row("A.2.5.4", "reg0; not", "wrong_kind"))  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["address", "UTF", "UCS", "ASCII"])

@@ -117,15 +117,13 @@ OLDEST = [
     *(
         oldest("", "unknown_operation", f"{code:02x}")
         for code in (0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE8, 0xEB, 0xEC)
-    ),
-]
+    )]  # fmt: skip
 
 # 0xe9 means three things: which one is said by whoever names the dialect, and never guessed.
 THREE_MEANINGS = [
     user("reg5; lit4; LLVM_offset", "r5+32", "55 34 e904"),
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
-    legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00"),
-]
+    legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00")]  # fmt: skip
 GNU = [
     gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"),
     gnu("reg5; GNU_uninit", "r5", "55 f0"),
@@ -163,8 +161,7 @@ GNU = [
     gnu("GNU_variable_value 0x102", "263", "fd 0201000000000000", dwarf_version=2),
     # 0xf8 is an operation of another compiler, which has no description.
     gnu("", "unknown_operation", "f8"),
-    *(gnu("", "unknown_operation", f"{code:02x}") for code in (*range(0xE1, 0xF0), 0xFE, 0xFF)),
-]
+    *(gnu("", "unknown_operation", f"{code:02x}") for code in (*range(0xE1, 0xF0), 0xFE, 0xFF))]  # fmt: skip
 
 # The single bytes of 0xe9 and its neighbours are free in DWARF 5 and in its drafts.
 STANDARD = [
@@ -180,8 +177,7 @@ STANDARD = [
     # The prefix is implied by the name, and may be written.
     Case("A.2.5.4.0 (1)", "DW_OP_LLVM_user DW_OP_LLVM_push_lane", "3", **CONTEXT, dialect="llvm-user"),
     Case("A.2.5.4.0 (1)", "LLVM_user", "unknown_operation", **CONTEXT, dialect="llvm-user"),
-    Case("A.2.5.4.0 (1)", "LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user"),
-]
+    Case("A.2.5.4.0 (1)", "LLVM_user 3", "unknown_operation", **CONTEXT, dialect="llvm-user")]  # fmt: skip
 test_the_prefix = table(PREFIX)
 test_the_single_bytes = table(LEGACY)
 test_the_oldest_layout = table(OLDEST)
@@ -359,8 +355,7 @@ ENCODINGS = [
     *(("llvm-user", FORM, *pair) for pair in encodings(LLVM_USER)),
     *(("llvm-legacy", FORM, *pair) for pair in encodings(LLVM_LEGACY)),
     *(("amdgpu-2020", FORM, *pair) for pair in encodings(AMDGPU_2020)),
-    *(("gnu", FORM, *pair) for pair in encodings(GNU_BYTES)),
-]
+    *(("gnu", FORM, *pair) for pair in encodings(GNU_BYTES))]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["gnu", "llvm-user", "llvm-legacy", "amdgpu-2020"])

@@ -69,8 +69,7 @@ test_pick = table(
     row("(4)", "pick 1", ("1000", "29", "17", "29"), initial_stack=THREE),
     # In bytes.
     row("(3)", "pick 2", "1000", expr="1502", initial_stack=THREE),
-    row("(3)", "pick 255", "stack_underflow", expr="15ff", initial_stack=THREE),
-)
+    row("(3)", "pick 255", "stack_underflow", expr="15ff", initial_stack=THREE))  # fmt: skip
 
 # Entries that are not there: the expression is ill-formed (A.2.5.4).
 test_entries_that_are_not_there = table(

@@ -72,8 +72,7 @@ test_comparisons = table(
     *compared("const_type 10 803f; const_type 10 0040", LESS),
     # A byte address in the default address space is converted to a value first (A.2.5.4.4.3).
     *compared("addr 0x10; lit16", EQUAL),
-    *compared("addr 0x10; addr 0x11", LESS),
-)
+    *compared("addr 0x10; addr 0x11", LESS))  # fmt: skip
 
 # "which have the same type, either the same base type or the generic type": else the expression is ill-formed.
 test_operands_of_comparisons = table(
@@ -90,8 +89,7 @@ test_operands_of_comparisons = table(
     *(row("(2)", f"reg5; reg5; {one}", "wrong_kind") for one in RELATIONS),
     row("(2)", "lit1; reg5; eq", "wrong_kind"),
     *(row("(2)", f"{one}", "stack_underflow") for one in RELATIONS),
-    *(row("(2)", f"lit1; {one}", "stack_underflow") for one in RELATIONS),
-)
+    *(row("(2)", f"lit1; {one}", "stack_underflow") for one in RELATIONS))  # fmt: skip
 test_branches = table(
     # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte
     # constant"
@@ -136,8 +134,7 @@ test_branches = table(
         => ("1024",)
     """),
     # A branch that is not taken may go anywhere.
-    *(row("(4)", f"lit0; bra {to}; lit5", "5") for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)),
-)
+    *(row("(4)", f"lit0; bra {to}; lit5", "5") for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)))  # fmt: skip
 
 # "Otherwise, the DWARF expression is ill-formed if the updated operation position is not in the range of the first to
 # last operation inclusive, or not at the start of an operation."

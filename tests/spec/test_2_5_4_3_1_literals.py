@@ -13,8 +13,7 @@ row = rows.row
 test_lit = table(
     # "an unsigned literal value N from 0 through 31, inclusive ... with the generic type"
     *(row("(1)", f"lit{n}", str(n)) for n in range(32)),
-    *(row("(1)", "lit31", "31", address_size=size) for size in SIZES),
-)
+    *(row("(1)", "lit31", "31", address_size=size) for size in SIZES))  # fmt: skip
 test_constants = rows.table("""
     # "a single operand that is a 1, 2, 4, or 8-byte unsigned integer constant U"
     (2) const1u 0 -> 0
@@ -103,8 +102,7 @@ test_values_larger_than_the_generic_type_are_truncated = table(
     *(
         row("", "const8s -9223372036854775808", str(2**63 % 256**size), address_size=size, byte_order="big")
         for size in SIZES
-    ),
-)
+    ))  # fmt: skip
 test_constx = rows.table("""
     # "a zero-based index into the .debug_addr section": "It pushes the value N with the generic type."
     (6) constx 0 -> 4096 where debug_addr={"0": 0x1000}
@@ -225,5 +223,4 @@ test_operands_out_of_range = table(
     row("(5)", f"consts {-(1 << 63) - 1}", "bad_operand"),
     row("(7)", f"const_type 9 {'ff' * 256}", "bad_operand"),
     row("(1)", "lit32", "unknown_operation"),
-    row("(1)", "lit 1", "unknown_operation"),
-)
+    row("(1)", "lit 1", "unknown_operation"))  # fmt: skip

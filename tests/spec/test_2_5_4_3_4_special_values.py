@@ -182,8 +182,7 @@ test_deref_size = table(
     row("(3)", "addr 0x100; deref_size 8", "578437695752307201", rules="dwarf5"),
     # Open: no base type has 0 bits.
     row("(3)", "addr 0x100; deref_size 0", "bad_size"),
-    row("(3)", "addr 0x100; deref_size 0", "bad_size", rules="dwarf5"),
-)
+    row("(3)", "addr 0x100; deref_size 0", "bad_size", rules="dwarf5"))  # fmt: skip
 test_deref_type = rows.table("""
     # "A value V of TS bits is retrieved ... V is pushed on the stack with the type T."
     (4) addr 0x100; deref_type 1 0x20 -> 1:unsigned8
@@ -290,8 +289,7 @@ LOCAL = {
         {"space": "private_lane", "lane": 3, "address": 16, "bytes": "31323334"},
         {"space": "private_lane", "lane": 4, "address": 16, "bytes": "41424344"},
         {"space": "private_wave", "address": 8, "bytes": "51525354"},
-    ],
-}
+    ]}  # fmt: skip
 test_xderef = rows.table("""
     # "pops two stack entries. The first must be an integral type value that represents an address A. The second must be
     # an integral type value that represents a target architecture specific address space identifier AS."
@@ -503,8 +501,7 @@ EQUIVALENT = [
     ("lit0; breg{r} 0; xderef_size 3", "breg{r} 0; deref_size 3"),
     ("lit0; breg{r} 0; xderef_type 3 0x52", "breg{r} 0; deref_type 3 0x52"),
     ("breg{r} 0; deref", "breg{r} 0; deref_type 8 0x23; convert 0"),
-    ("breg{r} 0; deref_size 2", "breg{r} 0; deref_type 2 0x21; convert 0"),
-]
+    ("breg{r} 0; deref_size 2", "breg{r} 0; deref_type 2 0x21; convert 0")]  # fmt: skip
 
 
 @pytest.mark.parametrize("left, right", EQUIVALENT)

@@ -404,8 +404,7 @@ test_breg = table(
     row("(7)", "breg5 0", "mem 0x10", registers={"5": {"bytes": "00000010ffffffff"}}, address_size=4, byte_order="big"),
     # A smaller one does not hold an address (A.2.5.4.3.4 (4)).
     row("(7)", "breg5 0", "read_past_storage", registers={"5": {"bytes": "10000000"}}),
-    row("(7)", "breg5 0", "register_unavailable"),
-)
+    row("(7)", "breg5 0", "register_unavailable"))  # fmt: skip
 test_bregx = rows.table("""
     (8) bregx 5 8 -> mem 0x1008 where registers={"5": 0x1000}
     bregx 1000000 -8 -> mem 0xff8 where registers={"1000000": 0x1000}

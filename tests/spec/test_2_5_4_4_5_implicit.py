@@ -138,8 +138,7 @@ DIES: dict[str, Any] = {
     "info:0x21": {"location": {"ops": f"lit16; lit3; {FORM}"}},
     "info:0x22": {"location": {"ops": f"lit16; lit5; {FORM}"}},
     "info:0x23": {"location": None, "const_value": "2a"},
-    "info:0x24": {"location": {"ops": "lit1; stack_value; lit5; stack_value"}},
-}
+    "info:0x24": {"location": {"ops": "lit1; stack_value; lit5; stack_value"}}}  # fmt: skip
 GPU_DIES: dict[str, Any] = {
     **DIES,
     "info:0x20": {"location": {"ops": "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset"}},
@@ -171,8 +170,7 @@ test_implicit_pointer = table(
     ptr(f"{PTR}; lit8; LLVM_offset", "offset_out_of_storage"),
     ptr(f"{PTR}; lit4; LLVM_offset", "offset_out_of_storage", address_size=4),
     ptr(f"{PTR}; piece 9", "bad_piece"),
-    ptr(f"{PTR}; piece 5", "bad_piece", address_size=4),
-)
+    ptr(f"{PTR}; piece 5", "bad_piece", address_size=4))  # fmt: skip
 test_dereference = table(
     # Retrieving the complete contents gives an implicit pointer value ...
     ptr(f"{PTR}; deref; stack_value", "ptr info:0x10"),
@@ -342,8 +340,7 @@ test_other_address_spaces = table(
     row("(4)", "lit1; LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES),
     row("(4)", "const_type 5 0000803f; LLVM_aspace_implicit_pointer 0x10 0", "integral_type_required", dies=DIES),
     row("(4)", "reg5; LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
-    row("(4)", "LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES),
-)
+    row("(4)", "LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES))  # fmt: skip
 IPV = f"{PTR}; deref"
 test_other_uses = table(
     # It is an evaluation error if the storage or the value is accessed in any other manner.

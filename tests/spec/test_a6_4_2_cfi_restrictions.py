@@ -38,20 +38,17 @@ NO_OBJECT = {
 WHOLE_THREAD = {
     # Call frame instructions describe the whole target architecture thread, not its lanes or iterations.
     "DW_OP_LLVM_push_lane": "DW_OP_LLVM_push_lane",
-    "DW_OP_LLVM_push_iteration": "DW_OP_LLVM_push_iteration",
-}
+    "DW_OP_LLVM_push_iteration": "DW_OP_LLVM_push_iteration"}  # fmt: skip
 CIRCULAR = {
     # Their use would be circular.
     "DW_OP_call_frame_cfa": "DW_OP_call_frame_cfa",
-    "DW_OP_entry_value": "DW_OP_entry_value (DW_OP_reg16)",
-}
+    "DW_OP_entry_value": "DW_OP_entry_value (DW_OP_reg16)"}  # fmt: skip
 FORBIDDEN = {**OTHER_SECTIONS, **NO_OBJECT, **WHOLE_THREAD, **CIRCULAR}
 NOT_IN_THE_LIST = {
     # Operations that the list of the text lacks, but to which one of its four reasons applies.
     "DW_OP_LLVM_aspace_implicit_pointer": "as DW_OP_implicit_pointer",
     "DW_OP_GNU_variable_value": "it refers to .debug_info",
-    "DW_OP_GNU_parameter_ref": "it refers to .debug_info, and to the caller",
-}
+    "DW_OP_GNU_parameter_ref": "it refers to .debug_info, and to the caller"}  # fmt: skip
 
 
 def everything() -> dict[str, Any]:

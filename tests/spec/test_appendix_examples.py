@@ -56,8 +56,7 @@ IN_LANES: dict[str, Any] = {
     "object": {"kind": "memory", "space": "private_lane", "address": 0x20},
     "memory": [
         memory(0x20, words(0x5000 + lane, lane % 2, lane, 10 * lane), "private_lane", lane=lane) for lane in range(64)
-    ],
-}
+    ]}  # fmt: skip
 
 
 def field(offset: int) -> str:

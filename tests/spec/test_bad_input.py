@@ -140,8 +140,7 @@ POPS = {
     2: "over swap and div minus mod mul or plus shl shr shra xor le ge eq lt gt ne xderef xderef_size xderef_type "
     "LLVM_offset LLVM_bit_offset LLVM_form_aspace_address mem",
     3: "rot LLVM_select_bit_piece",
-    4: "LLVM_overlay LLVM_bit_overlay",
-}
+    4: "LLVM_overlay LLVM_bit_overlay"}  # fmt: skip
 ARITIES = {f"DW_OP_{name}": count for count, names in POPS.items() for name in names.split()}
 OPERANDS = {
     "block": "0102030405060708", "block1": "0102030405060708", "expression": "(DW_OP_lit1)", "encoded": "0 1",
@@ -195,8 +194,7 @@ KINDS = {
     "incomplete": locations.IncompleteComposite(locations.EMPTY),
     "two places": locations.Location(
         (locations.at(Register(TARGET.register(5))).places[0], locations.at(Memory(TARGET.default_space), 64).places[0])
-    ),
-}
+    )}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -291,8 +289,7 @@ USES = [
     "DW_OP_lit0; DW_OP_deref_type 4 {}",
     "DW_OP_lit0; DW_OP_lit0; DW_OP_xderef_type 4 {}",
     "DW_OP_lit0; DW_OP_convert {}",
-    "DW_OP_lit0; DW_OP_reinterpret {}",
-]
+    "DW_OP_lit0; DW_OP_reinterpret {}"]  # fmt: skip
 NO_TYPES = (7, 0xFFFFFFFF, 2**64 - 1, 9, 10, 11, 12, 13)
 
 

@@ -72,8 +72,7 @@ test_stack = table(
     row("lit1; reg5; piece 4", "{32:r5}", limits={"stack": 2}),
     row("lit1; lit1; piece 0; lit1", "limit_exceeded", limits={"stack": 2}),
     row("; ".join(["lit1"] * DEFAULTS.stack), "1"),
-    row("; ".join(["lit1"] * (DEFAULTS.stack + 1)), "limit_exceeded"),
-)
+    row("; ".join(["lit1"] * (DEFAULTS.stack + 1)), "limit_exceeded"))  # fmt: skip
 
 
 def chain(depth, kind, last):
@@ -139,24 +138,21 @@ test_parts = table(
     # memory location storage corresponding to the largest target architecture specific address space" (A.2.5.4.4.6).
     row("piece 0x10000; piece 1", "bad_piece", address_size=2),
     row("piece 0xffff; piece 1; drop", "incomplete_composite", address_size=2),
-    row("LLVM_undefined; LLVM_extend 0xffffffffffffffff 65536", "bad_piece"),
-)
+    row("LLVM_undefined; LLVM_extend 0xffffffffffffffff 65536", "bad_piece"))  # fmt: skip
 test_blocks = table(
     row(f"implicit_value {'00' * (DEFAULTS.block + 1)}", "limit_exceeded"),
     row(
         f"implicit_value {'00' * (DEFAULTS.block - 8)}0500000000000000;"
         f"const4u {DEFAULTS.block - 8}; LLVM_offset; deref",
         "5",
-    ),
-)
+    ))  # fmt: skip
 MESSAGES = [
     ("skip -3", "10000 operations"),
     ("again: lit1; skip @again", "4096 entries"),
     ("call4 4", "calls and nested evaluations"),
     (f"reg5; LLVM_extend 1 {DEFAULTS.composite_parts + 1}", "65536 parts"),
     ("reg5; again: piece 1; LLVM_piece_end; skip @again", "nested more than 64 deep"),
-    (f"implicit_value {'00' * (DEFAULTS.block + 1)}", "65537 bytes"),
-]
+    (f"implicit_value {'00' * (DEFAULTS.block + 1)}", "65537 bytes")]  # fmt: skip
 
 
 @pytest.mark.parametrize("ops, message", MESSAGES, ids=[message for _, message in MESSAGES])

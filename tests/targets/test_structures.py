@@ -214,8 +214,7 @@ SAMPLERS = {
     "gfx90a": (2 | 2 << 3 | 6 << 6, LODS, 1 << 20 | 2 << 22 | 2 << 26, 9 | 1 << 30),
     "gfx1030": (2 | 2 << 3 | 6 << 6, LODS, 1 << 20 | 2 << 22 | 2 << 26, 9 | 1 << 30),
     "gfx1100": (2 | 2 << 3 | 6 << 6, LODS, 1 << 20 | 2 << 22 | 2 << 26, 9 << 18 | 1 << 30),
-    "gfx1200": (2 | 2 << 3 | 6 << 6, 5 | 4095 << 13, 1 << 20 | 2 << 22 | 2 << 26, 9 << 18 | 1 << 30),
-}
+    "gfx1200": (2 | 2 << 3 | 6 << 6, 5 | 4095 << 13, 1 << 20 | 2 << 22 | 2 << 26, 9 << 18 | 1 << 30)}  # fmt: skip
 SAMPLER_PARTS = {
     "clamp_x": (2, "last texel"), "clamp_z": (6, "border"), "min_lod": 5, "max_lod": 4095, "border_color_ptr": 9,
     "xy_mag_filter": (1, "bilinear"), "xy_min_filter": (2, "aniso point"), "mip_filter": (2, "linear"),

@@ -110,8 +110,7 @@ def test_segments_of_an_unaligned_range():
 APERTURES = st.builds(
     lambda shared, private: ap.Apertures(shared << 32, private << 32),
     st.integers(1, 1 << 31),
-    st.integers((1 << 31) + 1, (1 << 32) - 1),
-)
+    st.integers((1 << 31) + 1, (1 << 32) - 1))  # fmt: skip
 
 
 @for_each("generic, space, address",

@@ -13,8 +13,7 @@ from tests.builders.parameters import for_each, some_slow
 OTHER_VERSIONS = {
     *("gfx940", "gfx941"),  # before LLVM 22
     *("gfx1154", "gfx1170", "gfx1171", "gfx1172", "gfx1310"),  # after it
-    *("gfx11-7-generic", "gfx12-5-generic", "gfx13-generic"),
-}
+    *("gfx11-7-generic", "gfx12-5-generic", "gfx13-generic")}  # fmt: skip
 OF_LLVM_22 = [processor for processor in processors() if processor.name not in OTHER_VERSIONS]
 KERNEL = "define amdgpu_kernel void @k() { ret void }\n"
 

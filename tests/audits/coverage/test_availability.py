@@ -264,8 +264,7 @@ SAMPLES = (
     *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "amdgpu/cl-kernels.gfx1100.w32.O2.v4.co"),
     *("llvm24/hip-calls.gfx942.w64.O2.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co"),
     *("compilers/hip.clang16.gfx1100.w32.O2.v5.co", "host/optimized.gcc.O2.v5.x86_64"),
-    *("host/classes.clang.O2.v5.x86_64", "features/split.v5.co"),
-)
+    *("host/classes.clang.O2.v5.x86_64", "features/split.v5.co"))  # fmt: skip
 EVERY = [path for folder in ("amdgpu", "compilers", "llvm24", "host", "asm", "features")
          for path in sorted((FIXTURES / folder).iterdir())]  # fmt: skip
 
@@ -419,8 +418,7 @@ EXPRESSIONS = (
     "DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4",
     "DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4",
     "DW_OP_piece 4; DW_OP_lit1; DW_OP_stack_value; DW_OP_piece 4",
-    "DW_OP_regx s4; DW_OP_regx s5; DW_OP_swap; DW_OP_drop",
-)
+    "DW_OP_regx s4; DW_OP_regx s5; DW_OP_swap; DW_OP_drop")  # fmt: skip
 
 
 def evaluated(text: str) -> str:

@@ -37,8 +37,7 @@ SAMPLES = (
     *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "amdgpu/cl-kernels.gfx1030.w32.O0.v5.co"),
     *("amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "compilers/cl.clang13.gfx803.w64.O0.v5.hsa2.co"),
     *("compilers/hip.clang19.gfx1100.w32.O2.v5.co", "llvm24/hip-calls.gfx942.w64.O2.co"),
-    *("host/optimized.gcc.O2.v5.x86_64", "host/classes.clang.O2.v5.x86_64", "features/types.v5.co"),
-)
+    *("host/optimized.gcc.O2.v5.x86_64", "host/classes.clang.O2.v5.x86_64", "features/types.v5.co"))  # fmt: skip
 FOLDERS = ("amdgpu", "compilers", "llvm24", "host", "asm", "features")
 EVERY = [f"{folder}/{path.name}" for folder in FOLDERS for path in sorted((FIXTURES / folder).iterdir())]
 

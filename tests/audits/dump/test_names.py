@@ -100,8 +100,7 @@ def test_a_type_without_a_name_is_named_by_its_tag():
 FILES = (
     *("asm/forms.gfx90a.w64.co", "asm/lane-pc.gfx90a.w64.co", "asm/types-legacy.gfx90a.w64.co"),
     *("amdgpu/hip-two-units.gfx90a.w64.O2.v5.co", "host/classes.clang.O2.v5.x86_64"),
-    *("host/classes.gcc.O2.v5.x86_64", "host/debug-names.clang.v5.x86_64"),
-)
+    *("host/classes.gcc.O2.v5.x86_64", "host/debug-names.clang.v5.x86_64"))  # fmt: skip
 
 
 def selected(path: Path, **selection: Any) -> list[Any]:

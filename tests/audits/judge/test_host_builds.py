@@ -52,8 +52,7 @@ def judged(gpu, kernel, other, *args, size="24"):
 ARGS = {
     "saxpy": ("zeros(24)", "arange(24)", "2", "20"),
     "divergent": ("zeros(64)", "20"),
-    "records": ("random(4096,u1,7)", "zeros(1024,u1)", "null", "random(64,f2,3)", "random(256,f4,5)", "3"),
-}
+    "records": ("random(4096,u1,7)", "zeros(1024,u1)", "null", "random(64,f2,3)", "random(256,f4,5)", "3")}  # fmt: skip
 QUICK = (("gfx1100.w32.O0", "saxpy"), ("gfx1100.w32.O0", "divergent"), ("gfx90a.w64.O0", "records"))
 
 

@@ -12,15 +12,13 @@ ORDERS = {
     "load": ("RELAXED", "ACQUIRE", "SEQ_CST"),
     "store": ("RELAXED", "RELEASE", "SEQ_CST"),
     "rmw": ("RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"),
-    "fence": ("ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"),
-}
+    "fence": ("ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST")}  # fmt: skip
 SCOPES = {"SYSTEM": "", "DEVICE": "agent", "WRKGRP": "workgroup", "WVFRNT": "wavefront", "SINGLE": "singlethread"}
 SPACES = {"global": "__global int *", "local": "__local int *", "generic": "int *"}
 RMW = (
     "__scoped_atomic_fetch_add({p}, x, {o}, {s})",
     "__scoped_atomic_exchange_n({p}, x, {o}, {s})",
-    "__scoped_atomic_fetch_max({p}, x, {o}, {s})",
-)
+    "__scoped_atomic_fetch_max({p}, x, {o}, {s})")  # fmt: skip
 
 
 def operation(kind: str, order: str, scope: str, pick: random.Random) -> list[str]:

@@ -26,8 +26,7 @@ TARGETS = (
     *(("gfx600", "cu"), ("gfx700", "cu"), ("gfx803", "cu"), ("gfx900", "cu")),
     *(("gfx90a", "cu"), ("gfx90a", "tgsplit"), ("gfx942", "cu"), ("gfx942", "tgsplit"), ("gfx950", "cu")),
     *(("gfx1010", "cu"), ("gfx1010", "wgp"), ("gfx1030", "wgp"), ("gfx1100", "cu"), ("gfx1100", "wgp")),
-    *(("gfx1200", "cu"), ("gfx1200", "wgp")),
-)
+    *(("gfx1200", "cu"), ("gfx1200", "wgp")))  # fmt: skip
 FEATURES = {"cu": "+cumode", "wgp": "-cumode", "tgsplit": "+tgsplit"}
 USE = '\n  call void asm sideeffect "; $0", "v"(i32 %v)'
 Step = tuple[str, object]
@@ -324,8 +323,7 @@ OLDER_TEXT = {
         "fence acq_rel agent all": (VM_LGKM, "buffer_wbinvl1_vol"),
         "load seq_cst workgroup local": ("ds_load", LGKM),
         "load seq_cst agent global": (VM_LGKM, "buffer/global_load glc", VM, "buffer_wbinvl1_vol"),
-    },
-}
+    }}  # fmt: skip
 """Cells of AMDGPU usage of 2020, "Memory Model Code Sequences GFX6-GFX10"."""
 PRESENT_TEXT = {
     ("GFX90A", "cu"): {

@@ -88,8 +88,7 @@ CLASSES = (
     die("variable", named("a"), ("type", "exprloc", V0)),
     die("lexical_block", ("low_pc", "data8", CODE), ("high_pc", "data8", 4)),
     die("lexical_block", ("ranges", "string", "x")),
-    die("label", named("l"), ("low_pc", "string", "x")),
-)
+    die("label", named("l"), ("low_pc", "string", "x")))  # fmt: skip
 OF_KERNEL = (
     ("frame_base", "data4", 7),           ("frame_base", "addr", 7),            ("inline", "string", "x"),
     ("prototyped", "data1", 1),           ("return_addr", "data4", 7),          ("static_link", "string", "x"),
@@ -105,8 +104,7 @@ MISSING = {
     "an imported module without its name": die("imported_module"),
     "a base class without a type": die("structure_type", ("byte_size", "data1", 4), die("inheritance")),
     "a pointer to a member of nothing": die("ptr_to_member_type", typed("int")),
-    "a pointer to members of no type": die("ptr_to_member_type", ("containing_type", "ref4", "int")),
-}
+    "a pointer to members of no type": die("ptr_to_member_type", ("containing_type", "ref4", "int"))}  # fmt: skip
 PARENTS = {
     "an enumerator in a unit": die("enumerator", named("e"), ("const_value", "data1", 1)),
     "a base class in a unit": die("inheritance", typed("int")),
@@ -119,8 +117,7 @@ PARENTS = {
     "a variant outside of variants": die("variant", ("discr_value", "data1", 1)),
     "a parameter of a call outside of calls": die("call_site_parameter", ("location", "exprloc", V0)),
     "an inlined call in a unit": die("inlined_subroutine", ("abstract_origin", "ref4", "f")),
-    "a generic dimension in a unit": die("generic_subrange", ("lower_bound", "data1", 1)),
-}
+    "a generic dimension in a unit": die("generic_subrange", ("lower_bound", "data1", 1))}  # fmt: skip
 F = die("subprogram", named("f"), ("inline", "data1", 1), label="f")
 OWNERS = {
     "lanes of a variable": at_place("a", ("LLVM_lanes", "data1", 64)),
@@ -132,8 +129,7 @@ OWNERS = {
     "an encoding of a pointer": pointer(("encoding", "data1", 5)),
     "a line table of a namespace": die("namespace", named("n"), ("stmt_list", "sec_offset", 0)),
     "a folder of a namespace": die("namespace", named("n"), ("comp_dir", "string", "/")),
-    "a table of addresses of a namespace": die("namespace", named("n"), ("addr_base", "sec_offset", 8)),
-}
+    "a table of addresses of a namespace": die("namespace", named("n"), ("addr_base", "sec_offset", 8))}  # fmt: skip
 REFERENCES = {
     "into the middle of an entry": die("variable", named("a"), ("type", "ref4", 0x15)),
     "past the end of the unit": die("variable", named("a"), ("type", "ref4", 0xFFFF)),
@@ -141,8 +137,7 @@ REFERENCES = {
     "of one byte": die("variable", named("a"), ("type", "ref1", 0)),
     "to an address of no unit": die("variable", named("a"), ("type", "ref_addr", 0xFFFF)),
     "of a specification to nothing": die("subprogram", ("specification", "ref4", 3)),
-    "of an abstract origin to nothing": die("subprogram", ("abstract_origin", "ref_udata", 3)),
-}
+    "of an abstract origin to nothing": die("subprogram", ("abstract_origin", "ref_udata", 3))}  # fmt: skip
 VALUES = {
     "encoding": ("a base type is encoded as 0x3f",
         die("base_type", named("t"), ("encoding", "data1", 0x3F), FOUR_BYTES)),

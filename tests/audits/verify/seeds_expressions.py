@@ -39,8 +39,7 @@ WRONG_KINDS = (
     "DW_OP_LLVM_undefined; DW_OP_neg; DW_OP_stack_value",
     "DW_OP_implicit_value 01000000; DW_OP_lit1; DW_OP_and; DW_OP_stack_value",
     "DW_OP_lit1; DW_OP_stack_value; DW_OP_lit1; DW_OP_minus; DW_OP_stack_value",
-    "DW_OP_regx v0; DW_OP_regx v1; DW_OP_LLVM_offset",
-)
+    "DW_OP_regx v0; DW_OP_regx v1; DW_OP_LLVM_offset")  # fmt: skip
 PAST = {"8 bytes of s1": "DW_OP_regx s1; DW_OP_deref; DW_OP_stack_value", "an address in s33": "DW_OP_bregx s33 8"}
 SEEDS = (
     *(location("stack-underflow", text, text) for text in UNDERFLOWS),
@@ -97,5 +96,4 @@ SEEDS = (
     location("type-operand", "no entry", b"\x30\xa8\x07\x9f"),
     location("type-operand", "of a register", b"\xa5\x21\x07\x9f"),
     location("address-index", "without a table", b"\xa1\x07"),
-    location("address-index", "of a constant", b"\xa2\x07\x9f"),
-)
+    location("address-index", "of a constant", b"\xa2\x07\x9f"))  # fmt: skip

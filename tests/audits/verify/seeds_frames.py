@@ -75,10 +75,6 @@ def cut(builder: FrameBuilder) -> None:
     builder.fde(builder.cie(CFA), CODE, SIZE, length=0x1000)
 
 
-def without_range(builder: FrameBuilder) -> None:
-    builder.fde(builder.cie(CFA), CODE, SIZE, location=b"\0" * 4)
-
-
 def unaligned(builder: FrameBuilder) -> None:
     body = builder.id(builder.cie(CFA, code=4, data=4)) + builder.number(CODE) + builder.number(SIZE)
     builder.entry(body + b"\0", align=1)
@@ -92,7 +88,7 @@ SEEDS = (
     Seed("frame-kernel-end", "no rule for the return address", kernel_with_a_caller),
     section("unreadable", "a reserved length", reserved_length),
     section("truncated", "longer than the section", cut),
-    section("truncated", "without a range", without_range),
+    section("truncated", "without a range", lambda b: b.fde(b.cie(CFA), CODE, SIZE, location=bytes(4))),
     section("length", "a byte too long", unaligned),
     cie("version", "version 9", version=9),
     cie("augmentation", "letters without z", augmentation="abc"),
@@ -148,5 +144,4 @@ SEEDS = (
     instructions("cfa-location", "a register", f"def_cfa_expression {expression('DW_OP_regx s32')}"),
     instructions("empty", "no rules", b"\0"),
     instructions("expression-stack-underflow", "of a CFA", "def_cfa_expression 22"),
-    instructions("expression-not-allowed-in-cfi", "the CFA of itself", "def_cfa_expression 9c"),
-)
+    instructions("expression-not-allowed-in-cfi", "the CFA of itself", "def_cfa_expression 9c"))  # fmt: skip

@@ -186,8 +186,7 @@ SETS = (
     Seed("index-aranges-range", "of no unit", lambda: of_units((CODE, 16), (CODE + 64, 16))),
     sets("overlap", "one twice", aranges((CODE, SIZE), (CODE, SIZE))),
     sets("overlap", "a part twice", aranges((CODE, SIZE), (CODE + 8, 8))),
-    sets("missing-unit", "the second of two", aranges((CODE, 16)), of_two=True),
-)
+    sets("missing-unit", "the second of two", aranges((CODE, 16)), of_two=True))  # fmt: skip
 
 
 def of_units(*first: tuple[int, int]) -> bytes:
@@ -227,8 +226,7 @@ PUBLIC = (
     names_of_unit("die", "a byte behind", step=1),
     names_of_unit("die", "a type", ".debug_pubtypes", step=2),
     names_of_unit("die", "with a flag", ".debug_gnu_pubnames", step=1),
-    names_of_unit("die", "a type with a flag", ".debug_gnu_pubtypes", step=0x1000),
-)
+    names_of_unit("die", "a type with a flag", ".debug_gnu_pubtypes", step=0x1000))  # fmt: skip
 UNUSED = b"\x63\x34"
 """The beginning of an abbreviation that no entry has: the code 99 of a variable."""
 
@@ -298,6 +296,5 @@ TABLES = (
     addresses("size", "3 bytes", header(0, 5, 3, 0, data=ADDRESS)),
     addresses("segment-size", "4 bytes", header(0, 5, 8, 4, data=ADDRESS)),
     addresses("base", "into the header", header(0, 5, 8, 0, data=ADDRESS), base=4),
-    addresses("base", "the second address", header(0, 5, 8, 0, data=ADDRESS * 2), base=16),
-)
+    addresses("base", "the second address", header(0, 5, 8, 0, data=ADDRESS * 2), base=16))  # fmt: skip
 SEEDS = (*NAMES, *SETS, *PUBLIC, *TABLES)

@@ -49,10 +49,6 @@ def patched(position: int, layout: str, *values: int) -> bytes:
     return bytes(data)
 
 
-def lineless() -> bytes:
-    return gpu()
-
-
 def two_units(second: int) -> bytes:
     """Two units with a line table, to which the first one refers; the second one refers to some offset."""
     elf = ElfBuilder(flags=GFX90A)
@@ -154,6 +150,6 @@ SEEDS = (
     Seed("line-offset", "behind the section", partial(two_units, 0x1000)),
     Seed("line-offset", "into a table", partial(two_units, 8)),
     Seed("line-shared", "two units", partial(two_units, 0)),
-    Seed("line-no-table", "a unit with code", lineless),
+    Seed("line-no-table", "a unit with code", gpu),
     Seed("line-unused", "a second table", partial(with_table, GOOD, table(program(
         ("set_address", CODE + 64), ("special", 0, 1), ("advance_pc", 8), "end_sequence")))))  # fmt: skip

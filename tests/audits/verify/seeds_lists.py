@@ -90,5 +90,4 @@ SEEDS = (
     ),
     ranges("list-overlap", "two of a block", rnglist(WHOLE, ("start_length", CODE + 8, 16), "end_of_list")),
     ranges("list-overlap", "one twice", rnglist(WHOLE, WHOLE, "end_of_list")),
-    ranges("entry-range-outside", "of a block", rnglist(("start_length", CODE + SIZE, 4), "end_of_list")),
-)
+    ranges("entry-range-outside", "of a block", rnglist(("start_length", CODE + SIZE, 4), "end_of_list")))  # fmt: skip

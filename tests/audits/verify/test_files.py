@@ -49,8 +49,7 @@ UNLINKED = "one that the linked program shows"
 OTHERS = {
     "lld before 14": "lld before 14 writes the address of .text",
     "LLVM before 20": "LLVM before 20 writes the blocks of the SGPRs that are used",
-    "unlinked": UNLINKED,
-}
+    "unlinked": UNLINKED}  # fmt: skip
 """What docs/verify.md calls idioms that are no repairs."""
 
 
@@ -71,8 +70,7 @@ EXAMPLES = (
     *("compilers/cl.clang16.gfx900.w64.O0.v5.co", "compilers/cl.clang16.gfx90a.w64.O2.v4.co"),
     *("compilers/cl.clang19.gfx1030.w32.O2.v5.co", "compilers/hip.clang19.gfx1030.w32.O2.v4.co"),
     *("compilers/hip.clang19.gfx1100.w32.O2.v5.co", "features/aranges.v5.co", "features/split.v5.dwo"),
-    "features/split.v5.dwp",
-)
+    "features/split.v5.dwp")  # fmt: skip
 """Files that together have each idiom."""
 
 
@@ -104,8 +102,7 @@ def all_problems(path):
 REMEMBERED = (
     *("asm/cfi.gfx90a.w64.co", "asm/lists.gfx90a.w64.co", "asm/operations.gfx90a.w64.co", "asm/types.powerpc64"),
     *("amdgpu/hip-kernels.gfx90a.w64.O2.v5.co", "compilers/cl.clang13.gfx900.w64.O2.v5.co", "features/split.v4.dwo"),
-    *("host/optimized.clang.O2.v5.x86_64", "host/split.gcc.v5.dwo", "host/values.gcc.O0.v5.x86_64"),
-)
+    *("host/optimized.clang.O2.v5.x86_64", "host/split.gcc.v5.dwo", "host/values.gcc.O0.v5.x86_64"))  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REMEMBERED)

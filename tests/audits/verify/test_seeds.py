@@ -33,8 +33,7 @@ NO_SEED = {
     "list-unreadable": "it is left for what no other rule is about",
     "expression-ill-formed": "it is left for what no other rule is about",
     "expression-doubtful": "it is left for what no other rule is about",
-    "expression-no-lanes": "the targets without lanes have another dialect",
-}
+    "expression-no-lanes": "the targets without lanes have another dialect"}  # fmt: skip
 """Rules without a file that breaks them alone, and why."""
 UNLISTED = {"A.2.5.4.3.2", "A.A"}
 """A section that refers to DWARF 5 for all that it says, and an appendix that is a table."""

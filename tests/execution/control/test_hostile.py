@@ -12,8 +12,7 @@ FILES = {
     "gfx942": "fixtures/amdgpu/cl-kernels.gfx942.w64.O2.v5.co",
     "gfx1030": "fixtures/amdgpu/cl-kernels.gfx1030.w32.O2.v5.co",
     "gfx1100": "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co",
-    "gfx1200": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
-}
+    "gfx1200": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co"}  # fmt: skip
 KINDS = {"ended", "fault", "trap", "limit", "stuck"}
 
 

@@ -86,8 +86,7 @@ def test_the_same_machine_gives_the_same_bytes(kind, tmp_path):
 STATE = CoreState(
     (AgentEntry(gpu_id=7, gfx_target_version=90402, array_count=16, simd_arrays_per_engine=2, num_xcc=8),),
     (QueueEntry(queue_id=3, gpu_id=7, save_area=0x7000, ring_base=0x8000), QueueEntry(gpu_id=7, queue_type=1)),
-    0x1234_5678,
-)
+    0x1234_5678)  # fmt: skip
 
 
 @pytest.mark.parametrize("sizes", [(120, 64), (128, 64), (136, 72), (96, 56)])

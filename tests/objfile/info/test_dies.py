@@ -435,15 +435,13 @@ BODY = (
     ("low_pc", "addrx", 0x1000),
     ("ranges", "sec_offset", 0),
     die("formal_parameter", ("name", "strx2", "p"), ("location", "exprloc", b"\x91\x70")),
-    die("lexical_block", die("variable", ("name", "strx3", "x"), ("const_value", "sdata", -3))),
-)
+    die("lexical_block", die("variable", ("name", "strx3", "x"), ("const_value", "sdata", -3))))  # fmt: skip
 UNIT = (
     ("str_offsets_base", "sec_offset", "strings"),
     ("addr_base", "sec_offset", "addresses"),
     die("base_type", ("name", "strx1", "int"), ("byte_size", "data1", 4), label="int"),
     entry("namespace", "ns", *INNER),
-    entry("subprogram", None, *BODY, specification="declared", high_pc=0x20),
-)
+    entry("subprogram", None, *BODY, specification="declared", high_pc=0x20))  # fmt: skip
 BASE = build(unit(entry("compile_unit", None, *UNIT, low_pc=0x1000, high_pc=0x100)))
 
 

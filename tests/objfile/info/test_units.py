@@ -336,14 +336,12 @@ SKELETON_5 = entry(
     die("label", ("low_pc", "addrx", 0x4444)),
     dwo_name="a.dwo",
     comp_dir="/src",
-    low_pc=0x1000,
-)
+    low_pc=0x1000)  # fmt: skip
 SPLIT_5 = die(
     "compile_unit",
     ("name", "strx", "a.c"),
     die("subprogram", ("name", "strx", "f"), ("low_pc", "addrx#", 0), ("high_pc", "data1", 4)),
-    die("variable", ("name", "strp", "v"), ("type", "ref_sig8", 5)),
-)
+    die("variable", ("name", "strp", "v"), ("type", "ref_sig8", 5)))  # fmt: skip
 SPLIT_TYPE_5 = die("type_unit", die("base_type", ("name", "strx", "int"), label="int"))
 SKELETON_4 = entry(
     "compile_unit",
@@ -354,19 +352,13 @@ SKELETON_4 = entry(
     ("GNU_addr_base", "sec_offset", 0),
     die("label", ("low_pc", "GNU_addr_index", 0x4444)),
     comp_dir="/src",
-    low_pc=0x1000,
-)
+    low_pc=0x1000)  # fmt: skip
 SPLIT_4 = die(
     "compile_unit",
     ("name", "GNU_str_index", "a.c"),
     ("GNU_dwo_id", "data8", 42),
     die("subprogram", ("name", "GNU_str_index", "f"), ("low_pc", "GNU_addr_index#", 0), ("ranges", "sec_offset", 0)),
-    die("variable", ("name", "GNU_str_index", "v"), ("type", "ref_sig8", 5)),
-)
-
-
-def ranges_4(order):
-    return bytes(16) + b"".join(number(n, 8, order) for n in (0x10, 0x20, 0, 0))
+    die("variable", ("name", "GNU_str_index", "v"), ("type", "ref_sig8", 5)))  # fmt: skip
 
 
 def split_sections(version, order="little"):
@@ -387,7 +379,7 @@ def split_sections(version, order="little"):
 def skeleton_sections(version, order="little"):
     if version == 5:
         return build(unit(SKELETON_5, "skeleton", dwo_id=42), byte_order=order).sections
-    extra = {".debug_ranges": ranges_4(order)}
+    extra = {".debug_ranges": bytes(16) + b"".join(number(n, 8, order) for n in (0x10, 0x20, 0, 0))}
     return build(unit(SKELETON_4, version=4), byte_order=order, extra=extra).sections
 
 

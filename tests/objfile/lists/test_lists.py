@@ -419,8 +419,7 @@ entries = st.one_of(
     st.tuples(st.just("start_length"), st.integers(0, 40), st.integers(0, 40), st.just("51")),
     st.tuples(st.just("offset_pair"), st.integers(0, 40), st.integers(0, 40), st.just("52")),
     st.tuples(st.just("base_address"), st.integers(0, 40)),
-    st.tuples(st.just("default_location"), st.just("53")),
-)
+    st.tuples(st.just("default_location"), st.just("53")))  # fmt: skip
 
 
 @given(st.lists(entries, max_size=6))

@@ -29,16 +29,12 @@ def test_the_target_of_old_code_objects_is_known(name, target_id):
     assert found.target_id == target_id
 
 
-def without_notes(name):
-    return (COMPILERS / name).read_bytes().replace(b"AMD\0", b"XYZ\0")
-
-
 @for_each("name, target_id",
     ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
     ("cl.clang16.gfx906.w64.O2.v5.hsa2.co", "gfx906:sramecc+:xnack+"),
     ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"))  # fmt: skip
 def test_without_a_note_the_machine_number_of_the_flags_tells_the_target(name, target_id):
-    found = opened(without_notes(name)).target
+    found = opened((COMPILERS / name).read_bytes().replace(b"AMD\0", b"XYZ\0")).target
     assert found.is_known
     assert found.target_id == target_id
 

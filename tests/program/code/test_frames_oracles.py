@@ -15,8 +15,7 @@ UNREAD_BY_LLVM = {
     "asm/cfi-vendor.gfx90a.w64.co": "it gives up the whole section at DW_CFA_MIPS_advance_loc8; readelf does not",
     "features/zdebug.v4.co": "it no longer reads sections compressed in the way of GNU",
     "host/zdebug.gcc.v4.x86_64": "it no longer reads sections compressed in the way of GNU",
-    "host/optimized.clang.O0.v5.x32.o": "it does not apply the relocations of x32; readelf does",
-}
+    "host/optimized.clang.O0.v5.x32.o": "it does not apply the relocations of x32; readelf does"}  # fmt: skip
 """The files whose call frame information llvm-dwarfdump does not read, and why."""
 
 FORBIDDEN = {"asm/operations.x86_64": "bad_address_space", "asm/operations.x86_64.o": "bad_address_space"}
@@ -46,10 +45,6 @@ def by_offset(entries):
     return {(entry.section, entry.offset): entry for entry in entries}
 
 
-def expected_instructions(mine):
-    return [(NAMELESS.get(name, name), *operands) for name, *operands in mine]
-
-
 def expected_rows(mine):
     """The rows as llvm-dwarfdump has them: it leaves out the last one if that says nothing."""
     return mine[:-1] if mine and mine[-1][1:] == (None, {}) else mine
@@ -73,7 +68,7 @@ def test_llvm_dwarfdump(name, require_tool):
     assert mine.keys() == theirs.keys()
     for key, entry in mine.items():
         assert entry.header == theirs[key].header
-        assert expected_instructions(entry.instructions) == theirs[key].instructions
+        assert [(NAMELESS.get(name, name), *rest) for name, *rest in entry.instructions] == theirs[key].instructions
         if name not in FORBIDDEN:
             assert expected_rows(entry.rows) == theirs[key].rows
 

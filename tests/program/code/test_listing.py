@@ -296,8 +296,7 @@ ENCODINGS = [  # as llvm-mc writes them, for the first and the last generation t
     ("v_bfe_u32", (8, "VOP3", "", 0x1C8), (12, "VOP3", "dpp8", 0x210)),
     ("s_and_b32", (8, "SOP2", "", 0xC), (12, "SOP2", "", 0x16)),
     ("global_load_dword", (9, "GLOBAL", "", 0x14), (10, "GLOBAL", "", 0xC)),
-    ("s_wait_loadcnt", (12, "SOPP", "", 0x40), (12, "SOPP", "", 0x40)),
-]
+    ("s_wait_loadcnt", (12, "SOPP", "", 0x40), (12, "SOPP", "", 0x40))]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, first, last", ENCODINGS)

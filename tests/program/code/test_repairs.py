@@ -234,8 +234,7 @@ EACH = {
     "sign-extension": (f"DW_OP_lit3; {EXTENDED}; DW_OP_stack_value", {}),
     "lane-arithmetic": (f"{LANE_OF_V4}; DW_OP_lit3; DW_OP_shra; DW_OP_stack_value", {}),
     "narrow-type": ("DW_OP_lit3; DW_OP_convert 7; DW_OP_stack_value", {}),
-    "mixed-operands": ("DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value", {}),
-}
+    "mixed-operands": ("DW_OP_lit3; DW_OP_convert 3; DW_OP_lit8; DW_OP_mul; DW_OP_stack_value", {})}  # fmt: skip
 """What each repair is for: an expression, and where it stands."""
 
 

@@ -55,8 +55,7 @@ MEANT = {
     "local": {"shade": 3, "blue": 5, "own": 21, "joined::shade": 3},
     "small": {"green": 2, "shade": 13, "red": NOTHING},
     "User::method": {"shade": 42, "member": 51, "blue": 5, "red": NOTHING, "sounds::Low": NOTHING},
-    "plain": {"red": NOTHING, "shade": NOTHING, "second": 32, "loops::one::second": 32},
-}
+    "plain": {"red": NOTHING, "shade": NOTHING, "second": 32, "loops::one::second": 32}}  # fmt: skip
 """What C++ says of names in some functions. Of two things that are seen from nowhere none is meant."""
 
 
@@ -102,8 +101,7 @@ def test_imported_names_equal_those_of_gdb(tmp_path, require_tool, compiler):
 CASTS = (
     *("(A*)&c", "(B*)&c", "(*(B*)&c).b", "(C*)pb", "(D*)pa", "(*(D*)pb).d", "(*(C*)pc).c", "(B*)null", "(A*)&v"),
     *("(B*)pv", "*(A*)pv", "(V*)pv", "(C*)any", "(B*)(C*)any", "(char*)pb == (char*)&d", "(B*)array[0]"),
-    *("(A*)array[1]", "(*(W*)pv).w", "(long)(B*)&d - (long)&d", "(D*)pb == &d", "(int*)pb"),
-)
+    *("(A*)array[1]", "(*(W*)pv).w", "(long)(B*)&d - (long)&d", "(D*)pb == &d", "(int*)pb"))  # fmt: skip
 
 
 @pytest.mark.slow

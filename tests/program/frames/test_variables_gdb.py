@@ -77,8 +77,7 @@ DIFFERENCES = (
         "virtual tables",
         "clang describes the table of a class as its static member _vtable$. gdb does not find the definition",
         lambda gdb, ours: ours is not None and _without_tables(gdb) == _without_tables(ours.text),
-    ),
-)
+    ))  # fmt: skip
 
 
 def _without_tables(text: str) -> str:

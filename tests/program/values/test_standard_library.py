@@ -23,8 +23,7 @@ COMMANDS = (
     *("print -pretty -- forward", "print -elements 5 -- grown", "print -max-depth 0 -- number", "print/x deque"),
     *("print -max-depth 1 -- members", "print/x atomic", "print -elements 1 -- bitset"),
     *("print *atomic_pointer", "print -elements 2 -- forward", "print -pretty -- stack", "print/x few"),
-    *("print -raw-values on -- some", "print global", "print &global", "print *shared._M_ptr"),
-)
+    *("print -raw-values on -- some", "print global", "print &global", "print *shared._M_ptr"))  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[4, 5])

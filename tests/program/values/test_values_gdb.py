@@ -51,8 +51,7 @@ EXPRESSIONS = [
     Difference(r"(huge|little128).*", r"not available on integers", "gdb computes with at most 8 bytes"),
     Difference(r".*[/%]0", r"Division by zero", "the words of the error"),
     Difference(r"no_such.*|.*p_text", r"No symbol", "the words of the error"),
-    Difference(r".*(<<|>>).*", r"warning: .*shift count", "gdb warns, and has the same result"),
-]
+    Difference(r".*(<<|>>).*", r"warning: .*shift count", "gdb warns, and has the same result")]  # fmt: skip
 
 
 def reason_for(table: list[Difference], command: str, ours: str, theirs: str) -> str | None:
