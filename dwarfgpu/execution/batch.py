@@ -119,9 +119,9 @@ class WaveBatch:
         other = WaveBatch(self.waves[index], self.lanes, 0, 0)
         other.pc, other.mode, other.passed, other.spent = self.pc, self.mode, self.passed, self.spent
         count = self.count
-        other.vector = [_rows(column, index, count) for column in self.vector]
-        other.accumulation = [_rows(column, index, count) for column in self.accumulation]
-        other.scalar = [_numbers(number, index) for number in self.scalar]
+        for own, others in ((self.vector, other.vector), (self.accumulation, other.accumulation)):
+            others += [column[index] if column.shape[0] == count > 1 else column for column in own]
+        other.scalar = [number if isinstance(number, int) else _numbers(number, index) for number in self.scalar]
         other.scc = _numbers(self.scc, index)
         other.status = _numbers(self.status, index)
         other.set_exec(_numbers(self.exec, index))
@@ -222,17 +222,13 @@ def uniform(number: Any, kind: str = "u4") -> Any:
 # --- Columns ------------------------------------------------------------------------------------------------------
 
 
-def _rows(column: Any, index: Any, count: int) -> Any:
-    return column[index] if count > 1 and column.shape[0] == count else column
-
-
 def _numbers(number: Any, index: Any) -> Any:
     return number if isinstance(number, int) else number_of(number[index])
 
 
 def _joined(numbers: Any, counts: list[int]) -> Any:
     first = numbers[0]
-    if all(number is first for number in numbers) and isinstance(first, int):
+    if isinstance(first, int) and len(set(map(id, numbers))) == 1:
         return first
     if isinstance(first, int) and all(isinstance(number, int) and number == first for number in numbers):
         return int(first)
@@ -249,6 +245,10 @@ def _stacked(columns: Any, counts: list[int]) -> Any:
     if all(column is first for column in columns) and first.shape[0] == 1:
         return first
     width = max(column.shape[1] for column in columns)
+    shapes = [(count, width) for count in counts]
     return np.concatenate(
-        [np.broadcast_to(column, (count, width)) for column, count in zip(columns, counts, strict=True)]
+        [
+            column if column.shape == shape else np.broadcast_to(column, shape)
+            for column, shape in zip(columns, shapes, strict=True)
+        ]
     )
