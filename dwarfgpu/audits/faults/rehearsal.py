@@ -78,11 +78,15 @@ class _UnknownNeeded(Exception):
 
 def spin_of(machine: Machine, wave: int) -> Spin | None:
     """Return the loop that a wave cannot leave, whatever SCC is, which no state has; None if that is not certain."""
+    from dwarfgpu.execution.device import BROKEN
+
     if not isinstance(machine, Machine):  # the process of GDB, which can run itself
+        return None
+    if getattr(machine, "weak_memory", None) is not None:  # registers may still be about to be loaded
         return None
     try:
         first, second = (_Rehearsal(machine, wave, scc).spin() for scc in (0, 1))
-    except (_UnknownNeeded, DwarfGpuError):
+    except (_UnknownNeeded, DwarfGpuError, *BROKEN):
         return None
     return first if first == second else None
 
