@@ -124,7 +124,7 @@ class Declarer:
             return self.parts(inner.target, rest, show, level, depth + 1, is_pointed=True, is_spaced=True, space=around)
         if isinstance(inner, t.MemberPointer):
             # the owner is a class: what leads on from any other is not followed, as it may lead back
-            owner, _ = self.parts(inner.owner.get(), "", 0, 0, max(depth + 1, MAX_TEXT_DEPTH))
+            owner, _ = self.parts(inner.owner.get(), "", -1, 0, max(depth + 1, MAX_TEXT_DEPTH))
             rest = f"{owner}::*{self._behind(words, spaced=is_spaced, after_sign=True)}{rest}"
             is_method = isinstance(self.unwrapped(inner.target, show)[1], t.Function)
             return self.parts(inner.target, rest, show, level, depth + 1, is_pointed=is_method)

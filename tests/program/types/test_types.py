@@ -360,6 +360,17 @@ def test_functions():
     assert [type_text(get(name)) for name in "fgh"] == ["int (char *, ...)", "void (void)", "int ()"]
 
 
+def test_the_owner_of_a_member_is_named_in_one_line():
+    get = types_of(
+        entry("structure_type", "Named", entry("member", "a", type="int", data_member_location=0), label="named"),
+        entry("structure_type", None, entry("member", "a", type="int", data_member_location=0), label="bare"),
+        entry("ptr_to_member_type", "n", type="int", containing_type="named"),
+        entry("ptr_to_member_type", "b", type="int", containing_type="bare"),
+        language=CPLUS,
+    )  # fmt: skip
+    assert [type_text(get(name)) for name in "nb"] == ["int Named::*", "int struct {...}::*"]
+
+
 def test_what_is_not_understood_has_its_name_and_size():
     get = types_of(entry("set_type", "days", type="int", byte_size=1))
     assert isinstance(get("days"), model.Opaque)
