@@ -534,10 +534,20 @@ class FaultSearch:
                 return tuple(near[:1] if is_near else near), False
             words = set() if line is None else {name for names in _POINTER.findall(line) for name in names}
             chosen, why = [row for row in rows if row[0] in words], "the line names no other"
+            if not chosen:
+                words, why = self._passed(), "the call passes no other"
+                chosen = [row for row in rows if row[0] in words]
             chosen = chosen if len(chosen) == 1 else []
         is_null = is_null or bool(chosen)
         made = tuple(self._buffer(row, addresses, why, is_certain=is_certain) for row in chosen)
         return made, is_null and all(not row[3] for row in chosen)
+
+    def _passed(self) -> set[str]:
+        """Return the names in the call of the innermost function."""
+        caller = next(islice(self.frame.wave or (), self.frame.number + 1, None), None)
+        line = None if caller is None else self.source_line(caller, caller.call.source)
+        call = re.search(rf"\b{re.escape(self.frame.name or '?')}\s*\((.*)\)", line or "")
+        return set() if call is None else set(_NAME.findall(call[1]))
 
     def _named(self, rows: list[Any], expression: str | None) -> tuple[list[Any], bool]:
         """Return the arguments that an expression counts from, and whether that is certain.
