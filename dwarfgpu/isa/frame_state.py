@@ -168,6 +168,8 @@ class FunctionReading:
         self._made: set[int] = set()
         """The symbols that something may hold."""
         self.clobbers = BY_ABI
+        self.other_link = ""
+        """The registers of its caller that it goes on to in place of a return: it may have been called by them."""
         self._find_blocks()
         for _round in range(MAX_ROUNDS):
             if not self._run():
@@ -287,19 +289,22 @@ class FunctionReading:
     def _named(self, symbol: int, register: int) -> Scalar:
         return (register, 0) if register >= EXEC and symbol in self._aliases else (symbol, 0)
 
-    def _summarize(self, after: dict[int, CodeState]) -> bool:
+    def _summarize(self, after: dict[int, CodeState]) -> bool:  # noqa: C901 (one thing after the other)
         """Find out what the function changes, and other names of EXEC at entry; return whether there are new ones."""
         scalars: set[int] = set()
         active: set[int] = set()
         whole: set[int] = set()
         found: set[int] = set()
-        returns, leaves = 0, False
+        returns, leaves, goes_on_by = 0, False, ""
         for block, state in after.items():
             last = self._blocks[block][1][-1][1]
             if last.name not in JUMPS:
                 continue
             if not self._is_return(state, last):
                 leaves = True
+                target = last.operands[0]
+                if all(state.scalar(each) == (each, 0) for each in (target.index, target.index + 1)):
+                    goes_on_by = target.text
                 continue
             returns += 1
             scalars.update(register for register in state.scalars if state.scalar(register) != (register, 0))
@@ -322,11 +327,12 @@ class FunctionReading:
                     value = after[block].scalar(symbol & 127) if block in after and symbol >> 8 in following else None
                     if value is not None and value[0] > 255 and value[0] not in self._aliases:
                         waiting.append(value[0])
+        self.other_link = "" if returns else goes_on_by
         if leaves or not returns:
             scalars |= BY_ABI.scalars
             active |= BY_ABI.active
         self.clobbers = Clobbers(
-            frozenset(scalars - {STACK, EXEC, EXEC + 1}), frozenset(active), frozenset(whole), leaves or not returns
+            frozenset(scalars - {STACK, EXEC, EXEC + 1}), frozenset(active), frozenset(whole), leaves
         )
         return is_new
 

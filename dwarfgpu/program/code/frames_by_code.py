@@ -78,6 +78,8 @@ class CodeUnwinding:
         state = function.state_at(address)
         if state is None:
             raise _unknown(f"no path from the entry of the function leads to {pc:#x}")
+        if function.other_link:
+            raise _unknown(f"the function goes on to {function.other_link}, and never returns to s[30:31]")
         row = StateRules(self._target, state, function.rests).row(pc)
         return Information(
             row, PC_64, code.in_program(function.start), _expression, source=BY_CODE, follows_call=self._follows_call

@@ -239,6 +239,90 @@ def test_every_caller_in_random_kernels_is_found(processor, level, lanes, count,
     assert found["s32 unknown"] == found["s33 unknown"] == 0
 
 
+HAND_WRITTEN = """.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
+.text
+.type inner,@function
+inner:
+  v_add_nc_u32_e32 v1, v1, v1
+  s_setpc_b64 s[30:31]
+.type other,@function
+other:
+  v_add_nc_u32_e32 v1, v1, v1
+  s_setpc_b64 s[4:5]
+.type outer,@function
+outer:
+  s_mov_b64 s[40:41], s[30:31]
+  s_call_b64 s[30:31], inner
+  s_call_b64 s[4:5], other
+  v_add_nc_u32_e32 v1, v1, v1
+  s_mov_b64 s[30:31], s[40:41]
+  s_setpc_b64 s[30:31]
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  s_mov_b32 s32, 0
+  v_mov_b32_e32 v1, 5
+  s_call_b64 s[30:31], outer
+  s_endpgm
+.section .rodata,"a",@progbits
+.p2align 6
+.amdhsa_kernel kernel
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 48
+  .amdhsa_wavefront_size32 1
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: kernel
+    .symbol: kernel.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 4
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 32
+    .sgpr_count: 48
+    .vgpr_count: 8
+    .max_flat_workgroup_size: 64
+...
+.end_amdgpu_metadata
+"""
+NEVER_RETURNING = """
+__attribute__((noinline, noreturn)) static void finish(__attribute__((address_space(1))) unsigned *out, unsigned x) {
+  *out = x;
+  __builtin_amdgcn_endpgm();
+}
+__attribute__((noinline)) static unsigned maybe(__attribute__((address_space(1))) unsigned *out, unsigned x) {
+  if (x > 4) finish(out, x);
+  return x * 3;
+}
+__attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) unsigned *out, unsigned n) {
+  for (unsigned i = 0; i < n; ++i) out[i] = maybe(out + i, i) + 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "words, text, arguments, least",
+    [
+        ("-x assembler", HAND_WRITTEN, (), 5),  # `other` has another link register
+        ("-x c -O0 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 150),
+        ("-x c -O2 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 20),
+    ],
+)
+def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, require_tool, tmp_path):
+    path = tmp_path / "other.co"
+    words = [*words.split(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-", "-o", str(path)]
+    subprocess.run([require_tool("clang-22"), *words], input=text.encode(), check=True)
+    options = {"grid": "32", "work_group": "32", "private-size": "4096"}
+    calls = ExecutedCalls(path, "kernel", arguments, stacks=1, **options).run()
+    assert calls.halt.has_ended
+    assert calls.counts["wrong"] == 0, calls.problems
+    assert calls.counts["right"] >= least, calls.problems
+
+
 WORDS = {
     "setpc": 0xBE801D1E,  # s_setpc_b64 s[30:31]
     "branch": 0xBF840001,  # s_cbranch_scc0 to the instruction after the next
