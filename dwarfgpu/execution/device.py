@@ -30,7 +30,7 @@ from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import OperandKind
-from dwarfgpu.machines.protocol import OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WaveStop, trap_inputs
+from dwarfgpu.machines.protocol import HAS_ENDED, OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WAITS, WaveStop, trap_inputs
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
@@ -722,9 +722,9 @@ class Device:
         """Return all waves, with why they do not run."""
         return [
             *((batch, None) for batch in (*self.batches, *self.held)),
-            *((batch, "waits at a barrier") for batch in self.waiting),
+            *((batch, WAITS) for batch in self.waiting),
             *self.stopped,
-            *((batch, "has ended") for batch in self.ended),
+            *((batch, HAS_ENDED) for batch in self.ended),
         ]
 
     def outstanding(self, wave: int) -> list[OutstandingNow]:

@@ -93,7 +93,7 @@ class MachineFault(Exception):
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the private memory of a work-item, where its stack is."""
         where, is_behind = _beyond("private memory", address, size, "--private-size")
-        return cls(f"{'stack overflow: ' if is_behind else ''}{where}", lanes, kind=MEMORY_VIOLATION)
+        return cls(f"{'stack overflow or wrong index: ' if is_behind else ''}{where}", lanes, kind=MEMORY_VIOLATION)
 
     @classmethod
     def of_local(cls, address: int, size: int, lanes: Any) -> MachineFault:

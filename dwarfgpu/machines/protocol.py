@@ -112,6 +112,10 @@ def signal_of(reasons: tuple[str, ...]) -> str | None:
     return next((name for group, name in SIGNALS if not group.isdisjoint(reasons)), None)
 
 
+WAITS, HAS_ENDED = "waits at a barrier", "has ended"
+"""What a machine that runs says of waves that have not failed."""
+
+
 @frozen
 class WaveStop:
     """Why a wave does not run."""
@@ -157,6 +161,11 @@ class WaveStop:
     def signal(self) -> str | None:
         """The signal that ROCgdb shows."""
         return signal_of(self.reasons)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has a reason, or what its machine says is neither that it waits nor that it has ended."""
+        return bool(self.reasons) or self.detail not in ("", WAITS, HAS_ENDED)
 
     @property
     def is_crash(self) -> bool:

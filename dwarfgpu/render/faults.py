@@ -75,14 +75,14 @@ DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 def fault_text(fault: WaveFault) -> Iterator[str]:
     """Yield one fault: the place, the access and its lanes, the values."""
     kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
-    signal = signal_text(fault.reasons)
-    head = f"{kernel}{shown(fault.frame.name or '??')} (){_at(fault.source)}: {'|'.join(fault.reasons)}"
+    signal, why = signal_text(fault.reasons), "|".join(fault.reasons) or shown(fault.detail)
+    head = f"{kernel}{shown(fault.frame.name or '??')} (){_at(fault.source)}: {why}"
     yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
     numbers = _some(ranges_text(number + 1 for number in fault.numbers), len(fault.numbers))
     yield from fitted(f"wave{'s' if len(fault.waves) > 1 else ''} {numbers} at {fault.pc or 0:#x}", 2)
-    if fault.detail and not any(access.missed or access.alignment for access in fault.accesses):
+    if fault.detail and fault.reasons and not any(access.missed or access.alignment for access in fault.accesses):
         yield from fitted(fault.detail, 2)
     if fault.cause is not None:
         yield from fitted(shown(fault.cause), 2)

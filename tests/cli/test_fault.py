@@ -140,3 +140,14 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
 def test_a_fault_without_an_access_says_so(run):
     core = FIXTURES.parents[1] / "docs/examples/crash.core"
     assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]
+
+
+def test_what_only_the_machine_says_is_a_reason(run, tmp_path):
+    """A wave that stopped without one of the reasons that hardware has, next to waves that have not failed."""
+    details = ("there is no register 31 of 24", "waits at a barrier", "has ended")
+    waves = [{"id": detail, "pc": 0x1540, "exec": 1, "stop_detail": detail} for detail in details]
+    state, file = tmp_path / "state.json", FIXTURES.parent / "asm/lane-pc.gfx90a.w64.co"
+    state.write_text(json.dumps({"schema": 1, "target": "gfx90a", "waves": waves}))
+    (fault,) = json.loads(run("fault", state, file, "--json")[1])["faults"]
+    assert (fault["waves"], fault["reasons"], fault["detail"]) == ([details[0]], [], details[0])
+    assert f": {details[0]}\n" in run("fault", state, file)[1]

@@ -20,6 +20,7 @@ from dwarfgpu.execution.barriers import WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
+from dwarfgpu.machines.protocol import HAS_ENDED, WAITS
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
@@ -45,7 +46,7 @@ MAX_FOLLOWED = 16
 """At so many places one wave is followed."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
-DETAILS = {"waits at a barrier": AT_BARRIER, "has ended": ENDED}
+DETAILS = {WAITS: AT_BARRIER, HAS_ENDED: ENDED}
 """What a machine that has run says of waves."""
 
 
@@ -115,7 +116,7 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
                 kind = site.kind
                 if stop is not None:
                     halted = HALTED if stop.was_halted or stop.never_ran else kind
-                    kind = CRASHED if stop.reasons else DETAILS.get(stop.detail, halted)
+                    kind = CRASHED if stop.has_failed else DETAILS.get(stop.detail, halted)
                 if kind in GOING and site.is_in_loop and not is_followed and followed < MAX_FOLLOWED:
                     followed, is_followed = followed + 1, True
                     site = _followed(stopped, wave, site)

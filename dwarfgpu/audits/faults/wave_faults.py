@@ -209,8 +209,8 @@ def wave_faults(
         by_reason: dict[tuple[str, ...], tuple[list[int], WaveStop]] = {}
         for wave in group.numbers:
             stop = stops[wave]
-            if stop is not None and stop.reasons:
-                by_reason.setdefault(stop.reasons, ([], stop))[0].append(wave)
+            if stop is not None and stop.has_failed:
+                by_reason.setdefault(stop.reasons or (stop.detail,), ([], stop))[0].append(wave)
         for numbers, stop in by_reason.values():
             rank = 0 if MEMORY_REASONS & set(stop.reasons) else 2 if stop.signal == "SIGTRAP" else 1
             found.append(((rank, numbers[0]), group.pc, numbers, stop))

@@ -181,7 +181,7 @@ def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monke
     def ask(arrival):
         for text in CONDITIONS:
             quick = running.truth(text, arrival)
-            counts[running._conditions[text].at(arrival.batch) is not None] += 1
+            counts[running._conditions[text, None].at(arrival.batch) is not None] += 1
             with monkeypatch.context() as changed:
                 changed.setattr(Discoveries, "at", lambda *_: None)
                 assert (quick == running.truth(text, arrival)).all(), text
@@ -403,7 +403,7 @@ def test_a_stack_that_is_too_deep_is_a_fault_and_no_other_wave_suffers(built, pr
     args = {"out": np.zeros(256, np.int32), "depth": depth}
     launched = started(built(processor), "stacks", count=256, args=args, private_size=16 << 10)
     halt = launched.machine.run()
-    assert halt.reason.startswith("MEMORY_VIOLATION: stack overflow: no private memory at 0x40")
+    assert halt.reason.startswith("MEMORY_VIOLATION: stack overflow or wrong index: no private memory at 0x40")
     past = "bytes past the end of private memory, which has 16384 bytes; --private-size gives more)"
     assert halt.reason.endswith(past)
     lanes = launched.machine.target.lane_count
