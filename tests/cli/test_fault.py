@@ -90,6 +90,7 @@ def test_text_says_which_lanes_missed_what(run, tmp_path):
     assert "lanes [10-31] (work-items (10,0,0) to (31,0,0)) read 4 bytes at 0x" in words
     assert "this is `x[i]` 0 to 212 bytes past the end of `x`, which has 40 bytes" in words
     assert "i = 10 .. 31" in words
+    assert " product = 0" not in words  # which begins on the line that failed
     assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
 
 

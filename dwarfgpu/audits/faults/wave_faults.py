@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve, field
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, lane_addresses
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.survey import outstanding_at
@@ -240,6 +241,12 @@ def _between(blocks: Sequence[CodeBlock], index: int, at: int) -> list[range]:
     passed = reached(home, lambda n: blocks[n].successors) & reached(there, lambda n: before.get(n, ()))
     whole = [range(blocks[number].first, blocks[number].stop) for number in passed]
     return [range(index, blocks[home].stop), *whole, range(blocks[there].first, at)]
+
+
+def _begins(variable: Any, source: SourceLine | None) -> bool:
+    """Return whether a local variable is declared on a line, so that it has no value where the line fails."""
+    line = variable.die.find_number(dw.DW_AT_decl_line) if variable.kind == "local" and source is not None else None
+    return line is not None and source is not None and line.unsigned() == source.line
 
 
 class FaultSearch:
@@ -638,9 +645,11 @@ class FaultSearch:
             yield CallingLine(frame, line, tuple(self._values(line, frame, lanes)))
 
     def _values(self, line: str | None, frame: Frame, lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
-        """Yield the variables that a line names, with their values in some lanes."""
+        """Yield the variables that a line names, with their values in some lanes; not those that begin there."""
         names = None if line is None else set(_NAME.findall(line))
         known = [variable for variable in self._variables(frame) if names is None or variable.name in names]
+        if names is None or "for" not in names:
+            known = [variable for variable in known if not _begins(variable, frame.call.source)]
         for variable in {each.name: each for each in reversed(known)}.values():
             if not lanes:
                 continue
