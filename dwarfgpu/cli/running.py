@@ -119,7 +119,7 @@ def _check_state(path: str | None) -> None:
     import os
 
     if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
-        raise UsageError(f"{path} exists", hint="a snapshot is written to a new file")
+        raise UsageError(f"{path} exists, and is not overwritten", hint="remove it, or give another name")
     if path is not None:
         _check_folder(path)
 

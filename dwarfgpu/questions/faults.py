@@ -37,11 +37,11 @@ MAX_LOG = 1 << 26
 
 
 def fault(selection: Selection, arguments: Arguments) -> Document:
-    """The kernel and the line that failed, the instruction with the address that each lane made, how far that is
-    outside of which argument, and the variables of the line. Where several accesses were outstanding, those whose
-    addresses have no memory are shown, the likeliest first. -address is the address that the driver or the kernel's
-    log has reported: accesses to its page come first. -log gives that address too, and without a state all that a log
-    says. Each work-group that waits is shown: who is at a barrier, who is not there, and loops that cannot be left.
+    """Show the kernel and the line that failed, the instruction, the address in each lane, how far it lies outside of
+    which argument, and the variables. If several accesses were in flight, those without memory are shown, the likeliest
+    first. If no wave crashed, show what the waves wait for: a barrier and who is not there, or a loop that they cannot
+    leave. -address takes the address that the driver reported: accesses to its page come first. -log reads it from the
+    console's or the kernel's log; without a STATE it says what the log means.
     """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
     if arguments.words:
@@ -53,6 +53,14 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         elif len(files) > 1:
             raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
         else:
+            if " " in state and not os.path.lexists(state):
+                hint = "a line of the console or of the kernel's log follows -log"
+                raise UsageError(f"there is no file {state[:60]!r}", hint=hint)
+            if _is_code(state):
+                if not files:
+                    hint = "a state is a core file, or what `dwarfgpu run --state` writes"
+                    raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=hint)
+                state, files = files[0], [state]
             select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
     if selection.attached is None and logged is not None:
         return _logged_document(logged, selection.program)
@@ -65,7 +73,8 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     if found:  # what else is interrupted by a crash need not wait for long
         waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
     if not found and not waits:
-        raise NotFound("no_fault", "no wave has stopped for a reason", hint="`info waves` shows where each wave is")
+        hint = "`dwarfgpu waves`, or `info waves` at a prompt, shows where each wave is"
+        raise NotFound("no_fault", "no wave has crashed, and none is known to wait", hint=hint)
 
     def text(_output: Output) -> Iterator[str]:
         rest = [render.waits_text(waits, is_after_crash=bool(found))] if waits else []

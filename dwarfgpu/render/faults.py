@@ -125,7 +125,7 @@ def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
 def not_logged(faults: Sequence[LoggedFault]) -> str:
     """Return what a log does not say."""
     known = any(row.name == "kernel" for fault in faults for row in fault.facts)
-    return f"which {'' if known else 'kernel, '}work-group, lane and line, and which argument was missed"
+    return f"which {'' if known else 'kernel, '}work-group, lane and line failed, and with which argument"
 
 
 def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> Iterator[str]:
@@ -138,14 +138,20 @@ def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> I
         yield from fitted(f"{shown(file.name)} has {counted(len(kernels), 'kernel')}: {names}{more}", 2)
         own = {name for kernel in kernels for name in (kernel.name, kernel.demangled, kernel.source_name)}
         for name in dict.fromkeys(row.value for fault in faults for row in fault.facts if row.name == "kernel"):
-            yield from fitted(f"{shown(name)} is {'one of them' if name in own else 'not one of them'}", 2)
+            yield from fitted(f"the log names {shown(name)}{'' if name in own else ', which is not one of them'}", 2)
     page = reported_address(faults)
-    yield "a core file has that; before the program runs again:"
-    yield "  ulimit -c unlimited"
-    yield "  export HSA_COREDUMP_PATTERN=gpucore.%p"
-    yield f"and then: dwarfgpu fault gpucore.PID{'' if page is None else f' --address {page:#x}'}"
     if file is not None and str(file.target.target_id).startswith("gfx110"):
-        yield f"{file.target.target_id} writes none: run it in rocgdb, and there `gcore FILE`"
+        yield f"{file.target.target_id} writes no core file; run the program in rocgdb, and at the fault:"
+        yield "  gcore gpucore.PID"
+    else:
+        yield "a core file says it; before the program runs again:"
+        yield "  ulimit -c unlimited"
+        yield "  export HSA_COREDUMP_PATTERN=gpucore.%p"
+        yield "the program leaves core.PID and gpucore.PID; keep both, and then:"
+    yield f"  dwarfgpu fault gpucore.PID{'' if page is None else f' --address {page:#x}'}"
+    if file is not None:
+        yield "or run the kernel here, without a GPU:"
+        yield from fitted(f"  dwarfgpu run {shown(file.name)} KERNEL --grid N --work-group N ARG...", 4)
 
 
 def _at(source: SourceLine | None) -> str:

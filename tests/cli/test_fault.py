@@ -135,7 +135,29 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
     file, state = FIXTURES / "cl-kernels.gfx1100.w32.O0.v5.co", tmp_path / "well.json"
     run("run", file, *SAXPY.split(), "x=ones(64)", "y=ones(64)", "--limit", 20, "--state", state)
     status, _, error = run("fault", state)
-    assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has stopped for a reason")
+    assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has crashed, and none is known to wait")
+
+
+@pytest.mark.parametrize(
+    "word, message", [
+        ("Memory access fault by GPU", "there is no file 'Memory access fault by GPU'\nhint: a line of the console"),
+        (str(FIXTURES / "launch.gfx90a.w64.O0.co"), "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a"),
+    ],
+)  # fmt: skip
+def test_what_is_no_state_has_a_hint(run, word, message):
+    status, _, error = run("fault", word)
+    assert status == 2
+    assert message in error
+
+
+def test_the_file_may_be_named_first_and_a_page_that_nothing_reaches_is_told(run, tmp_path):
+    file, state = FIXTURES / "cl-kernels.gfx1100.w32.O2.v5.co", tmp_path / "crash.json"
+    run("run", file, *SAXPY.split(), "x=ones(10)", "y=ones(64)", "--state", state)
+    text = run("fault", state, file)[1]
+    assert "\n  a = <optimized out>\n" in text
+    assert run("fault", file, state)[1] == text
+    problem = "no access here reaches the page of 0x1234000, which was reported\n"
+    assert run("fault", state, "--address", "0x1234000")[1] == text + problem
 
 
 def test_a_fault_without_an_access_says_so(run):

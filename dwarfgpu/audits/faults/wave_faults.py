@@ -280,6 +280,8 @@ class FaultSearch:
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
             self.rank = self._reason(accesses) if len(accesses) > 1 else None
+            if self.reported is not None and accesses and self._rank(accesses[0])[0]:
+                self.problems.append(f"no access here reaches the page of {self.reported:#x}, which was reported")
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
         frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
         lanes = (chosen or self._executing(self.waves[0])).lanes if self.frame.has_lanes else ()
@@ -355,7 +357,8 @@ class FaultSearch:
         """Return the order of candidates, which are in the order of issue: in the page of the report, outside, near."""
         addresses = [at for lanes in access.lanes for at in lanes.addresses]
         reported = self._page()
-        in_page = reported is not None and any(at // PAGE == reported for at in addresses)
+        last = max(access.size, 1) - 1
+        in_page = reported is not None and any(at // PAGE <= reported <= (at + last) // PAGE for at in addresses)
         return not in_page, not addresses, min((abs(row.nearest) for row in access.missed), default=NEAR)
 
     def _reason(self, accesses: list[FailedAccess]) -> str | None:
@@ -472,7 +475,7 @@ class FaultSearch:
             page = self._page()
             if page is not None:
                 inside = found.addresses // np.uint64(PAGE) == page
-                flags = inside if inside.any() else flags
+                flags = next((each for each in (inside & flags, inside) if each.any()), flags)
         if not flags.any() and "ADDRESS_ERROR" in self.stop.reasons:
             flags = found.addresses % found.addresses.dtype.type(found.unit) != 0
         return flags
@@ -657,6 +660,7 @@ class FaultSearch:
                 values = answer(frame.quantity(variable.name), variable.name, lanes).by_lane
                 objects = [each.value for each in values if each.value is not None]
                 if not objects:
+                    yield from ((variable.name, each.reason.placeholder) for each in values[:1] if each.reason)
                     continue
                 numbers = [python_value(each) for each in objects]
                 if all(isinstance(number, (int, float)) for number in numbers) and not self._is_pointer(variable):

@@ -115,8 +115,8 @@ def test_the_kernels_of_the_file_are_named_and_the_way_to_a_core_file(tmp_path):
     for line in (
         "memory access fault in the page 0x7febd6383000 (line 1)", "  kernel      saxpy [HIP]",
         "memory access fault in the page 0x800102800000 (line 3)", "  access      read: RW 0x0 [amdgpu]",
-        "no log says which work-group, lane and line, and which argument was missed", "saxpy is one of them",
-        "and then: dwarfgpu fault gpucore.PID --address 0x7febd6383000",
+        "no log says which work-group, lane and line failed, and with which argument", "the log names saxpy",
+        "  dwarfgpu fault gpucore.PID --address 0x7febd6383000",
     ):  # fmt: skip
         assert line in done.stdout.splitlines()
     data = json.loads(run("fault", "--log", "-", FILE, "--json", stdin=(tmp_path / "log").read_bytes()).stdout)
