@@ -279,12 +279,16 @@ class FunctionReading:
         return is_changed
 
     def _make(self, state: CodeState, symbol: int) -> None:
-        """Give a symbol another value."""
-        if symbol in self._made:
-            state.forget(symbol)
-            for user in self._users.get(symbol, ()):
-                self._make(state, user)
-        self._made.add(symbol)
+        """Give a symbol another value, and so those that are made of it."""
+        waiting, done = [symbol], {symbol}
+        while waiting:
+            each = waiting.pop()
+            if each in self._made:
+                state.forget(each)
+                users = self._users.get(each, set()) - done
+                waiting += users
+                done |= users
+        self._made |= done
 
     def _named(self, symbol: int, register: int) -> Scalar:
         return (register, 0) if register >= EXEC and symbol in self._aliases else (symbol, 0)
@@ -516,6 +520,9 @@ class FunctionReading:
 
     def _combined(self, state: CodeState, operation: str, pair: tuple[Scalar, Scalar], site: int) -> Scalar:
         """Return what an operation on two masks gives, where one is part of the other or becomes so."""
+        operation = "andn2" if operation == "and_not1" else operation
+        if operation not in ("and", "or", "xor", "andn2"):
+            return None
         one, other = (None if value is None or value[1] or value[0] == NUMBER else value[0] for value in pair)
         for part, whole in ((one, other), (other, one)):
             if part is None or whole is None or not self._is_part(part, whole):

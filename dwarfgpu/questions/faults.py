@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -131,10 +132,10 @@ def _address(arguments: Arguments, logged: Iterable[LoggedFault]) -> int | None:
     word = arguments.get("address")
     if word is None:
         return reported_address(logged)
-    try:
-        return int(word, 0)
-    except ValueError:
-        raise UsageError(f"-address takes a number such as 0x7f0000001000, not {word[:40]!r}") from None
+    with suppress(ValueError):
+        if 0 <= int(word, 0) < 1 << 64:
+            return int(word, 0)
+    raise UsageError(f"-address takes an address such as 0x7f0000001000, not {word[:40]!r}")
 
 
 def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None) -> Iterator[WaveFault]:

@@ -95,7 +95,7 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
         yield from _access_lines(access)
     left = len(fault.waves) - fault.examined
     if left > 0:
-        yield f"{counted(left, 'more wave')} with this reason at this place: the registers were not looked at"
+        yield from fitted(f"{counted(left, 'more wave')} with this reason here: the registers were not looked at", 2)
     if fault.values and len(fault.numbers) > 1:
         yield f"variables of the line in the lanes of wave {_values_wave(fault)}:"
     yield from _values_lines(fault.values)
@@ -159,8 +159,14 @@ def _at(source: SourceLine | None) -> str:
 
 
 def _values_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    absent: dict[str, list[str]] = {}
     for name, value in values:
-        yield from fitted(f"  {name} = {value}", 4)
+        if value.startswith("<"):
+            absent.setdefault(value, []).append(name)
+        else:
+            yield from fitted(f"  {name} = {value}", 4)
+    for value, names in absent.items():
+        yield from fitted(f"  {', '.join(names)} = {value}", 4)
 
 
 def _caller_lines(caller: CallingLine) -> Iterator[str]:
@@ -185,9 +191,9 @@ def _values_wave(fault: WaveFault) -> int:
 
 
 def _access_lines(access: FailedAccess) -> Iterator[str]:
-    state = " (issued earlier, not complete)" if access.is_outstanding else ""
+    state = " (may be in flight)" if access.is_outstanding else ""
     if access.other_lanes:
-        state = " (issued earlier, not complete; EXEC was written since, so some of the lanes may not have executed it)"
+        state = " (may be in flight; EXEC was written since, so some of the lanes may not have executed it)"
     source = "" if access.source is None else f" of {shown(access.source)}"
     yield from fitted(f"=> {access.address:#x}{source}: {shown(access.instruction)}{state}", 4)
     for lanes in access.lanes[:MAX_LINES]:
@@ -200,16 +206,16 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
         names = " or ".join(f"`{shown(row.name)}`" for row in access.missed)
         what = f"one of {names}" if len(access.missed) > 1 else names
         what = what if all(row.is_certain for row in access.missed) else f"probably {what}"
-        yield from fitted(f"  {what} is null" if names else "  the pointer is null", 4)
+        yield from fitted(f"  {what} is null" if names else "  probably the pointer is null", 4)
     elif len(access.missed) > 1:
         yield from fitted(f"  one of {', '.join(_missed_text(row) for row in access.missed)}", 4)
     elif access.missed:
         likely = "" if access.missed[0].is_certain else "probably "
         yield from fitted(f"  {likely}{_missed_text(access.missed[0])}", 4)
     elif access.lanes and access.is_global and access.alignment is None:
-        yield "  no buffer of an argument is near"
+        yield "  not known which argument"
     if access.overflows:
-        yield "  stack overflow: the frames of the calls need more private memory than there is"
+        yield "  stack overflow, or a wrong index into an array"
     if access.alignment is not None:
         yield f"  misaligned: the operation needs an address that is a multiple of {access.alignment}"
 
@@ -248,12 +254,13 @@ READ = Record("address# space size value compared argument=name instruction")
 SITE = Record("address# instruction", fact("source", value=lambda site: site.source and line_text(site.source)))
 LOOP = Record(
     fact("lines", value=lambda site: [line_text(line) for line in site.lines]),
+    "certain=is_certain",
     fact("reads", value=lambda site: [*map(READ.json, site.spin.reads)]),
 )
 WAITING = Record(
     "kind waves", fact("at", value=lambda row: SITE.json(row.site)), nested("in_flight=site.flying", SITE),
-    fact("loop", value=lambda row: row.site.spin and LOOP.json(row.site)),
-    fact("followed", value=lambda row: row.site.spin and row.waves[row.numbers.index(row.site.spin.wave)]),
+    fact("loop", value=lambda row: row.spin and LOOP.json(row.site)),
+    fact("followed", value=lambda row: row.spin and row.waves[row.numbers.index(row.spin.wave)]),
 )  # fmt: skip
 WAITS = Record(
     "dispatch work_groups absent",
@@ -286,7 +293,8 @@ STATES = {
 def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator[str]:
     """Yield what waves wait for, by work-group."""
     if not is_after_crash:
-        is_certain = any(row.kind in waits.CERTAIN for group in groups for row in group.rows)
+        rows = [row for group in groups for row in group.rows]
+        is_certain = any(row.kind in waits.CERTAIN and (row.spin is None or row.site.is_certain) for row in rows)
         yield f"no wave has crashed; these {'wait' if is_certain else 'may wait'}:"
     for group in groups[:MAX_GROUPS]:
         first, count = group.work_groups[0], len(group.work_groups)
@@ -306,11 +314,12 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
 
 def _read_lines(row: WaitingWaves) -> Iterator[str]:
     """Yield what the wave that was followed reads in a loop."""
-    spin = row.site.spin
+    spin = row.spin
     if spin is None:
         return
     who = f"wave {spin.wave + 1}"
-    yield f"    {who} cannot leave it until others write what it reads{':' if spin.reads else ''}"
+    certain = "" if row.site.is_certain else "probably "
+    yield f"    {who} {certain}cannot leave it{' until others write what it reads:' if spin.reads else ''}"
     for read in spin.reads[:MAX_LINES]:
         name = "" if read.name is None else f" (`{shown(read.name)}`)"
         space = "" if read.space != "local" else "local "

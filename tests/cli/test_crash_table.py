@@ -112,7 +112,7 @@ def expected(items: str) -> set[int]:
 IMPRECISE = {
     "in the page": (16, "c", ["stores.c", "stores.b"], "its lanes are in the page of the fault"),
     "near": (16, None, ["stores.c", "stores.b"], "its lanes are the nearest to a buffer"),
-    "order": (0, None, ["stores.b", "stores.c"], "it was issued first")}  # fmt: skip
+    "order": (0, None, ["stores.b", "stores.c"], "it is the first in the code")}  # fmt: skip
 """How far b is indexed behind, the buffer whose page is reported, the lines of the candidates, and why the first is."""
 
 

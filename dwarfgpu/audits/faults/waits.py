@@ -68,6 +68,13 @@ class WaitSite:
     """The loop, if one of the waves here cannot leave it."""
     lines: tuple[SourceLine, ...] = ()
     """The first and the last line of the loop."""
+    pending: tuple[int, ...] = ()
+    """The addresses of the loads that may not be complete: those that the loop does not repeat may yet end it."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nothing that is still under way can end the loop."""
+        return self.spin is not None and set(self.spin.path).issuperset(self.pending)
 
 
 @frozen
@@ -80,6 +87,12 @@ class WaitingWaves:
     waves: tuple[str, ...]
     site: WaitSite
     """The barrier, or where they stand."""
+
+    @property
+    def spin(self) -> Spin | None:
+        """The loop, if it is one of these waves that cannot leave it."""
+        spin = self.site.spin
+        return spin if spin is not None and spin.wave in self.numbers else None
 
 
 @frozen
@@ -217,21 +230,25 @@ class _Codes:
 
         index = function.addresses.index(here)
         name = function.steps[index].instruction.name
-        for at in (index, index - 1):
+        is_entered = any(block.first == index for block in function.blocks)  # by a jump, perhaps long after the barrier
+        for at in (index,) if is_entered else (index, index - 1):
             if at >= 0 and _is_barrier(function, at):
                 place = made(at, NEAR_BARRIER)
                 self.standing[place] = made(index, ELSEWHERE)
                 return place
         waits = dict(function.steps[index].action.waits)
+        rows = [] if self.is_complete else outstanding_at(check, here)[1]
+        all_places = [function.addresses.index(row.address) for row in rows if row.address is not None]
+        loads = (place for place in all_places if function.steps[place].instruction.destinations)
+        pending = tuple(code.in_program(function.addresses[place]) for place in loads)
         if waits and not self.is_complete:
-            rows = outstanding_at(check, here)[1]
             late = (row for row in rows if any(later >= waits.get(each, MOST + 1) for each, later in row.counters))
             places = (function.addresses.index(row.address) for row in late if row.address is not None)
             flying = tuple(made(place, ELSEWHERE) for place in places)
-            return evolve(made(index, COUNTER if flying else ELSEWHERE), flying=flying)
+            return evolve(made(index, COUNTER if flying else ELSEWHERE), flying=flying, pending=pending)
         is_halted = index > 0 and _is_halt(function, index - 1)
         words = {"s_endpgm": AT_END, "s_sleep": SLEEP}
-        return made(index, HALTED if is_halted else words.get(name, ELSEWHERE))
+        return evolve(made(index, HALTED if is_halted else words.get(name, ELSEWHERE)), pending=pending)
 
 
 def _is_in_loop(function: FunctionCode, index: int) -> bool:

@@ -216,8 +216,13 @@ def wave_faults(
             rank = 0 if MEMORY_REASONS & set(stop.reasons) else 2 if stop.signal == "SIGTRAP" else 1
             found.append(((rank, numbers[0]), group.pc, numbers, stop))
     checks: dict[str, MemoryCheck] = {}
-    for _rank, pc, numbers, stop in sorted(found, key=lambda row: row[0]):
-        yield FaultSearch(stopped, numbers, stop, pc, address, checks, written).fault(source_line)
+    lost = [stopped.machine.ids[wave] for _rank, pc, numbers, _stop in found if pc is None for wave in numbers]
+    placed = [row for row in found if row[1] is not None or len(lost) == sum(len(each[2]) for each in found)]
+    for _rank, pc, numbers, stop in sorted(placed, key=lambda row: row[0]):
+        fault = FaultSearch(stopped, numbers, stop, pc, address, checks, written).fault(source_line)
+        unplaced = f"wave {', '.join(lost)} failed, too, at a place that is not known"
+        yield evolve(fault, problems=(*fault.problems, unplaced)) if lost else fault
+        lost = []
 
 
 def _between(blocks: Sequence[CodeBlock], index: int, at: int) -> list[range]:
@@ -281,7 +286,8 @@ class FaultSearch:
                 accesses = [access for access in accesses if access.lanes]
             self.rank = self._reason(accesses) if len(accesses) > 1 else None
             if self.reported is not None and accesses and self._rank(accesses[0])[0]:
-                self.problems.append(f"no access here reaches the page of {self.reported:#x}, which was reported")
+                page = f"the page of {self.reported:#x}, which was reported"
+                self.problems.append(f"no access without memory reaches {page}")
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
         frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
         lanes = (chosen or self._executing(self.waves[0])).lanes if self.frame.has_lanes else ()
@@ -315,7 +321,7 @@ class FaultSearch:
         if "ILLEGAL_INSTRUCTION" in self.stop.reasons and code is not None and self.pc is not None:
             with suppress(DwarfGpuError):
                 word = int.from_bytes(code.file.image.read(code.in_file(self.pc), 4), "little")
-                return frame.call.source, f"the dword {word:#010x} is no instruction that the processor can execute"
+                return frame.call.source, f"the processor cannot execute the instruction that begins with {word:#010x}"
         if trap is None or code is None:
             return frame.call.source, None
         source, meaning = code.calls_at(trap.address)[0].source, f"s_trap {trap.number}: {trap.meaning}"
@@ -365,7 +371,7 @@ class FaultSearch:
         """Return why the first of several candidates is the likeliest."""
         first, second = map(self._rank, accesses[:2])
         reasons = [reason for reason, one, other in zip(RANKED, first, second, strict=True) if one != other]
-        return [*reasons, "it was issued first"][0]
+        return [*reasons, "it is the first in the code"][0]
 
     def _page(self) -> int | None:
         address = self.reported if self.reported is not None else self.stop.address
@@ -459,7 +465,8 @@ class FaultSearch:
             unit = next((each.unit for each in made if any(at % each.unit for at in every)), None)
         return FailedAccess(
             loaded, instruction_text(step.instruction), source, action, space, size, is_outstanding, tuple(outside),
-            missed, is_null, expression, unit, overflows=bool(missed) and made[0].is_of_stack,
+            missed, is_null, expression, unit,
+            overflows=bool(missed) and missed[0].nearest >= 0 and made[0].is_of_stack,
         )  # fmt: skip
 
     def _outside(self, wave: Wave, found: LaneAddresses) -> Any:
@@ -475,7 +482,7 @@ class FaultSearch:
             page = self._page()
             if page is not None:
                 inside = found.addresses // np.uint64(PAGE) == page
-                flags = next((each for each in (inside & flags, inside) if each.any()), flags)
+                flags = inside & flags if (inside & flags).any() else flags
         if not flags.any() and "ADDRESS_ERROR" in self.stop.reasons:
             flags = found.addresses % found.addresses.dtype.type(found.unit) != 0
         return flags
@@ -610,8 +617,9 @@ class FaultSearch:
             for text in dict.fromkeys(texts[:MAX_TRIED])
             if self._numbers(frame, f"(unsigned long) &({text})", outside.lanes) == wanted
         ]
+        fitting = [text for text in fitting if not any(other != text and other.startswith(text) for other in fitting)]
         names = {match[0] for text in fitting if (match := _NAME.search(text)) is not None}
-        return fitting[0] if len(names) == 1 and (line is not None or len(fitting) == 1) else None
+        return "` or `".join(fitting) if len(names) == 1 and (line is not None or len(fitting) == 1) else None
 
     @staticmethod
     def _type(variable: Any) -> Any:

@@ -255,6 +255,9 @@ def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessSh
         return None
     if _lane_offset(instruction, shape) is not None or (shape.size < 4 and shape.count > 1):
         return None
+    shared = instruction.operand("soffset")
+    if is_buffer and shared is not None and shared.kind is OperandKind.SGPR and shared.index not in (32, 33):
+        return None  # a buffer that is no stack, most likely
     (offset,) = local_offsets(instruction, shape)
     writer.end_phase()
     writer.begin_phase()

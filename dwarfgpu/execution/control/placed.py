@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,8 +63,10 @@ class Discovery:
     """The registers by their place in a batch; -1 is the execution mask."""
 
     def holds(self, batch: WaveBatch) -> bool:
-        """Return whether waves have these values."""
-        return all(_register(batch, place) == value for place, value in self.registers)
+        """Return whether waves have these values, and share them."""
+        with suppress(Unplaced):
+            return all(_register(batch, place) == value for place, value in self.registers)
+        return False
 
 
 class Discoveries:
