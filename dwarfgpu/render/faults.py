@@ -274,10 +274,7 @@ WAITS = Record(
 )
 STATES = {
     waits.AT_BARRIER: ("wait at the barrier of {}", "waits at the barrier of {}"),
-    waits.NEAR_BARRIER: (
-        "are at the barrier of {}, or have just passed it",
-        "is at the barrier of {}, or has just passed it",
-    ),
+    waits.NEAR_BARRIER: ("are at the barrier of {}, or have passed it", "is at the barrier of {}, or has passed it"),
     waits.SPIN: ("are in the loop of {}", "is in the loop of {}"),
     waits.COUNTER: ("are at a wait, {}", "is at a wait, {}"),
     waits.SLEEP: ("are at s_sleep, {}", "is at s_sleep, {}"),

@@ -33,8 +33,8 @@ HANGS = {
 }
 """What is said of each kernel, with the lines of its marks."""
 IN_CORES = {
-    r"\bwaits (at the \S+ \S+ \S+);": r"is \1, or has just passed it;",
-    r"\bwait (at the \S+ \S+ \S+);": r"are \1, or have just passed it;",
+    r"\bwaits (at the \S+ \S+ \S+);": r"is \1, or has passed it;",
+    r"\bwait (at the \S+ \S+ \S+);": r"are \1, or have passed it;",
     "has ended": "is at its end"}  # fmt: skip
 """A core file does not say whether a wave waits or has ended."""
 BUILDS = [
@@ -95,8 +95,13 @@ def expected(kernel: str) -> list[str]:
     return [sentence.format(**marks) for sentence in HANGS[kernel]]
 
 
-def said(text: str) -> str:
-    return " ".join(text.split())
+def said(text: str, level: str = "O0") -> str:
+    """Return a text as one line. At -O2 a state does not say whether the arguments of the first turn have arrived."""
+    words = " ".join(text.split())
+    unsure = (("probably cannot", "cannot"), ("these may wait", "these wait")) if level == "O2" else ()
+    for sentence, certain in unsure:
+        words = words.replace(sentence, certain)
+    return words
 
 
 @pytest.mark.parametrize("processor, level", BUILDS)
@@ -104,15 +109,15 @@ def said(text: str) -> str:
 def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     status, text, _ = run("fault", state, file)
-    assert (status, text.splitlines()[0]) == (0, "no wave has crashed; these wait:")
-    for sentence in expected(kernel):
-        assert sentence in said(text)
+    assert status == 0
+    for sentence in ("no wave has crashed; these wait:", *expected(kernel)):
+        assert sentence in said(text, level)
     assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
     core = tmp_path / "hang.core"
     run("debug", file, "--state", state, "-batch", "-ex", f"generate-core-file {core}")
     if not core.exists():
         return  # waves of GFX8
-    text = said(run("fault", core, file)[1])
+    text = said(run("fault", core, file)[1], level)
     for sentence in expected(kernel):
         for words, others in IN_CORES.items():
             sentence = re.sub(words, others, sentence)  # noqa: PLW2901

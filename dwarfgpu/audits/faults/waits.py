@@ -230,8 +230,7 @@ class _Codes:
 
         index = function.addresses.index(here)
         name = function.steps[index].instruction.name
-        is_entered = any(block.first == index for block in function.blocks)  # by a jump, perhaps long after the barrier
-        for at in (index,) if is_entered else (index, index - 1):
+        for at in (index, index - 1):
             if at >= 0 and _is_barrier(function, at):
                 place = made(at, NEAR_BARRIER)
                 self.standing[place] = made(index, ELSEWHERE)
