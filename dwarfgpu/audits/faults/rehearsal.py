@@ -24,6 +24,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
+from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
@@ -236,9 +237,8 @@ class _Rehearsal:
         if operand.kind in _FILES and operand.count <= 1:
             if operand.kind is OperandKind.SGPR:
                 return f"{int(np.max(self.batch.scalar[operand.index]))}"
-            column = self.batch.vector[operand.index] if operand.kind is OperandKind.VGPR else np.zeros((1, 0))
-            lanes = [lane for lane in range(self.gpu.target.lane_count) if int(np.max(self.batch.exec)) >> lane & 1]
-            whole = np.broadcast_to(column, (1, self.gpu.target.lane_count))[0][lanes]
+            lanes = lanes_in(int(np.max(self.batch.exec)))
+            whole = np.broadcast_to(self.batch.vector[operand.index], (1, self.gpu.target.lane_count))[0][lanes]
             low, high = (int(whole.min()), int(whole.max())) if len(whole) else (0, -1)
             return f"{low}" if low == high else operand.text
         return operand.text

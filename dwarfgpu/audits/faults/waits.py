@@ -235,19 +235,19 @@ class _Codes:
                 place = made(at, NEAR_BARRIER)
                 self.standing[place] = made(index, ELSEWHERE)
                 return place
-        waits = dict(function.steps[index].action.waits)
-        rows = [] if self.is_complete else outstanding_at(check, here)[1]
-        all_places = [function.addresses.index(row.address) for row in rows if row.address is not None]
-        loads = (place for place in all_places if function.steps[place].instruction.destinations)
-        pending = tuple(code.in_program(function.addresses[place]) for place in loads)
-        if waits and not self.is_complete:
-            late = (row for row in rows if any(later >= waits.get(each, MOST + 1) for each, later in row.counters))
-            places = (function.addresses.index(row.address) for row in late if row.address is not None)
-            flying = tuple(made(place, ELSEWHERE) for place in places)
-            return evolve(made(index, COUNTER if flying else ELSEWHERE), flying=flying, pending=pending)
         is_halted = index > 0 and _is_halt(function, index - 1)
         words = {"s_endpgm": AT_END, "s_sleep": SLEEP}
-        return evolve(made(index, HALTED if is_halted else words.get(name, ELSEWHERE)), pending=pending)
+        site, waits = made(index, words.get(name, ELSEWHERE)), dict(function.steps[index].action.waits)
+        if not self.is_complete and (waits or site.is_in_loop):
+            rows = outstanding_at(check, here)[1]
+            places = [(row, function.addresses.index(row.address)) for row in rows if row.address is not None]
+            loads = (place for _row, place in places if function.steps[place].instruction.destinations)
+            site = evolve(site, pending=tuple(code.in_program(function.addresses[place]) for place in loads))
+            if waits:
+                late = (at for row, at in places if any(n >= waits.get(each, MOST + 1) for each, n in row.counters))
+                flying = tuple(made(place, ELSEWHERE) for place in late)
+                return evolve(site, kind=COUNTER if flying else ELSEWHERE, flying=flying)
+        return evolve(site, kind=HALTED) if is_halted else site
 
 
 def _is_in_loop(function: FunctionCode, index: int) -> bool:

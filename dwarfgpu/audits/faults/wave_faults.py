@@ -217,7 +217,7 @@ def wave_faults(
             found.append(((rank, numbers[0]), group.pc, numbers, stop))
     checks: dict[str, MemoryCheck] = {}
     lost = [stopped.machine.ids[wave] for _rank, pc, numbers, _stop in found if pc is None for wave in numbers]
-    placed = [row for row in found if row[1] is not None or len(lost) == sum(len(each[2]) for each in found)]
+    placed = [row for row in found if row[1] is not None] or found
     for _rank, pc, numbers, stop in sorted(placed, key=lambda row: row[0]):
         fault = FaultSearch(stopped, numbers, stop, pc, address, checks, written).fault(source_line)
         unplaced = f"wave {', '.join(lost)} failed, too, at a place that is not known"
@@ -268,7 +268,6 @@ class FaultSearch:
         self.waves = [stopped.wave(number) for number in numbers[:MAX_WAVES]]
         self.frame = self.waves[0].frame(0)
         self.problems: list[str] = []
-        self.rank: str | None = None
         self.launch = self.waves[0].launch if self.frame.has_lanes else None
 
     def fault(self, source_line: Callable[[Frame, SourceLine | None], str | None]) -> WaveFault:
@@ -284,7 +283,6 @@ class FaultSearch:
                 self.problems.append("no access was in flight there: the one that failed is not known")
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
-            self.rank = self._reason(accesses) if len(accesses) > 1 else None
             if self.reported is not None and accesses and self._rank(accesses[0])[0]:
                 page = f"the page of {self.reported:#x}, which was reported"
                 self.problems.append(f"no access without memory reaches {page}")
@@ -303,9 +301,9 @@ class FaultSearch:
             source,
             line,
             tuple(accesses),
-            self.rank,
+            self._reason(accesses) if len(accesses) > 1 else None,
             tuple(self._values(line, frame, lanes)),
-            tuple(self._callers(source_line, frame, lanes, kernel)),
+            tuple(self._callers(frame, lanes, kernel)),
             cause,
             () if accesses or not self.frame.has_lanes else tuple(map(self._executing, self.waves)),
             len(self.waves),
@@ -644,15 +642,12 @@ class FaultSearch:
         except DwarfGpuError:
             return []
 
-    def _callers(
-        self, source_line: Callable[[Frame, SourceLine | None], str | None], frame: Frame, lanes: tuple[int, ...],
-        kernel: str | None,
-    ) -> Iterator[CallingLine]:  # fmt: skip
+    def _callers(self, frame: Frame, lanes: tuple[int, ...], kernel: str | None) -> Iterator[CallingLine]:
         """Yield the lines with the calls that led to a frame."""
         for caller in islice(frame.wave or (), 1, MAX_CALLERS + 1):
             if frame.name == kernel:
                 return
-            frame, line = caller, source_line(caller, caller.call.source)
+            frame, line = caller, self.source_line(caller, caller.call.source)
             yield CallingLine(frame, line, tuple(self._values(line, frame, lanes)))
 
     def _values(self, line: str | None, frame: Frame, lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
