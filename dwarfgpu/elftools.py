@@ -223,11 +223,7 @@ class Bridge:
         return Format(structs.address_size, structs.dwarf_format // 8, image.byte_order, version)
 
     def text(self, source: Any, where: Where = None) -> str:
-        """Return an expression as text, with the registers of the target by name; see `expression`.
-
-        It takes the expression and the ``structs`` that ``describe_DWARF_expr`` of pyelftools takes, so it can stand in
-        its place.
-        """
+        """Return an expression as text with register names, as ``describe_DWARF_expr`` of pyelftools is called."""
         return listing(self.expression(source, where), self.program.target)
 
     def locations(self, attribute: AttributeValue | DIE, die: DIE | None = None) -> tuple[Described, ...]:
@@ -302,10 +298,7 @@ class Bridge:
         return frames
 
     def frame_entries(self) -> tuple[Cie | Fde | DwarfGpuError, ...]:
-        """Return all call frame entries of the file, of which pyelftools gives none if one has an unknown instruction.
-
-        An entry that cannot be read is an error in this list.
-        """
+        """Return all call frame entries of the file; one that cannot be read is an error in this list."""
         entries = self._frames.entries()
         return tuple(entry for entry in entries if isinstance(entry, (Cie, Fde, DwarfGpuError)))
 
@@ -339,10 +332,7 @@ class Bridge:
         raise UsageError(f"there are no rows for {where}", hint="only frame description entries have rows")
 
     def frame_text(self, entry: CIE | FDE | Cie | Fde | DwarfGpuError) -> str:
-        """Return an entry as text: its instructions and its rows, with registers and address spaces by name.
-
-        Each of `frame_entries` has a text; that of an entry that cannot be read is its error.
-        """
+        """Return one of `frame_entries` as text; the text of an entry that cannot be read is its error."""
         if isinstance(entry, DwarfGpuError):
             return f"error: {entry}"
         return "\n".join(listed_text(self._frames.listed(self._own(entry)), self._frames))

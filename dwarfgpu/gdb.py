@@ -69,9 +69,6 @@ def eval(text: str, lanes: Iterable[int] | int | str | None = None) -> Values:  
 
 
 def locate(text: str, lane: int | None = None) -> tuple[ValueSource, ...]:
-    """Return where the parts of a variable or an expression are: register, lane and bit, or an address.
-
-    Without ``lane`` they are those of the selected lane.
-    """
+    """Return where the parts of a variable or an expression are: register, lane and bit, or an address."""
     quantity: Any = selected()[text]
     return quantity.provenance(lane)  # type: ignore[no-any-return]

@@ -33,10 +33,7 @@ else:
     """The methods that are made at their first call, and the options with which attrs makes them."""
 
     def frozen(cls: type[Any] | None = None, *, eq: bool = True) -> Any:
-        """Make ``cls`` an attrs class with slots, equal, hashed and shown by its fields, which nothing assigns to.
-
-        Without ``eq`` an instance is equal to nothing but itself.
-        """
+        """Make ``cls`` an attrs class with slots; without ``eq`` an instance is equal to nothing but itself."""
         if cls is None:
             return partial(frozen, eq=eq)
         return _with_methods(define(frozen=True, eq=False, repr=False)(cls), LATER if eq else ("__repr__",))

@@ -286,10 +286,7 @@ def _within(positions: Any, inner: Any) -> Any:
 
 
 def shared_result(groups: list[Group[T]], count: int) -> T:
-    """Return the result that ``count`` slots share; raise what makes the caller split where they do not.
-
-    The errors of some slots are raised as `LaneFault`, and different results as `Diverge`.
-    """
+    """Return the result that all slots share; raise `LaneFault` or `Diverge` where they do not."""
     for group in groups:
         if group.failed:
             if count == 1:

@@ -269,10 +269,7 @@ def check_output(path: str) -> None:
 
 @contextmanager
 def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """Write a file beside its place and rename it when it is whole; whatever fails, the old file stays.
-
-    A pipe or a device is written as it is.
-    """
+    """Write a file beside its place and rename it when it is whole; a pipe or a device is written as it is."""
     check_output(path)
     try:
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 (`pathlib` costs start-up time)

@@ -133,10 +133,7 @@ class Node:
     def fields(
         self, required: Iterable[str] = (), optional: Iterable[str] = (), warnings: list[DwarfGpuError] | None = None
     ) -> dict[str, Node]:
-        """Return the values of an object by key; a key that is missing is an error.
-
-        An unknown key is an error too, or is added to ``warnings``.
-        """
+        """Return the values of an object by key; unknown and missing keys are errors, or unknown ones ``warnings``."""
         if type(self.value) is not dict:
             raise self._expected("an object")
         needed = list(required)

@@ -317,10 +317,7 @@ def _notable(what: str, name: str) -> NoReturn:
 
 @define(eq=False)
 class DescribedFrame:
-    """A call frame: the top one of a described machine, with what is known about its caller.
-
-    A location may leave open whose memory or register it is (``lane`` None): then it is that of the lane that asks.
-    """
+    """The top call frame of a described machine and its caller; what has no lane is that of the lane that asks."""
 
     machine: DescribedMachine
     _cfa: Location | None = None

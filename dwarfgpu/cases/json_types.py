@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 
 def type_of(node: Node, target: Target) -> Callable[[], BaseType]:
-    """Read a type: ``"generic"``, or an object with encoding and size.
-
-    Return what makes it, or raises the error of an ill-formed DW_TAG_base_type, which concerns only who uses it.
-    """
+    """Read a type; return what makes it, or raises the error of an ill-formed one, which concerns only its users."""
     if type(node.value) is str:
         if node.value != "generic":
             raise node.fail(f"{node.value!r} is not a type", hint='write "generic", or an object with `encoding`')
@@ -228,10 +225,7 @@ class JsonLocations:
 
 
 def table(node: Node | None, read: Callable[[Node], K], name: Callable[[K], str]) -> Iterator[tuple[K, Node]]:
-    """Yield the values of an object, each with what its key means; two keys may not mean the same.
-
-    ``name`` returns what the message calls it.
-    """
+    """Yield the values of an object, each with what its key means; two keys may not mean the same."""
     seen: set[K] = set()
     for key, value in () if node is None else node.entries():
         meant = read(key)

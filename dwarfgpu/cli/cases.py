@@ -31,10 +31,7 @@ def sections(session: Session, name: str, path: str) -> int:
 def answer_cases(
     session: Session, path: str, run: Callable[[object, int], dict[str, Any]], cost: int = budget.DEFAULT
 ) -> int:
-    """Answer every case of a file in order; ``run`` takes a case and its line number.
-
-    A line that is no case is reported, and the others are answered.
-    """
+    """Answer every case of a file in order, and report lines that are not cases."""
     import json
 
     from dwarfgpu.cases.case import parse_line

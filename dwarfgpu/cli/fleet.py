@@ -51,10 +51,7 @@ def fleet(session: Session, options: Any) -> int:
 
 
 def question_of(text: str, budget: str | None = None) -> Question:
-    """Return the question that one word of the command line has, with its own operands and options.
-
-    What the answer for an input may cost is also an option of `fleet`.
-    """
+    """Return the question in one word of the command line; `fleet` also takes the options for what it may cost."""
     from dwarfgpu.cli.run import question_words
     from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 

@@ -321,10 +321,7 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
 
 
 def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool, is_free: bool = False) -> None:
-    """Declare an argument of a question, which has one dash at the prompt, and one or two here.
-
-    One that is free is looked for later.
-    """
+    """Declare an argument of a question, which has one dash at the prompt, and one or two here."""
     fields: dict[str, Any] = {"help": argument.help}
     if argument.metavar is None:
         fields["action"] = "store_true"

@@ -77,10 +77,7 @@ class Session:
         return styled(STYLES[style][0], text)
 
     def print_json(self, document: dict[str, Any]) -> None:
-        """Write one JSON document: over several lines for --json, on one for --jsonl.
-
-        For --json, an iterator in the document is written as a list, each item as soon as it is available.
-        """
+        """Write one JSON document, each item of its iterators as soon as it is there; for --jsonl on one line."""
         if self.as_lines:
             import json
 
@@ -104,10 +101,7 @@ class Session:
         return max(document.status, self.report_problems((*document.problems, *selection.problems)))
 
     def report_problems(self, problems: Iterable[DwarfGpuError]) -> int:
-        """Report problems on standard error; return their exit status.
-
-        Show the first of the problems that differ only in place, and count the rest.
-        """
+        """Report problems on standard error, those that differ only in place once; return their exit status."""
         groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
         for error in problems:
             key = (error.error_class, error.kind, error.message, error.where.section)

@@ -188,10 +188,7 @@ def _checked(argument: Argument, value: Any) -> Any:
 
 
 def rows_of(question: Question, item: Input) -> Iterator[Row]:
-    """Yield the rows of the answer for one input; what is wrong with it is a row, too.
-
-    The state of an error row is ``error``. Every input has at least one row.
-    """
+    """Yield at least one row for an input; what is wrong with it is a row whose state is ``error``."""
     count = 0
     try:
         for row in _answered(question, item):

@@ -213,10 +213,7 @@ def local_workers(scheduler: str) -> int | None:
 
 
 def begin_workers() -> None:
-    """Start the process that workers of this machine are copies of; it imports what they need, while others do more.
-
-    ^C ends the program, which ends them.
-    """
+    """Start the process that local workers are copies of; it imports while others do more, and ^C ends it."""
     if sys.platform == "linux":
         import signal
         from multiprocessing import forkserver, get_context

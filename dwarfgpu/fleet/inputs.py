@@ -131,10 +131,7 @@ def _absolute(name: str) -> str:
 
 
 def _of_list(path: str) -> Iterator[Input]:
-    """Yield the inputs of a list: on each line code and state, or one of both; paths are relative to the list.
-
-    More columns are further core files of the same crash. The first line may name the columns `code` and `state`.
-    """
+    """Yield the inputs of a list: code, state and further core files on each line, with paths relative to the list."""
     try:
         lines = read_input(path).decode().splitlines()
     except UnicodeDecodeError as error:

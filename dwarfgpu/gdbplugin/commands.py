@@ -166,10 +166,7 @@ def usage(row: Command) -> str:
 
 
 def documented(rows: list[Command]) -> dict[str, str]:
-    """Return the docstrings of the functions of commands, read from the text of their modules.
-
-    GDB wants them at once, and importing the modules would cost start-up time.
-    """
+    """Return the docstrings of commands from the text of their modules, because importing these costs start-up time."""
     details: dict[str, str] = {}
     for name in {row.run.partition(".")[0] for row in rows}:
         spec = find_spec(f"dwarfgpu.questions.{name}")

@@ -88,10 +88,7 @@ class Decorated(FrameDecorator):  # type: ignore[misc]
         self._frame: Any = None
 
     def function(self) -> Any:
-        """Return the name of the function as without a filter.
-
-        GDB 13 adds the types of parameters if there is one.
-        """
+        """Return the name of the function as without a filter; with one, GDB 13 adds the types of parameters."""
         frame = self.inferior_frame()
         if type(self._base) is not FrameDecorator or frame.type() in _NAMELESS:
             return FrameDecorator.function(self)

@@ -337,10 +337,7 @@ class Processes:
 
 
 def _target(process: GdbProcess, thread: int, program: Program) -> Target:
-    """Return the target of a thread's code: the one GDB names, else that of the file.
-
-    A stub may show waves as threads of another architecture; then the file decides.
-    """
+    """Return the target of a thread's code: the one GDB names, or that of the file where a stub names another."""
     name = process.architecture(thread)
     target = program.target
     if "target" in process.served:

@@ -45,9 +45,7 @@ def code_of(debugger: Debugger) -> ProgramCode:
 
 
 def instructions_before(debugger: Debugger, address: int, count: int) -> Listing:
-    """Return the instructions before an address, from the beginning of the function on: where else one begins is not
-    known.
-    """
+    """Return the instructions from the beginning of the function on: where else one begins is not known."""
     instructions: tuple[ListedInstruction, ...] = ()
     problem = None
     places = places_of(debugger)

@@ -296,10 +296,7 @@ def gutter(mask: int) -> str:
 
 
 def shares(natural: Sequence[int], room: int) -> list[int]:
-    """Return how many lines of a screen each section gets: the longest give way, then the last; 0 is no room at all.
-
-    A title for each of them is counted too.
-    """
+    """Return the lines of each section and its title: the longest give way, then the last; 0 is no room at all."""
     widths = list(natural)
     while widths and sum(widths) + sum(1 for width in widths if width) > room:
         longest = max(widths)

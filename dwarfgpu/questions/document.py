@@ -102,10 +102,7 @@ class Output:
 
 
 class Document:
-    """An answer. Iterators in the data are lists, of which each item is made when it is written.
-
-    Problems, hints and whether the question has failed are known once the document is written.
-    """
+    """An answer; iterators in its data, and so its problems, hints and status, are made when it is written."""
 
     def __init__(
         self,

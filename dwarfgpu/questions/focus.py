@@ -257,10 +257,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def split(debugger: Debugger, arguments: Arguments, *states: str) -> tuple[str, set[str], str]:
-    """Return a list, or ``all``, flags, and a command, which begins with the first word that is neither.
-
-    An unknown flag or command is refused before anything is run.
-    """
+    """Return a list, flags, and a command; an unknown flag or command is refused before anything is run."""
     text = arguments.needed()
     match = _LIST.match(text)
     which = "all" if text.split(maxsplit=1)[0] == "all" else match[0].strip() if match else ""

@@ -366,10 +366,7 @@ def select(
     *,
     opening: Callable[[str, str | None], CodeObject] | None = None,
 ) -> None:
-    """Select what the options of a command line name; ``read`` gives the text of a state, ``opening`` a file of code.
-
-    Where a machine has several waves and none is named, none is selected.
-    """
+    """Select what the options of a command line name; of several waves without a name none is selected."""
     from dwarfgpu.states.program import Attached, Program, open_core, paths_of
 
     for name in (*READING, "sysroot"):

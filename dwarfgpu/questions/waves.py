@@ -100,10 +100,7 @@ def target_id(selection: Selection) -> str:
 
 
 def positions(selection: Selection) -> dict[str, str]:
-    """Return where wave and lane are, by the names of ROCgdb's convenience variables; what is not known is left out.
-
-    ``_dispatch_pos`` is ``(2,1,3)/0``, ``_thread_workgroup_pos`` ``0`` and ``_lane_workgroup_pos`` ``[7,3,1]``.
-    """
+    """Return where wave and lane are by ROCgdb's names, such as ``_dispatch_pos``: ``(2,1,3)/0``, if known."""
     if selection.attached is None or selection.wave_number is None or not selection.attached.has_waves:
         return {}
     where, lane = place_here(selection), selection.lane

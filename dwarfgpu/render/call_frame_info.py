@@ -35,11 +35,7 @@ _LABEL = 12
 
 
 def listed_text(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") -> list[str]:
-    """Return an entry as lines: its header, instructions and rows. ``name`` is the name of its code.
-
-    A row shows what has changed since the row before; the first row and the initial rules of a CIE are
-    complete.
-    """
+    """Return an entry as lines: its header, instructions and the changes of rows; ``name`` is that of its code."""
     entry = listed.entry
     head = f"{entry.section}+{entry.offset:#x}"
     if isinstance(entry, Cie):

@@ -219,10 +219,7 @@ def _plain_text(value: Any) -> str:
 
 
 def _table_text(table: Table) -> Iterator[str]:
-    """Yield the lines of a table.
-
-    A column without any value is left out if all rows are known when the first one is written.
-    """
+    """Yield a table, without empty columns if all rows are known when the first one is written."""
     rows = iter(table.rows)
     sample = list(islice(rows, SAMPLE))
     cells = [[_cell(kind, value) for (_, kind), value in zip(table.columns, row, strict=True)] for row in sample]

@@ -37,10 +37,7 @@ def printf_text(metadata: Any) -> Iterator[str]:
 
 
 def kernel_text(known: DescribedKernel, *, fields: bool = False) -> list[str]:
-    """Return a kernel as lines.
-
-    ``fields`` adds every field of its descriptor, and the arguments that the runtime passes.
-    """
+    """Return a kernel as lines; ``fields`` adds its descriptor, and the arguments that the runtime passes."""
     kernel = known.kernel
     lines = [kernel_head(kernel), *labels(_summary(kernel), indent=2)]
     lines += _arguments(known, hidden=fields)
@@ -108,10 +105,7 @@ def _work_group(kernel: Kernel) -> str:
 
 
 def _segment_sizes(kernel: Kernel) -> tuple[int | None, int | None, int | None, int | None]:
-    """Return the sizes of the segments kernarg, group and private, and the alignment of the first.
-
-    They are those of the descriptor, else those of the metadata.
-    """
+    """Return the sizes of kernarg, group and private, and the kernarg alignment, by the descriptor or the metadata."""
     metadata, descriptor, code = kernel.metadata, kernel.descriptor, kernel.code
     group = private = kernarg = align = None
     if metadata is not None:

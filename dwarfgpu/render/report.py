@@ -319,10 +319,7 @@ MAX_RULES, MAX_OF_RULE = 200, 20
 def findings_section(
     findings: Iterable[FileFinding], left_out: Mapping[str, int], room: int, command: str
 ) -> tuple[PageSection, str]:
-    """Return findings, those of each rule together, and how many errors and warnings they are.
-
-    ``command`` is the one that lists them all.
-    """
+    """Return findings by rule and how many errors and warnings there are; ``command`` lists them all."""
     section = PageSection("findings", "Findings", "rule", room)
     section.how_to_see = f"`{command}` lists all findings."
     by_rule: dict[str, list[FileFinding]] = {}

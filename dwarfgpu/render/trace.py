@@ -153,10 +153,7 @@ class Tracer:
         return f"{text} ({step.operation.name} {operands})" if operands else f"{text} ({step.operation.name})"
 
     def lines(self, longest: int | None = None) -> list[str]:
-        """Return the trace as lines, one for each operation; a line between them says when other lanes go on.
-
-        With ``longest`` a longer line is wrapped.
-        """
+        """Return the trace, a line for each operation, wrapped at ``longest``, and one where other lanes go on."""
         shown: list[str] = []
         width = max((len(step.text) for step in self._steps), default=0)
         slots: tuple[int, ...] | None = None
@@ -231,10 +228,7 @@ class Tracer:
         return {name: [document for document, _ in entries], **below}, sum(cost for _, cost in entries)
 
     def _json(self, entry: Entry, count: int) -> tuple[Any, int]:
-        """Return an entry as JSON, which is made once, and what it costs each time that it is shown.
-
-        If it differs among lanes, it is a list with that of each lane.
-        """
+        """Return an entry as JSON, for lanes that differ a list, made once, and what it costs each time it is shown."""
         key = id(entry), count
         if key not in self._documents:
             before = self._writer.count

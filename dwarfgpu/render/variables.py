@@ -194,10 +194,7 @@ class VariablesRenderer:
             yield from beside(f"{label}  ", (style("error", line) for line in lines), len(label) + 2)
 
     def _table(self, cells: Sequence[tuple[LaneAnswer, str]], indent: int) -> Iterator[str]:
-        """Yield the lines of a table; values of lanes that do not execute the code are in parentheses.
-
-        A lane without a value has a dash, and the reasons follow below the table.
-        """
+        """Yield a table, inactive lanes in parentheses, a dash for no value, and below it the reasons."""
         shorts = {answer.lane or 0: (answer, _short(answer, text)) for answer, text in cells}
         width = max(len(text) for _each, text in shorts.values())
         count = PER_LINE if indent + 13 + PER_LINE * (width + 1) <= room() else PER_LINE // 2

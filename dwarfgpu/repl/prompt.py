@@ -164,11 +164,7 @@ class Prompt:
         return last >= 0
 
     def wait_for(self, keys: Coroutine[Any, Any, T]) -> T:
-        """Let an editor read keys.
-
-        All editors share one loop: the garbage collector would close a loop for each, and a ^C in that time
-        is lost.
-        """
+        """Let an editor read keys, in one loop for all: collecting a loop as garbage would lose a ^C."""
         return self._loop.run_until_complete(keys)
 
     def next_line(self, prompt: str) -> str | None:

@@ -78,10 +78,7 @@ def sit_down(runner: Runner) -> None:
 
 
 def _prompt(runner: Runner) -> int:
-    """Ask for lines; return the exit status.
-
-    The first prompt is shown before the editor is imported; keys wait meanwhile.
-    """
+    """Ask for lines; return the exit status. Keys wait at the first prompt while the editor is imported."""
     runner.debugger.is_watched = True
     first = FirstPrompt(runner.session.out.raw)
     with runner.interrupts.remembered():

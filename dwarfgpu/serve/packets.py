@@ -76,10 +76,7 @@ class PacketParser:
 def converse(
     receive: Callable[[], bytes], send: Callable[[bytes], object], answer: Callable[[bytes], Sequence[bytes] | None]
 ) -> None:
-    """Answer packets until the other side goes away, detaches or kills.
-
-    ``receive`` returns no bytes at the end of the stream, and ``answer`` returns None to end the connection.
-    """
+    """Answer packets until the other side goes away (``receive`` returns nothing) or ``answer`` returns None."""
     reader = PacketParser()
     acknowledges = True
     last = b""

@@ -117,10 +117,7 @@ def _number(digits: str, text: str) -> int:
 
 
 def parse_address(file: CodeObject, text: str) -> int:
-    """Return the address that ``0x1900``, ``kernel``, ``kernel+0x10`` or ``k.hip:17`` names; several are an error.
-
-    A function is named by its symbol or by its name in the source, without parameters.
-    """
+    """Return the address that ``0x1900``, ``kernel``, ``kernel+0x10`` or ``k.hip:17`` names; several are an error."""
     line = _LINE.match(text)
     if line is not None:
         return _only(text, parse_addresses(file, text))
@@ -239,10 +236,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
 
 
 def at_named_addresses(file: CodeObject, text: str) -> list[AtAddress]:
-    """Return what is known about each address that a text names.
-
-    In an object file with several code sections, a number is an offset, and may match several sections.
-    """
+    """Return what is known about each address that a text names; an offset may match several sections of an object."""
     placed = file.placed
     if placed is file:
         return [at_address(file, address) for address in parse_addresses(file, text)]

@@ -136,10 +136,7 @@ def _noted_target(image: Image) -> TargetOf | None:
 
 @frozen
 class Policy:
-    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none.
-
-    It is here because a file is opened with it, and most questions read no expression that `repairs` could change.
-    """
+    """Which repairs are applied: those that the shape and the code around ask for, or named ones, all, or none."""
 
     auto: bool = True
     names: tuple[str, ...] = ()
@@ -247,10 +244,7 @@ class CodeObject:
         return NotFound("no_kernel", f"{self.name} has no kernel {name!r}", hint=hint)
 
     def behind_header(self, address: int) -> int:
-        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes.
-
-        One is also at a function of another type than AMDGPU_HSA_KERNEL, if its first bytes can be nothing else.
-        """
+        """Return an address of code; where an ``amd_kernel_code_t`` begins, that of the instructions it describes."""
         if not self.is_amdgpu or self.image.abi_version:
             return address
         from dwarfgpu.objfile.kernels.kernel import CODE_SIZE, instructions_offset
@@ -424,11 +418,7 @@ def target_name_of(image: Image) -> str | None:
 def opened(
     source: str | bytes | IO[bytes], attributes: str | None = None, select: str | None = None, *, name: str = BYTES
 ) -> CodeObject:
-    """Open ``FILE``, ``FILE@gfx90a``, ``FILE@2``, a code object URI, or a file that is open.
-
-    For the bytes of a file, ``select`` is what would follow the ``@``, and ``name`` what messages call
-    them.
-    """
+    """Open a FILE, FILE@gfx90a, FILE@2, a code object URI, or an open file with ``select`` for what follows the @."""
     if not isinstance(source, (str, bytes)):
         return CodeObject(open_stream(source, target_of=target_name_of), attributes)
     return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)

@@ -27,10 +27,7 @@ STEP = 500
 
 
 class KnownNames:
-    """The names of functions, variables, types, namespaces and labels in some files.
-
-    They are read when they are first asked for, or before, bit by bit.
-    """
+    """The names of functions, variables, types, namespaces and labels, read when they are asked for, or bit by bit."""
 
     def __init__(self, files: Collection[CodeObject]) -> None:
         self._files = files

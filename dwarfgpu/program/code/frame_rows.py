@@ -75,10 +75,7 @@ class DecodedFrameEntry:
 
 
 class Frames:
-    """All call frame information of one file. ``problems`` holds what has been found broken so far.
-
-    Expressions are decoded in the dialect of the target, unless `use_dialect` chooses another.
-    """
+    """All call frame information of one file; ``problems`` holds what has been found broken so far."""
 
     def __init__(self, file: CodeObject) -> None:
         self.unreadable: list[DwarfGpuError] = []
@@ -175,10 +172,7 @@ class Frames:
         return self._tables.rows(fde)
 
     def row_at(self, address: int, fde: Fde | None = None) -> UnwindRules | None:
-        """Return the row that holds at an address; None where no entry covers it.
-
-        An empty row counts as none: compilers without unwind information write entries nevertheless.
-        """
+        """Return the row at an address; None for none, or for one without rules, as some compilers write."""
         fde = self.fde_at(address) if fde is None else fde
         return None if fde is None else self._tables.row_at(fde, address)
 

@@ -107,10 +107,7 @@ def backtraces(
 
 
 def _key(backtrace: Backtrace) -> Any:
-    """Return a key that is equal for equal stacks: code, CFAs, lanes, end, and the registers if they are shown.
-
-    Locations in two waves are equal if they differ only in the wave.
-    """
+    """Return a key that is equal for equal stacks, where locations in two waves may differ in the wave."""
     frames = tuple(
         (
             frame.number,

@@ -125,10 +125,7 @@ class Evaluator:
     # --- Values and numbers ---------------------------------------------------------------------------------------
 
     def value(self, node: Any) -> Any:
-        """Return the value of a tree: an `Object`, or a `ScalarOperand` where it was computed.
-
-        Left operands are computed first, one operator after the other, so that a long sum needs no deep stack.
-        """
+        """Return the value of a tree; long chains of left operands are computed in a loop, not on a deep stack."""
         if id(node) in self._computed:
             return self._computed.pop(id(node))
         operators: list[Any] = []
@@ -506,10 +503,7 @@ class Evaluator:
         raise self.error(node, f"{noun} must be an integer, and {number} has a type of floats", kind="bad_operand")
 
     def _element(self, owner: Object, index: ScalarOperand, node: s.Subscript) -> Object:
-        """Return an element.
-
-        An index that differs between lanes needs an address, else each lane is evaluated alone.
-        """
+        """Return an element; an index that differs between lanes needs an address, or each lane is evaluated alone."""
         if isinstance(resolved(index.type), t.Pointer):
             return self._pointed(self.compute.binary("+", self._loaded(owner), index))
         if not isinstance(index.bits, int) and not b.all_of(index.bits == index.bits[0]):
@@ -785,10 +779,7 @@ class SourceExpression(Quantity):
 
     @property
     def type(self) -> t.Type:
-        """The type of the value; an error where it depends on a value that is missing.
-
-        Where variables are does not matter for it, so names, members and elements need neither lane nor location.
-        """
+        """The type of the value, found without lane or location; an error if it depends on a value that is missing."""
         frame = self.frame
         known = static_type(Evaluator(frame, frame.lane(None), self.text), self.tree)
         if known is not None:

@@ -73,11 +73,7 @@ FOR_USERS = (
 
 
 class Frame(Handle):
-    """A function at a place of the program, with the variables that are visible there.
-
-    Without a state it is a place only: locations, constants and the contents of the file's sections are
-    known.
-    """
+    """A function at a place with the variables visible there; without a state only what the file says is known."""
 
     _active: tuple[int, tuple[int, ...]] = (0, ())
     """The mask of lanes that was asked for last, and the lanes in it."""
@@ -588,10 +584,7 @@ class Frame(Handle):
 
     @contextmanager
     def keeping(self, location: Attribute, code: LoadedCode) -> Iterator[set[str]]:
-        """Count registers without a rule as kept while a location is evaluated that holds after the call, too.
-
-        Yield the names of those that do.
-        """
+        """Count registers without a rule as kept while a location holds after the call, too; yield their names."""
         frame, names = self.outer, set[str]()
         before = frame._kept  # noqa: SLF001 (a frame of its own class)
         frame._kept = names if self.state.trusts_lists and self.holds_after_call(location, code) else None  # noqa: SLF001
@@ -1018,10 +1011,7 @@ class Stack:
     # --- Calls ----------------------------------------------------------------------------------------------------
 
     def call(self, level: int) -> tuple[Frame, ...]:
-        """Return the frames of a call, 0 for the innermost one; none when the stack ends before.
-
-        The functions that are inlined come first, the function whose code it is last.
-        """
+        """Return the frames of a call, 0 for the innermost one, inlined functions first; none behind the last call."""
         if level and not isinstance(self.wave, int):
             raise Parted
         activations = self.activations

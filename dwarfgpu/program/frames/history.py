@@ -227,10 +227,7 @@ class Remembered:
         return self.history[number - 1]
 
     def of_history(self, name: str, _evaluator: Any) -> Kept | None:
-        """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name.
-
-        The evaluator has the types of the program, by which a debugger may convert its own values.
-        """
+        """Return what ``$``, ``$$``, ``$3`` and ``$$3`` are, without the first dollar; None for any other name."""
         number = name.removeprefix("$")
         if number and not (number.isdecimal() and number.isascii() and len(number) < 10):
             return None

@@ -125,10 +125,7 @@ def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
 def _places(
     stack: Stack, seen_from: Frame, simt: Simt, mask: int | None, problems: list[DwarfGpuError]
 ) -> list[LaneStatus]:
-    """Return the place of each lane, whose state is not looked at; no place for one that was never active.
-
-    It is in the frame, or in a caller where the lane was not active when the frame was called.
-    """
+    """Return the place of each lane, in the frame or in a caller; None for one that was never active."""
     count = simt.lane_count
     places = [LaneStatus(lane, UNKNOWN) for lane in range(count)]
     left = set(range(count))

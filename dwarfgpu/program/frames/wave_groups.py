@@ -1,8 +1,4 @@
-"""Waves that are alike, about which a question is answered once, and the work-groups that they belong to.
-
-Waves at one place have the same function, the same variables and the same expressions; what differs between them is
-data. In lists they also have the same active lanes.
-"""
+"""Waves that are alike, as those at one place, about which a question is answered once, and their work-groups."""
 
 from __future__ import annotations
 

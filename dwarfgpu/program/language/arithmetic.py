@@ -232,10 +232,7 @@ class Arithmetic:
         return converted(operand, type)
 
     def assigned(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Convert an operand as an assignment to an object of a type does.
-
-        A pointer keeps its address space, or becomes generic.
-        """
+        """Convert an operand as an assignment does; a pointer keeps its address space, or becomes generic."""
         operand = null_pointer(operand, type)
         if is_pointer(operand.type) and is_pointer(type):
             return self._assigned_pointer(operand, type)
@@ -256,10 +253,7 @@ class Arithmetic:
     # --- Pointers and address spaces ----------------------------------------------------------------------------------
 
     def in_space(self, operand: ScalarOperand, type: t.Type) -> ScalarOperand:
-        """Convert a pointer to a pointer type, which may name another address space.
-
-        An address that does not exist in the other space is an error.
-        """
+        """Convert a pointer to another type and address space; an address that is not in the space is an error."""
         source, target = _pointer(operand.type), _pointer(type)
         first, second = source.address_space or 0, target.address_space or 0
         if first == second or not (self._knows(first) and self._knows(second)):

@@ -1,7 +1,4 @@
-"""The parser of source expressions: C's operators by precedence, with GDB's additions.
-
-Whether ``(T) x`` is a cast depends on whether ``T`` is a type, which ``is_type`` decides.
-"""
+"""The parser of source expressions: C's operators by precedence with GDB's additions; ``is_type`` decides on casts."""
 
 from __future__ import annotations
 

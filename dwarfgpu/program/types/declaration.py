@@ -108,10 +108,7 @@ class Declarer:
         self, type: t.Type, rest: str, show: int, level: int, depth: int, *,
         is_pointed: bool = False, is_spaced: bool = False, space: str = "",
     ) -> tuple[str, str]:  # fmt: skip
-        """Return the front of a declaration, to which all declarators apply, and the declarators around ``rest``.
-
-        ``space`` is the address space that the object is in.
-        """
+        """Return the front of a declaration in an address space, and the declarators around ``rest``."""
         if depth > MAX_TEXT_DEPTH:
             return "...", rest
         words, inner = self.unwrapped(type, show)

@@ -61,10 +61,7 @@ class Lazy(Generic[T]):
 
 
 class ReadableType:
-    """A type of the program, shown as the source writes it: ``<Type int *>``.
-
-    `declaration`, which needs this module, sets the function that writes the text.
-    """
+    """A type of the program, shown as the source writes it; `declaration` sets the function that does."""
 
     __slots__ = ()
     write: ClassVar[Callable[[Any], str]] = staticmethod(lambda kind: kind.__class__.__name__)

@@ -1,7 +1,4 @@
-"""The reader of types: `Types` makes the record of an entry, once for each entry.
-
-A broken entry is an error only for those who use its type.
-"""
+"""The reader of types, each made once; a broken entry is an error only for those who use its type."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ class Types:
         self._hidden: dict[tuple[Any, int], t.Hidden] = {}
 
     def of(self, die: Die | None) -> t.Type:
-        """Return the type that an entry describes; None is void.
-
-        A function's entry gives the type of the function.
-        """
+        """Return the type that an entry describes, for a function's entry that of the function; None is void."""
         if die is None:
             return t.VOID
         key = (die.unit, die.offset)
@@ -84,10 +78,7 @@ class Types:
         return record
 
     def used(self, die: Die | None) -> t.Type:
-        """Return the type that an entry describes as objects have it: with a hidden indirection, if it has one.
-
-        Arrays and strings have the properties of 5.18 themselves.
-        """
+        """Return the type as objects have it: with its hidden indirection, which arrays and strings have themselves."""
         kind = self.of(die)
         if die is None or isinstance(kind, (t.Array, t.String, t.Function)) or not any(map(die.number, _HIDDEN)):
             return kind
@@ -356,10 +347,7 @@ def _scope(die: Die) -> str:
 
 
 def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
-    """Read the enumerators. A form without a sign is extended with zeros, as for constants (`constant_bytes`).
-
-    A number that does not fit the type is the one with its bits: 0xfffffff0 is -16 in a signed type of 32 bits.
-    """
+    """Read the enumerators as numbers of the type; forms without a sign are extended with zeros (`constant_bytes`)."""
     unsigned = _is_unsigned(die)
     size = min(_number(die, dw.DW_AT_byte_size) or 0, MAX_NUMBER)  # a larger one is an error where it is read
     enumerators = []

@@ -1,8 +1,4 @@
-"""Scalar values: bit patterns to numbers and back, for one lane and for all of them.
-
-`Scalar` says which bits of a type are read, and as what. It works on a Python int and on an
-array with one element a slot alike.
-"""
+"""Scalar values: `Scalar` turns bit patterns into numbers and back, for one lane and for arrays of them."""
 
 from __future__ import annotations
 
