@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu import dialects
 from dwarfgpu.cases.context import KEYS as CONTEXT_KEYS
 from dwarfgpu.cases.context import CaseExpressions, context_of, narrowed
 from dwarfgpu.cases.json_types import type_of
@@ -21,6 +22,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.encoding_context import EncodingContext
 from dwarfgpu.strict_json import Node, NotACase, parse
+from dwarfgpu.targets.resolve import resolve, with_spaces
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Positions
@@ -131,8 +133,6 @@ def _setting(fields: dict[str, Node]) -> EncodingContext:
 
 
 def _target(fields: dict[str, Node]) -> Target:
-    from dwarfgpu.targets.resolve import resolve, with_spaces
-
     size = fields["address_size"].unsigned() if "address_size" in fields else None
     order: Any = fields["byte_order"].choice(("little", "big")) if "byte_order" in fields else None
     name = fields["target"].string() if "target" in fields else "generic"
@@ -146,8 +146,6 @@ def _target(fields: dict[str, Node]) -> Target:
 
 
 def _dialect(node: Node | None, name: str) -> Dialect:
-    from dwarfgpu import dialects
-
     try:
         return dialects.get(name)
     except UsageError as error:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.questions.selection import open_file
+from dwarfgpu.questions.settings import SETTINGS
 from dwarfgpu.questions.table import AT_SHELL
 
 if TYPE_CHECKING:
@@ -137,8 +139,6 @@ def _values(name: str, action: argparse.Action, given: Mapping[str, str], word: 
 
 def _settings(name: str) -> Words:
     def choices(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-        from dwarfgpu.questions.settings import SETTINGS
-
         (setting,) = (each for each in SETTINGS if each.name == name)
         return dict.fromkeys(setting.choices, "")
 
@@ -159,14 +159,12 @@ def _kernels(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     file = given.get("file") or given.get("state")
     if file is None:
         return {}
-    from dwarfgpu.questions.selection import open_file
 
     return dict.fromkeys(open_file(file).kernel_names(), "kernel")
 
 
 def _arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     from dwarfgpu.program.code.kernel_parameters import DescribedKernel
-    from dwarfgpu.questions.selection import open_file
 
     file = open_file(given["file"])
     metadata = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel.metadata
@@ -179,7 +177,6 @@ def _names(*kinds: str) -> Words:
         if "file" not in given:
             return {}
         from dwarfgpu.program.code.completion_index import KnownNames
-        from dwarfgpu.questions.selection import open_file
 
         return dict(KnownNames([open_file(given["file"])]).starting(word, kinds, MOST))
 

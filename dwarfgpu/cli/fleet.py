@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import time
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import progress
 from dwarfgpu.cli.session import Session
 from dwarfgpu.errors import UsageError
-from dwarfgpu.fleet.answers import COLUMNS, Question
+from dwarfgpu.fleet.answers import COLUMNS, WITH_FILES, Question, check_words, names_file, question_named
 from dwarfgpu.fleet.cluster import begin_workers, connected, local_workers, make_batches, needs_extra, run_batches
 from dwarfgpu.fleet.inputs import find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder
@@ -53,7 +54,6 @@ def fleet(session: Session, options: Any) -> int:
 def question_of(text: str, budget: str | None = None) -> Question:
     """Return the question in one word of the command line; `fleet` also takes the options for what it may cost."""
     from dwarfgpu.cli.run import question_words
-    from dwarfgpu.fleet.answers import WITH_FILES, check_words, names_file, question_named
 
     try:
         name, *words = shlex.split(text)
@@ -120,8 +120,6 @@ def _run(session: Session, folder: AnswerFolder, question: Question, inputs: lis
 
 def _report(session: Session, folder: AnswerFolder, question: Question, *, is_kept: bool) -> int:
     """Show the summary of all answers, and write it beside them."""
-    import json
-
     from dwarfgpu.fleet.summary import page, summary_of, summary_text
 
     summary = summary_of(folder, question.text)

@@ -10,15 +10,16 @@ from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dwarfgpu import budget
+from dwarfgpu import __version__, budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
-from dwarfgpu.questions.selection import STDIN_PART
+from dwarfgpu.questions.selection import STDIN_PART, Selection, select
+from dwarfgpu.questions.settings import Settings
 from dwarfgpu.questions.table import AT_SHELL
-from dwarfgpu.regular_files import check_mappings
+from dwarfgpu.regular_files import check_mappings, open_input
 from dwarfgpu.render.layout import WIDTH, folded, wrapped
 from dwarfgpu.render.written_text import SafeStream, silence
 
@@ -130,8 +131,6 @@ def _parse(words: list[str]) -> Any:
         sys.stdout.flush()
         return None
     if words[0] in ("-V", "--version"):
-        from dwarfgpu import __version__
-
         sys.stdout.write(f"dwarfgpu {__version__}\n")
         sys.stdout.flush()
         return None
@@ -286,7 +285,6 @@ def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str
 
 def _check_states(states: str | list[str] | None) -> None:
     """Raise an error for a state that is no file: it may be why FILE seems to be missing."""
-    from dwarfgpu.regular_files import open_input
     from dwarfgpu.states.program import paths_of
 
     for path in () if states is None else paths_of(states):
@@ -362,8 +360,6 @@ def _dest(argument: Argument) -> str:
 
 def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     """Ask a question, and print the answer."""
-    from dwarfgpu.questions.selection import Selection, select
-
     if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
         from dwarfgpu.cli import cases
 
@@ -417,8 +413,6 @@ def _arguments(command: Command, given: dict[str, Any], form: str) -> Arguments:
 
 def _budget(given: dict[str, Any]) -> int:
     """Return what the answer may cost."""
-    from dwarfgpu.questions.settings import Settings
-
     settings = Settings()
     if given["budget"] is not None:
         settings.set("budget", given["budget"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -106,8 +107,6 @@ def _save_pair(text: str) -> tuple[str, str]:
 
 def _check_folder(path: str) -> None:
     """Refuse a file that cannot be written before the kernel runs."""
-    import os
-
     check_output(path)
     folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
     if not os.access(folder, os.W_OK):
@@ -116,8 +115,6 @@ def _check_folder(path: str) -> None:
 
 def _check_state(path: str | None) -> None:
     """Refuse a snapshot that cannot be written before the kernel runs."""
-    import os
-
     if path is not None and os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
         raise UsageError(f"{path} exists, and is not overwritten", hint="remove it, or give another name")
     if path is not None:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.questions.document import OK, Output, exit_status
+from dwarfgpu.questions.document import OK, Output, exit_status, write_json
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, folded, shown
 from dwarfgpu.render.written_text import STYLES, SafeStream, styled
@@ -83,8 +83,6 @@ class Session:
 
             self.out.write(f"{json.dumps({'schema': 1, **document})}\n")
         else:
-            from dwarfgpu.questions.document import write_json
-
             write_json({"schema": 1, **document}, self.out.write)
 
     @property

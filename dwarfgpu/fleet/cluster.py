@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import signal
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
 from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter, outcomes_of
+from dwarfgpu.fleet.ranges import fetched
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -131,8 +133,6 @@ def _spare_collections() -> None:
 
 
 def _answer_batch(batch: Batch) -> str:
-    from dwarfgpu.fleet.ranges import fetched
-
     folder = AnswerFolder(batch.folder)
     if not folder.is_current(batch.token):
         return ENDED
@@ -215,7 +215,6 @@ def local_workers(scheduler: str) -> int | None:
 def begin_workers() -> None:
     """Start the process that local workers are copies of; it imports while others do more, and ^C ends it."""
     if sys.platform == "linux":
-        import signal
         from multiprocessing import forkserver, get_context
 
         get_context(FORKS).set_forkserver_preload(list(IMPORTED))

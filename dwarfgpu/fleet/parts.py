@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -150,8 +151,6 @@ class AnswerFolder:
 
     def clean(self) -> None:
         """Take away what only a run needs: notes, and parts that are not whole."""
-        import shutil
-
         shutil.rmtree(self.work, ignore_errors=True)
         for path in self.answers.glob("*/.*.part"):
             path.unlink(missing_ok=True)

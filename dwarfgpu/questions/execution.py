@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
+from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.stopping import ignoring, show_set, stopped
+from dwarfgpu.render.layout import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.registry import Arguments, Command
 
 NOT_RUN = "The program is not being run."
@@ -105,9 +106,6 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
     """Blocks of instructions that run often become machine code of the host where llvmlite is installed. `set jit`
     says when.
     """
-    from dwarfgpu.questions.document import Document
-    from dwarfgpu.render.layout import counted
-
     arguments.none()
     device = session(debugger, arguments.command).device
     device.use_compiled()

@@ -11,7 +11,10 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
+from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
+from dwarfgpu.questions.waves import chosen_lanes, lanes_here, target_id, titles
+from dwarfgpu.render.lanes import SIGNAL_MEANINGS, signal_text, stop_text
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -67,8 +70,6 @@ def show_signal(debugger: Debugger) -> None:
 
 def signal_of_wave(debugger: Debugger) -> str | None:
     """Return the signal that stopped the wave or thread, as GDB shows it: ``SIGSEGV, Segmentation fault``."""
-    from dwarfgpu.render.lanes import SIGNAL_MEANINGS, signal_text
-
     stop, core = debugger.wave.stop, debugger.machine.stopped.core
     if stop is not None and stop.signal is not None:
         return signal_text(stop.reasons)
@@ -86,8 +87,6 @@ def show_stop(debugger: Debugger) -> None:
     """Say why the wave has stopped, where the machine knows it."""
     stop = debugger.wave.stop
     if stop is not None:
-        from dwarfgpu.render.lanes import stop_text
-
         debugger.output.line(f"[Stop reason: {stop_text(stop)}]")
 
 
@@ -111,8 +110,6 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 def wave_find(debugger: Debugger, arguments: Arguments) -> None:
     """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function and line."""
-    from dwarfgpu.questions.waves import titles
-
     arguments.needed()
     pattern = arguments.pattern()
     name = debugger.noun.capitalize()
@@ -127,8 +124,6 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
 
 def title(debugger: Debugger) -> str:
     """Return the wave and the lane that are selected: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
-    from dwarfgpu.questions.waves import target_id
-
     name = target_id(debugger)  # an error if there is no wave
     assert debugger.wave_number is not None  # noqa: S101 (there is one)
     lane = "" if debugger.lane is None else f", lane {debugger.lane}"
@@ -156,8 +151,6 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
     with -active or -inactive it runs only in such lanes, with -all also in those without a work-item. With -q lanes are
     not named, with -c an error does not end it, with -s errors and lanes for which nothing is shown are passed over.
     """
-    from dwarfgpu.questions.waves import chosen_lanes, lanes_here
-
     states = ("active", "inactive", "all")
     which, flags, command = split(debugger, arguments, *(f"-{state}" for state in states))
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
@@ -284,8 +277,6 @@ def apply(
     debugger: Debugger, numbers: Iterable[int], visit: Callable[[int], Iterable[str]], command: str, flags: set[str]
 ) -> None:
     """Run a command at several places, each with the title that going there gives. The focus stays as it was."""
-    from dwarfgpu.questions.document import Output
-
     output = debugger.output
     with debugger.staying():
         for number in numbers:

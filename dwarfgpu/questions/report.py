@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -139,8 +140,6 @@ def _reader(selection: Selection, directories: str | None) -> SourceTexts:
 
 def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:
     """Raise an error if a page would replace one of the files that it is about."""
-    import os
-
     names = [file.image.path, file.debug_path, None if attached is None else attached.stopped.name]
     for name in names:
         try:

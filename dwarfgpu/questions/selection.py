@@ -7,6 +7,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.registry import Arguments, operand, option
 from dwarfgpu.questions.settings import READING, Settings
@@ -124,8 +126,6 @@ class Selection:
         self, letter: str | None = None, *, frame: Frame | None = None, locations: bool = False
     ) -> VariablesRenderer:
         """Return what writes values as the settings say."""
-        from attrs import evolve
-
         from dwarfgpu.render.variables import VariablesRenderer
 
         settings = self.settings
@@ -145,8 +145,6 @@ class Selection:
 
     def call_writer(self, frame: Frame) -> CallWriter:
         """Return what writes frames with their arguments in the selected lane."""
-        from attrs import evolve
-
         from dwarfgpu.render.backtrace import CallWriter
 
         look = evolve(self.renderer(frame=frame).look, is_pretty=False)

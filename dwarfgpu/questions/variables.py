@@ -10,6 +10,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import Repair, hint_of
 from dwarfgpu.program.frames.answers import LaneAnswer, Quantity, Values, answer
+from dwarfgpu.program.frames.columns import save
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER, Described, Variable
@@ -19,7 +20,16 @@ from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
 from dwarfgpu.render.layout import counted, fitted, shown, style
 from dwarfgpu.render.values import OPTIMIZED_OUT, PLAIN, Look, ValueWriter, launched_note, problem
-from dwarfgpu.render.variables import RepairNotes, VariablesRenderer, frame_json, frame_text, kept_text, value_in_lanes
+from dwarfgpu.render.variables import (
+    RepairNotes,
+    VariablesRenderer,
+    frame_json,
+    frame_text,
+    heading,
+    kept_text,
+    lines_of_waves,
+    value_in_lanes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -319,8 +329,6 @@ class Answers(_FramesDocument):
                     yield from tracer.lines(output.width)
                 yield from self._renderer(answered.frame).text(values, 2 if is_headed else 0)
             else:
-                from dwarfgpu.render.variables import heading, lines_of_waves
-
                 place = values.names, values.pc, None if values.frame is None else values.frame.number
                 if place != last:
                     last = place
@@ -348,8 +356,6 @@ class Answers(_FramesDocument):
 
     def _save(self, output: Output) -> None:
         """Write arrays: for each expression its values, states and lanes, and of all waves those of each place."""
-        from dwarfgpu.program.frames.columns import save
-
         path: Any = self._arguments.get("npz")
         if path == "-":
             path = output.binary

@@ -16,6 +16,7 @@ from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING
 from dwarfgpu.render import operations as render
+from dwarfgpu.render import verification as text_of
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
 from dwarfgpu.render.verification import FINDING, RULE, rule_text, rules_text, sarif
 
@@ -84,8 +85,6 @@ def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
 
 
 def _verify_files(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render import verification as text_of
-
     ignored = [name for text in arguments.many("ignore") for name in text.split(",") if name]
     check_ignored(ignored)
     baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()

@@ -7,10 +7,12 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import __version__
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.scripts import joined, run_script
 from dwarfgpu.questions.selection import needs_state
+from dwarfgpu.questions.settings import READING
 from dwarfgpu.repl.runner import Runner
 from dwarfgpu.repl.terminal import FirstPrompt, Terminal, is_dumb
 
@@ -48,8 +50,6 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         sit_down(runner)
         do = runner.interruptible
         if not options.quiet:
-            from dwarfgpu import __version__
-
             greeting = f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves."
             runner.debugger.output.line(greeting)
     init = init_file()
@@ -97,7 +97,6 @@ def _open(debugger: Debugger, options: Any) -> None:
     if options.file is None and options.state is None:
         return
     from dwarfgpu.questions.files import attach_state, open_file
-    from dwarfgpu.questions.settings import READING
 
     for name in (*READING, "sysroot"):
         if getattr(options, name):

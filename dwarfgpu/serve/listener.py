@@ -11,7 +11,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.objfile.elf.core import read_core
 from dwarfgpu.objfile.elf.header import PT_LOAD
+from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.code.code_object import check_has_kernels, opened
 from dwarfgpu.program.code.loaded import LoadedCode
 from dwarfgpu.regular_files import signals_raise, whole_output
@@ -118,9 +120,6 @@ def _add_code(served: ServedState, code: CodeObject, bias: int) -> None:
 
 
 def _core(path: str, program: CodeObject | None, *, force: bool) -> tuple[ServedState, list[str]]:
-    from dwarfgpu.objfile.elf.core import read_core
-    from dwarfgpu.objfile.opening import open_image
-
     core = read_core(open_image(path))
     if program is None:
         file = next((mapping.path for mapping in core.mappings if os.path.isfile(mapping.path)), None)  # noqa: PTH113

@@ -12,6 +12,7 @@ from dwarfgpu.dwarf_constants import DW_AT_stmt_list, DW_AT_str_offsets_base
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import Position
+from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.scopes import NOWHERE, FunctionScope, SourceCall, SourceLine, functions_at
 
@@ -351,8 +352,6 @@ def _row(table: LineTable, unit: Unit, address: int) -> _LineAt | None:
 
 
 def _call(function: FunctionScope, position: Position, unit: Unit, table: LineTable | None) -> SourceCall:
-    from dwarfgpu.objfile.info.scopes import qualified_name
-
     die = function.die
     source = None
     if table is not None and position.file is not None:
@@ -411,8 +410,6 @@ def symbol_info(symbol: Symbol, offset: int = 0) -> SymbolInfo:
 
 
 def _named(file: CodeObject, kind: str, die: Die) -> Named:
-    from dwarfgpu.objfile.info.scopes import qualified_name
-
     unit = die.unit
     linkage = die.linkage_name if kind in ("function", "variable") else None
     ranges = tuple(_noted(file, die.ranges) or ()) if kind == "function" else ()

@@ -14,9 +14,10 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.containers.place import parse_place
 from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image
-from dwarfgpu.objfile.opening import open_image, open_stream
+from dwarfgpu.objfile.opening import open_container, open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
@@ -459,9 +460,6 @@ class CodeObjectContents:
 
 def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> CodeObjectContents:
     """Return the images of a file: itself, if it is an ELF file, and those packed in it; or only the named one."""
-    from dwarfgpu.objfile.containers.place import parse_place
-    from dwarfgpu.objfile.opening import open_container
-
     container = open_container(source, name=name, target_of=target_name_of)
     if isinstance(source, str):
         select = parse_place(source).select

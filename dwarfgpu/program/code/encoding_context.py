@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dialects
+from dwarfgpu.dialects import known_in
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.rules import PRESETS, Rules
@@ -30,7 +31,6 @@ class EncodingContext:
 
     def decoded(self, data: bytes, section: str | None = None) -> Expression:
         """Decode the bytes of an expression."""
-        from dwarfgpu.dialects import known_in
         from dwarfgpu.expr.instruction import decode
 
         return decode(data, self.dialect, self.form, section=section, known_in=known_in)

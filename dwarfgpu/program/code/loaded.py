@@ -15,7 +15,7 @@ from dwarfgpu.expr.context import DieInfo, DieReference
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
 from dwarfgpu.machines.protocol import TRAPS
-from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
+from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
 from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
@@ -248,8 +248,6 @@ class LoadedCode:
     @cached_property
     def local_sizes(self) -> set[int]:
         """How many bytes of local memory the kernels have, if the file has one undefined symbol: a variable."""
-        from dwarfgpu.objfile.elf.header import SHN_UNDEF
-
         image = self.file.symbol_image
         names = {symbol.name for symbol in image.symbols() if symbol.section_index == SHN_UNDEF and symbol.name}
         sizes = {_local_size(kernel) for kernel in self.file.kernels.kernels if len(names) == 1} - {0}

@@ -19,6 +19,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall, Thread
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
@@ -509,7 +510,6 @@ class Frame(Handle):
     @property
     def encoding(self) -> EncodingContext:
         """How its code encodes expressions."""
-        from dwarfgpu.encoding.operands import Format
         from dwarfgpu.program.code.encoding_context import EncodingContext
 
         target = self.target

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.dwarf_constants import names
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
 from dwarfgpu.objfile.dwarf import Dwarf, index_of
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
@@ -661,8 +662,6 @@ def _labels(die: Die) -> tuple[tuple[int, int], ...] | None:
 
 def _label_list(data: bytes) -> tuple[tuple[int, int], ...]:
     """Decode DW_AT_discr_list: DW_DSC_label and a value, or DW_DSC_range and two values (7.5.4)."""
-    from dwarfgpu.encoding.cursor import Cursor
-
     cursor = Cursor(data)
     ranges = []
     while cursor.position < cursor.end:

@@ -19,6 +19,7 @@ from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, hidden, is_new, known_size, resolved, stripped
+from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
 
@@ -514,8 +515,6 @@ def place_of(dynamic: t.Dynamic, owner: Object) -> ObjectPlace:
 
 def _of_entry(die: Die, owner: Object) -> Object:
     """Return the object of an entry: a member of the enclosing structure, or a variable."""
-    from dwarfgpu.program.types.reader import Types
-
     if die.tag == DW_TAG_member:
         parent = die.parent()
         around = owner.container

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field
 
 from dwarfgpu import bits as b
-from dwarfgpu import regular_files
+from dwarfgpu import dialects, regular_files
 from dwarfgpu.bits import comparable
 from dwarfgpu.dwarf_constants import DW_AT_const_value, DW_AT_location, DW_TAG_member, DW_TAG_variable
+from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import convert, locations
 from dwarfgpu.expr.access import Accessor, Reading, Window
@@ -403,8 +404,5 @@ def _location(place: ObjectPlace) -> Location:
 
 def _evaluation(context: Context) -> Evaluation:
     """Return an evaluation that has not begun, for what operations share with the rest."""
-    from dwarfgpu import dialects
-    from dwarfgpu.encoding.operands import Format
-
     form = Format(context.target.address_size, 4, context.target.byte_order, 5)
     return Evaluation(Expression(b"", (), form, dialects.get("dwarf5")), context, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
@@ -76,8 +77,6 @@ def _virtual(owner: Object, owner_name: str, name: str, location: Attribute) -> 
 
 def slot_of(location: Attribute) -> int | None:
     """Return the number of a slot, which compilers write as a lone constant in place of the location of the slot."""
-    from dwarfgpu.encoding.cursor import Cursor
-
     if location.value_class == "constant":
         return location.unsigned()
     if location.value_class not in ("exprloc", "block"):
