@@ -91,6 +91,10 @@ class GroupBarriers:
         self.complete[batch.waves[free]] = False
         return free
 
+    def are_complete(self, batch: WaveBatch) -> Any:
+        """Return, as a number of each wave, whether its next wait is over at once."""
+        return number_of(self.complete[batch.waves][:, None].astype(np.uint64)) if len(self.complete) else 0
+
     def state(self, batch: WaveBatch, *, is_group: bool) -> Any:
         """Return what S_GET_BARRIER_STATE says: signals from bit 16 on, members from bit 4 on, and 1 for validity."""
         groups, counts = self._groups_of(batch)

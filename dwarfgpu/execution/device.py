@@ -50,6 +50,9 @@ SCALAR_PLACES = {
     "vcc": VCC, "m0": M0, "vcc_hi": VCC_HI,
 }  # fmt: skip
 """Where a batch has the scalar registers that are one number of it."""
+OTHER_PLACES = "flat_scratch", "pc", "exec", "mode", "barrier_state", "state_priv"
+BARRIER_COMPLETE, SCC_BIT = 2, 9
+"""The bits of STATE_PRIV that are known ("RDNA4 Instruction Set Architecture", section 3.4)."""
 MOST_BLOCKS = 4096
 """The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
 PATIENCE = 10_000
@@ -108,7 +111,7 @@ class Device:
         self.apertures = apertures
         self.scalar_places: dict[int | str, TargetRegister] = {
             place: register
-            for name, place in (SCALAR_PLACES | {name: name for name in ("flat_scratch", "pc", "exec", "mode")}).items()
+            for name, place in (SCALAR_PLACES | {name: name for name in OTHER_PLACES}).items()
             if (register := machine.register_named(name)) is not None
         }
         """The scalar registers of the target, by where a batch has them."""
@@ -810,6 +813,9 @@ class Device:
             yield places["flat_scratch"], scalar[FLAT_SCRATCH] | scalar[FLAT_SCRATCH + 1] << 32
         yield from ((places["pc"], batch.pc), (places["exec"], batch.exec))
         yield places["mode"], batch.mode & INDEX_ENABLE * 2 - 1
+        if "barrier_state" in places:
+            yield places["barrier_state"], self.barriers.state(batch, is_group=True)
+            yield places["state_priv"], self.barriers.are_complete(batch) << BARRIER_COMPLETE | batch.scc << SCC_BIT
 
 
 @contextmanager

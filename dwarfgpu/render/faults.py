@@ -258,7 +258,10 @@ LOOP = Record(
     fact("reads", value=lambda site: [*map(READ.json, site.spin.reads)]),
 )
 WAITING = Record(
-    "kind waves", fact("at", value=lambda row: SITE.json(row.site)), nested("in_flight=site.flying", SITE),
+    "kind waves",
+    fact("signalled", value=lambda row: row.site.has_signalled),
+    fact("at", value=lambda row: SITE.json(row.site)),
+    nested("in_flight=site.flying", SITE),
     fact("loop", value=lambda row: row.spin and LOOP.json(row.site)),
     fact("followed", value=lambda row: row.spin and row.waves[row.numbers.index(row.spin.wave)]),
 )  # fmt: skip
@@ -338,8 +341,16 @@ def _wait_text(group: WaitingGroups, row: WaitingWaves) -> str:
         first, last = row.site.lines
         place = line_text(first, short=True) + (f"-{last.line}" if last.line > first.line else "")
     text = f"{who} {(several if who.startswith('waves') else one).format(place)}"
+    if row.site.has_signalled and row.kind not in waits.BARRIERS:
+        text += "; it has signalled the barrier" if who.startswith("wave ") else "; they have signalled the barrier"
     missing = group.missing(row)
-    return f"{text}; not there: {_numbers(group, missing)}" if missing else text
+    late = [other for other in missing if other.site.has_signalled is False]
+    unsure = [other for other in missing if other.site.has_signalled is None]
+    if late:
+        text += f"; not signalled: {_numbers(group, late)}"
+    if unsure and row.site.has_signalled is None:
+        return f"{text}; not there: {_numbers(group, unsure)}"
+    return f"{text}; perhaps not signalled: {_numbers(group, unsure)}" if unsure else text
 
 
 def _numbers(group: WaitingGroups, rows: list[WaitingWaves]) -> str:

@@ -84,3 +84,17 @@ KERNEL tells(shared_int *flag, __global int *out) {
     *flag = *flag + 1;
   out[ID] = 1;
 }
+
+#ifdef __gfx1200__
+KERNEL split(shared_int *flag, __global int *out) {
+  if (WAVE == 2)
+    while (*flag == 0) // late
+      ;
+  __builtin_amdgcn_s_barrier_signal(-1);
+  if (WAVE == 1)
+    while (*flag == 0) // spin
+      ;
+  __builtin_amdgcn_s_barrier_wait(-1); // barrier
+  out[ID] = 1;
+}
+#endif

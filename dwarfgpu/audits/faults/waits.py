@@ -16,7 +16,7 @@ from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.outstanding import MOST
 from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.barriers import WITHOUT_EFFECT
+from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
@@ -26,7 +26,7 @@ from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
@@ -42,6 +42,8 @@ CERTAIN = frozenset((AT_BARRIER, SPIN, HALTED))
 """What no other wave or memory has to be asked about."""
 GOING = frozenset((COUNTER, SLEEP, ELSEWHERE))
 """What is said of waves that may be in a loop."""
+FIRST_SPLIT = 12
+"""The first generation whose barriers are in two parts: a wave signals, and waits later."""
 MAX_FOLLOWED = 16
 """At so many places one wave is followed."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
@@ -68,6 +70,8 @@ class WaitSite:
     """The loop, if one of the waves here cannot leave it."""
     lines: tuple[SourceLine, ...] = ()
     """The first and the last line of the loop."""
+    has_signalled: bool | None = None
+    """On GFX12, whether waves here have signalled the barrier that they wait for next; None if paths differ."""
     pending: tuple[int, ...] = ()
     """The addresses of the loads that may not be complete: those that the loop does not repeat may yet end it."""
 
@@ -108,9 +112,10 @@ class WaitingGroups:
     """How many waves of each work-group are not in the state: they have ended, or were not saved."""
 
     def missing(self, row: WaitingWaves) -> list[WaitingWaves]:
-        """Return the waves that have not arrived at the barrier where others wait."""
+        """Return the waves that have not arrived at the barrier where others wait, or may not have signalled it."""
         is_barrier = row.kind in BARRIERS
-        return [other for other in self.rows if is_barrier and other.kind not in (*BARRIERS, *GONE)]
+        others = [other for other in self.rows if is_barrier and other.kind not in (*BARRIERS, *GONE)]
+        return [other for other in others if not other.site.has_signalled]
 
 
 def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
@@ -203,6 +208,8 @@ class _Codes:
         self.functions: dict[str, tuple[MemoryCheck, list[FunctionCode]]] = {}
         self.is_complete = getattr(stopped.machine, "weak_memory", False) is None
         """Whether it is a machine that runs, whose memory has everything at once."""
+        self.signals: dict[str, dict[int, list[set[bool]]]] = {}
+        """By file and function what `_signals` says of each instruction."""
         self.standing: dict[WaitSite, WaitSite] = {}
         """By the place of a barrier the place behind it, where waves stand."""
 
@@ -223,10 +230,19 @@ class _Codes:
         if function is None:
             return WaitSite(pc, ELSEWHERE)
 
+        if code.file.name not in self.signals:
+            self.signals[code.file.name] = _signals(functions) if function.major >= FIRST_SPLIT else {}
+        signals = self.signals[code.file.name]
+
         def made(index: int, kind: str) -> WaitSite:
             text, address = instruction_text(function.steps[index].instruction), function.addresses[index]
             source = self.stopped.loaded.calls_at(code.in_program(address))[0].source
-            return WaitSite(code.in_program(address), kind, text, source, is_in_loop=_is_in_loop(function, index))
+            known = signals[function.addresses[0]][index] if signals else set()
+            has_signalled = next(iter(known)) if len(known) == 1 else None
+            return WaitSite(
+                code.in_program(address), kind, text, source, is_in_loop=function.is_in_loop(index),
+                has_signalled=has_signalled,
+            )  # fmt: skip
 
         index = function.addresses.index(here)
         name = function.steps[index].instruction.name
@@ -250,15 +266,47 @@ class _Codes:
         return evolve(site, kind=HALTED) if is_halted else site
 
 
-def _is_in_loop(function: FunctionCode, index: int) -> bool:
-    own = next(number for number, block in enumerate(function.blocks) if block.first <= index < block.stop)
-    reached, waiting = set[int](), [*function.blocks[own].successors]
+def _signals(functions: Sequence[FunctionCode]) -> dict[int, list[set[bool]]]:
+    """Return, for each function by address, whether waves at its instructions have signalled and not yet waited.
+
+    Kernels begin without; other functions as the places are that call them. What a call leaves is what functions
+    return with.
+    """
+    entered, left = {False}, set[bool]()
+    while True:
+        known = {function.addresses[0]: _signals_in(function, entered, left) for function in functions}
+        steps = [
+            (step, before)
+            for function in functions
+            for step, before in zip(function.steps, known[function.addresses[0]], strict=True)
+        ]
+        called = entered.union(*(before for step, before in steps if step.is_call))
+        returned = left.union(*(before for step, before in steps if step.is_exit and not step.is_call))
+        if (called, returned) == (entered, left):
+            return known
+        entered, left = called, returned
+
+
+def _signals_in(function: FunctionCode, entered: set[bool], left: set[bool]) -> list[set[bool]]:
+    known: list[set[bool]] = [set() for _step in function.steps]
+    waiting = [(0, {False} if function.is_kernel else entered)]
     while waiting:
-        number = waiting.pop()
-        if number not in reached:
-            reached.add(number)
-            waiting += function.blocks[number].successors
-    return own in reached
+        number, state = waiting.pop()
+        block = function.blocks[number]
+        if known[block.first] >= state and (number or known[0]):
+            continue
+        state = known[block.first] | state
+        for index in range(block.first, block.stop):
+            known[index] = known[index] | state
+            name = function.steps[index].instruction.name
+            if function.steps[index].is_call:
+                state = left
+            elif name.startswith("s_barrier_signal") and _barrier(function, index) == GROUP:
+                state = {True}
+            elif _is_barrier(function, index):
+                state = {False}
+        waiting += [(successor, state) for successor in block.successors]
+    return known
 
 
 def _operand(function: FunctionCode, index: int) -> int:
@@ -266,10 +314,14 @@ def _operand(function: FunctionCode, index: int) -> int:
     return next(iter(values), 0) & 0xFFFF
 
 
+def _barrier(function: FunctionCode, index: int) -> int:
+    """Return the number of the barrier that an instruction of GFX12 names."""
+    return (_operand(function, index) ^ 0x8000) - 0x8000
+
+
 def _is_barrier(function: FunctionCode, index: int) -> bool:
     name = function.steps[index].instruction.name
-    own = (_operand(function, index) ^ 0x8000) - 0x8000
-    return name == "s_barrier" or (name == "s_barrier_wait" and own not in WITHOUT_EFFECT)
+    return name == "s_barrier" or (name == "s_barrier_wait" and _barrier(function, index) not in WITHOUT_EFFECT)
 
 
 def _is_halt(function: FunctionCode, index: int) -> bool:

@@ -33,9 +33,9 @@ from dwarfgpu.program.types.model import Pointer, resolved
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.audits.memory_model.function_code import CodeBlock, FunctionCode
+    from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
@@ -225,29 +225,6 @@ def wave_faults(
         lost = []
 
 
-def _between(blocks: Sequence[CodeBlock], index: int, at: int) -> list[range]:
-    """Return the instructions that may be executed from one on, before it is executed again, up to another."""
-    home, there = (next(n for n, block in enumerate(blocks) if block.first <= i < block.stop) for i in (index, at))
-    if home == there and index < at:
-        return [range(index, at)]
-    before: dict[int, list[int]] = {}
-    for number, block in enumerate(blocks):
-        for successor in block.successors:
-            before.setdefault(successor, []).append(number)
-
-    def reached(start: int, edges: Callable[[int], Iterable[int]]) -> set[int]:
-        seen, waiting = set[int](), [start]
-        while waiting:
-            fresh = {number for number in edges(waiting.pop()) if number not in seen}
-            seen |= fresh
-            waiting += fresh - {home}
-        return seen - {home}
-
-    passed = reached(home, lambda n: blocks[n].successors) & reached(there, lambda n: before.get(n, ()))
-    whole = [range(blocks[number].first, blocks[number].stop) for number in passed]
-    return [range(index, blocks[home].stop), *whole, range(blocks[there].first, at)]
-
-
 def _begins(variable: Any, source: SourceLine | None) -> bool:
     """Return whether a local variable is declared on a line, so that it has no value where the line fails."""
     line = variable.die.find_number(dw.DW_AT_decl_line) if variable.kind == "local" and source is not None else None
@@ -419,7 +396,7 @@ class FaultSearch:
         """Return the registers that may have been written since an instruction, by itself too, and whether EXEC was."""
         registers: set[actions.Register] = set()
         is_exec = False
-        for number in chain.from_iterable(_between(function.blocks, index, at)):
+        for number in chain.from_iterable(function.between(index, at)):
             whole = function.steps[number].instruction
             for each in whole.components or (whole,):
                 is_exec = is_exec or "saveexec" in each.name or "cmpx" in each.name

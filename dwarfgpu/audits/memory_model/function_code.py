@@ -73,6 +73,38 @@ class FunctionCode:
     blocks: tuple[CodeBlock, ...]
     major: int
 
+    def block_at(self, index: int) -> int:
+        """Return the number of the block of an instruction."""
+        return next(number for number, block in enumerate(self.blocks) if block.first <= index < block.stop)
+
+    def is_in_loop(self, index: int) -> bool:
+        """Return whether paths lead from an instruction to itself."""
+        own = self.block_at(index)
+        return own in _reached(own, [block.successors for block in self.blocks])
+
+    def between(self, index: int, at: int) -> list[range]:
+        """Return what may be executed from one instruction on, before it is executed again, up to another one."""
+        home, there = self.block_at(index), self.block_at(at)
+        if home == there and index < at:
+            return [range(index, at)]
+        before: list[list[int]] = [[] for _block in self.blocks]
+        for number, block in enumerate(self.blocks):
+            for successor in block.successors:
+                before[successor].append(number)
+        passed = _reached(home, [block.successors for block in self.blocks], home) & _reached(there, before, home)
+        whole = [range(self.blocks[number].first, self.blocks[number].stop) for number in passed - {home}]
+        return [range(index, self.blocks[home].stop), *whole, range(self.blocks[there].first, at)]
+
+
+def _reached(start: int, edges: Sequence[Sequence[int]], last: int | None = None) -> set[int]:
+    """Return the blocks that edges lead to; none leads on from the last one."""
+    reached, waiting = set[int](), [start]
+    while waiting:
+        fresh = {*edges[waiting.pop()]} - reached
+        reached |= fresh
+        waiting += fresh - {last}
+    return reached
+
 
 class CodeFunctions:
     """Reads the functions of a code object."""

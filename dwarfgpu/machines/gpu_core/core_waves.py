@@ -24,9 +24,9 @@ from dwarfgpu.machines.gpu_core.runtime import (
     scratch_size,
 )
 from dwarfgpu.machines.gpu_core.save_area import area_stride, read_area
-from dwarfgpu.machines.gpu_core.stop_reasons import HALT, reasons_of
+from dwarfgpu.machines.gpu_core.stop_reasons import BARRIER_BITS, BARRIER_WAIT, HALT, is_waiting, reasons_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
-from dwarfgpu.machines.protocol import TRAPS, Capabilities, WaveStop, not_writable
+from dwarfgpu.machines.protocol import TRAPS, WAITS, Capabilities, WaveStop, not_writable
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -136,8 +136,8 @@ class SavedGpu(Machine):
         Machine.__init__(self, target)
         self.core = core
         self.columns = columns
-        self._reasons: dict[Any, tuple[str, ...]] = {}
-        """Stop reasons, cached by trap ID and the contents of the registers that give them."""
+        self._reasons: dict[Any, tuple[tuple[str, ...], str]] = {}
+        """Stop reasons with details, cached by trap ID and the contents of the registers that give them."""
         self._all_stops: tuple[int, list[WaveStop | None]] | None = None
         """Why each wave has stopped, and the number of changes then."""
 
@@ -162,14 +162,20 @@ class SavedGpu(Machine):
         is_stopped = bool(flags & STOPPED)
         trap = columns.traps[wave] if is_stopped else 0
         traps = self.traps_at(columns.pcs[wave]) if trap else TRAPS
-        contents = tuple((name, file.read(wave, number)) for name, file, number in self._stop_registers)
-        key = trap, id(traps), contents
-        reasons = self._reasons.get(key)
-        if reasons is None:
-            values = {name: int.from_bytes(data, "little") for name, data in contents if data is not None}
-            reasons = self._reasons[key] = reasons_of(columns.family, trap, values, traps=traps)
+        numbers = ((name, file.read(wave, number), mask) for name, file, number, mask in self._stop_registers)
+        contents = tuple(
+            (name, int.from_bytes(data, "little") & mask) for name, data, mask in numbers if data is not None
+        )
+        code = self._code_at(columns.pcs[wave])
+        key = trap, id(traps), contents, code == BARRIER_WAIT
+        if key not in self._reasons:
+            values = dict(contents)
+            reasons = reasons_of(columns.family, trap, values, traps=traps)
+            self._reasons[key] = reasons, WAITS if not reasons and is_waiting(values, code) else ""
+        reasons, detail = self._reasons[key]
         return WaveStop(
             reasons,
+            detail=detail,
             is_stopped=is_stopped,
             was_halted=bool(flags & HALTED),
             never_ran=bool(flags & NEVER_RAN),
@@ -184,10 +190,12 @@ class SavedGpu(Machine):
             import numpy as np
 
             waves, traps = np.arange(count), np.asarray(columns.traps)
-            parts = [traps, np.asarray(columns.flags), np.where(traps, np.asarray(columns.pcs), 0)]
-            for _name, file, number in self._stop_registers:
+            pcs = np.asarray(columns.pcs)
+            at_waits = [pc for pc in np.unique(pcs).tolist() if self._code_at(pc) == BARRIER_WAIT]
+            parts = [traps, np.asarray(columns.flags), np.where(traps, pcs, 0), np.isin(pcs, at_waits)]
+            for _name, file, number, mask in self._stop_registers:
                 parts.append(file.flags(waves, number, count))
-                parts.append(file.gather(waves, number, 0, 4, count).view("<u4")[:, 0])
+                parts.append(file.gather(waves, number, 0, 4, count).view("<u4")[:, 0] & mask)
             key = np.zeros(count, "i8")
             for part in parts:
                 if (part != part[0]).any():
@@ -198,15 +206,20 @@ class SavedGpu(Machine):
             self._all_stops = self.changes, [stops[place] for place in key.tolist()]
         return self._all_stops[1]
 
+    def _code_at(self, pc: int) -> bytes | None:
+        """Return the code at a program counter, where it can say that a wave waits."""
+        is_needed = self.core is not None and self.columns is not None and self.columns.family.stops != "trapsts"
+        code = self.core.memory.read(pc, 4) if is_needed and self.core is not None else None
+        return None if code is None else bytes(code)
+
     @cached_property
-    def _stop_registers(self) -> list[tuple[str, RegisterFile, int]]:
-        named = (
-            (name, self.register_named(name))
-            for name in ("trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user")
-        )
+    def _stop_registers(self) -> list[tuple[str, RegisterFile, int, int]]:
+        """The registers that say why a wave has stopped, with the bits of them that do."""
+        names = "trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user", *BARRIER_BITS
+        found = ((name, self.register_named(name)) for name in names)
         return [
-            (name, self._file_of[register.number], register.number)
-            for name, register in named
+            (name, self._file_of[register.number], register.number, BARRIER_BITS.get(name, 0xFFFFFFFF))
+            for name, register in found
             if register is not None and register.number in self._file_of
         ]
 

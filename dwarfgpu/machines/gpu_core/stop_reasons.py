@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 HALT = {"trapsts": ("status", 13), "excp_flag_priv": ("state_priv", 14)}
 """The register and the bit of a wave that is halted."""
 
+IN_BARRIER = ("status", 12)
+"""The register and the bit of a wave that waits at a barrier, before GFX12."""
+BARRIER_COMPLETE, BARRIER_VALID = ("state_priv", 2), ("barrier_state", 0)
+"""Those of a wave that need not wait any more, and of the barrier of its work-group, from GFX12 on."""
+BARRIER_BITS = {name: 1 << bit for name, bit in (IN_BARRIER, BARRIER_COMPLETE, BARRIER_VALID)}
+BARRIER_WAIT = b"\xff\xff\x94\xbf"
+"""`s_barrier_wait -1`, at which a wave that waits stands on GFX12: what restores it executes it again."""
+
 _ENABLES = {"trapsts": ("mode", 12), "excp_flag_priv": ("trap_ctrl", 0)}
 """The register and the bit that enables the first exception of arithmetic; the others follow, then the watchpoints."""
 
@@ -76,6 +84,12 @@ def reasons_of(
     if "MEMORY_VIOLATION" in names:  # with or without an address error
         names.discard("ADDRESS_ERROR")
     return tuple(name for name in REASONS if name in names)
+
+
+def is_waiting(registers: Mapping[str, int], code: bytes | None) -> bool:
+    """Return whether registers say that a wave waits at a barrier, with the code at its program counter on GFX12."""
+    in_barrier, is_complete, is_valid = (bool(registers.get(name, 0) & bit) for name, bit in BARRIER_BITS.items())
+    return in_barrier if "state_priv" not in registers else code == BARRIER_WAIT and is_valid and not is_complete
 
 
 def flags_of(family: CoreFamily, reasons: tuple[str, ...]) -> tuple[dict[str, int], tuple[str, ...]]:

@@ -28,9 +28,9 @@ from dwarfgpu.machines.gpu_core.note import (
 )
 from dwarfgpu.machines.gpu_core.runtime import LINK_MAP, PACKET, R_DEBUG, TRAPS_KEEP_PC
 from dwarfgpu.machines.gpu_core.save_area import DEBUG_OFFSET_AT, HEADER
-from dwarfgpu.machines.gpu_core.stop_reasons import HALT, flags_of
+from dwarfgpu.machines.gpu_core.stop_reasons import BARRIER_WAIT, HALT, IN_BARRIER, flags_of
 from dwarfgpu.machines.machine import NONE, Machine, queue_of
-from dwarfgpu.machines.protocol import WaveStop, trap_number
+from dwarfgpu.machines.protocol import WAITS, WaveStop, trap_number
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
@@ -488,11 +488,17 @@ class _QueueWriter:
         pc = self._number("pc", wave)
         if trap and self._is_trap(pc - 4) and not self._is_trap(pc):  # at a debugger's trap waves are behind it
             pc -= 4
+        if self.stops[wave].detail == WAITS and self._is_code(pc - 4, BARRIER_WAIT):
+            pc -= 4
         return pc + 4 if trap and self.form.r_version < TRAPS_KEEP_PC else pc
 
-    def _is_trap(self, address: int) -> bool:
+    def _is_code(self, address: int, code: bytes) -> bool:
+        """Return whether an instruction at an address ends with some bytes."""
         data = self.machine.memory.store(self.machine.target.default_space).read(address, 4) if address >= 0 else None
-        return data is not None and bytes(data[2:]) == self.family.trap_bytes
+        return data is not None and bytes(data).endswith(code)
+
+    def _is_trap(self, address: int) -> bool:
+        return self._is_code(address, self.family.trap_bytes)
 
     def _add_identity(self, wave: int, shape: RecordShape, record: bytearray) -> None:
         """Write the program counter and the trap temporaries of a wave."""
@@ -548,6 +554,8 @@ class _QueueWriter:
         if stop.never_ran:
             name, bit = HALT[family.stops]
             flags[name] = flags.get(name, 0) | 1 << bit
+        if stop.detail == WAITS and family.stops == "trapsts":
+            flags[IN_BARRIER[0]] = flags.get(IN_BARRIER[0], 0) | 1 << IN_BARRIER[1]
         for name, bits in flags.items():
             hardware: Any = family.hardware_register(name)
             start = shape.hardware_at + 4 * hardware.index
