@@ -200,12 +200,13 @@ class Rows:
         (2) reg5; piece 4; reg6; piece 2 -> {32:r5 16:r6}
         reg5; piece 5 -> bad_piece where address_size=4
         reg5; deref => ["1", "2"] where lane_count=2, registers={"5": [1, 2]}
+        lit1; stack_value; {FORM} | reg5; {FORM} -> wrong_kind
 
-    A number begins the rows of an item of the section, ``()`` those of none, ``[...]`` those of another clause. Behind
-    ``->`` stands a result in the short
-    notation, behind ``=>`` one as Python writes it (lanes, stacks, numbers that are computed). What differs from the
-    defaults of the section are arguments as Python writes them, with the names of the module. A line that is indented
-    further continues the one before.
+    A number begins the rows of an item of the section, ``()`` those of none, ``[...]`` those of another clause. Between
+    ``|`` stand programs with one result, each a row; what is in braces is computed, as in an f-string. Behind ``->``
+    stands a result in the short notation, behind ``=>`` one as Python writes it (lanes, stacks, numbers that are
+    computed). What differs from the defaults of the section are arguments as Python writes them, with the names of the
+    module. A line that is indented further continues the one before.
     """
 
     def __init__(self, section: str, names: dict[str, Any], **defaults: Any) -> None:
@@ -230,7 +231,9 @@ class Rows:
                 before, _, options = program.partition(" where ")
                 ops, arrow, expected = re.split(r"(?:^| )([-=]>)(?: |$)", before, maxsplit=1)
                 result = expected if arrow == "->" else self._python(expected)
-                found.append(self.row(clause, ops, result, **self._python(f"dict({options})")))
+                for each in ops.split(" | "):
+                    whole = self._python(f"f{each!r}") if "{" in each else each
+                    found.append(self.row(clause, whole, result, **self._python(f"dict({options})")))
         return found
 
     def table(self, text: str) -> Any:

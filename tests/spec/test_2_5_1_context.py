@@ -15,23 +15,12 @@ MISSING = rows("""
     lit16; lit5; LLVM_form_aspace_address -> lane where **GPU
     lit5; LLVM_aspace_bregx s0 0 -> lane where **GPU, registers={"s0": 1}
     [A.2.5.1 current iteration] LLVM_push_iteration -> iteration
-    [A.2.5.1 current call frame] call_frame_cfa -> frame
-    fbreg 0 -> frame
-    entry_value (lit1) -> frame
-    GNU_parameter_ref 4 -> frame
+    [A.2.5.1 current call frame] call_frame_cfa | fbreg 0 | entry_value (lit1) | GNU_parameter_ref 4 -> frame
     [A.2.5.1 current thread] lit0; form_tls_address -> thread
-    [A.2.5.1 current compilation unit] constx 0 -> unit
-    addrx 0 -> unit
-    const_type 4 01 -> unit
+    [A.2.5.1 current compilation unit] constx 0 | addrx 0 | const_type 4 01 | lit0; deref_type 4 4 |
+        lit0; lit0; xderef_type 4 4 | lit0; convert 4 | lit0; reinterpret 4 | call2 4 | call4 4 | call_ref 4 |
+        GNU_variable_value 4 -> unit
     regval_type 0 4 -> unit where registers={"0": 1}
-    lit0; deref_type 4 4 -> unit
-    lit0; lit0; xderef_type 4 4 -> unit
-    lit0; convert 4 -> unit
-    lit0; reinterpret 4 -> unit
-    call2 4 -> unit
-    call4 4 -> unit
-    call_ref 4 -> unit
-    GNU_variable_value 4 -> unit
     [A.2.5.1 current object] push_object_address -> object
     """)
 test_elements_are_what_the_operations_give = rows.table("""
@@ -57,9 +46,8 @@ test_elements_are_what_the_operations_give = rows.table("""
     [A.2.5.1 current object] push_object_address -> mem 0x40 where object=0x40
     push_object_address -> r4 where object={"kind": "register", "register": 4}
     push_object_address -> undefined where object={"kind": "undefined"}
-    push_object_address; lit4; LLVM_offset -> mem 0x44 | r5+32
-        where object={"kind": "multiple", "places": [{"kind": "memory", "address": 0x40}, {"kind": "register",
-        "register": 5}]}
+    push_object_address; lit4; LLVM_offset -> mem 0x44 | r5+32 where object={"kind": "multiple", "places": [{"kind":
+        "memory", "address": 0x40}, {"kind": "register", "register": 5}]}
     # *An initial stack*: "pushed ... in the order provided before evaluation of an operation expression starts".
     [A.2.5.1 initial stack] nop => ("1", "2", "3") where initial_stack=[1, 2, 3]
     minus -> 7 where initial_stack=[9, 2]
@@ -80,18 +68,15 @@ test_elements_are_what_the_operations_give = rows.table("""
     reg8 -> bad_operand where **GPU
     # "If any of the context elements required to create a location description" differ when it is accessed, the storage
     # is that of the elements at creation (A.2.5.3): the memory of lane 3, read in lane 0.
-    [A.2.5.3] deref_size 4 -> 42 where **GPU, lane=0,
-        initial_stack=[{"kind": "memory", "space": 5, "address": 16, "lane": 3}],
-        memory=[{"space": "private_lane", "lane": 0, "address": 16, "bytes": "01000000"}, {"space": "private_lane",
-        "lane": 3, "address": 16, "bytes": "2a000000"}]
+    [A.2.5.3] deref_size 4 -> 42 where **GPU, lane=0, initial_stack=[{"kind": "memory", "space": 5, "address": 16,
+        "lane": 3}], memory=[{"space": "private_lane", "lane": 0, "address": 16, "bytes": "01000000"}, {"space":
+        "private_lane", "lane": 3, "address": 16, "bytes": "2a000000"}]
     # "the DWARF expression is ill-formed if the object value held in each single location description's position ... is
     # not the same value, except for the parts of the value that are uninitialized" (A.2.5.3).
-    push_object_address; deref -> bad_operand where registers={"1": 5, "2": 6},
-        object={"kind": "multiple", "places": [{"kind": "register", "register": 1}, {"kind": "register",
-        "register": 2}]}
-    push_object_address; deref -> 5 where registers={"1": 5, "2": 5},
-        object={"kind": "multiple", "places": [{"kind": "register", "register": 1}, {"kind": "register",
-        "register": 2}]}
+    push_object_address; deref -> bad_operand where registers={"1": 5, "2": 6}, object={"kind": "multiple", "places":
+        [{"kind": "register", "register": 1}, {"kind": "register", "register": 2}]}
+    push_object_address; deref -> 5 where registers={"1": 5, "2": 5}, object={"kind": "multiple", "places": [{"kind":
+        "register", "register": 1}, {"kind": "register", "register": 2}]}
     push_object_address; deref -> 5 where registers={"1": 5},
         object={"kind": "multiple", "places": [{"kind": "undefined"}, {"kind": "register", "register": 1}]}
     """)

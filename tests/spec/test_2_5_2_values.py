@@ -43,8 +43,7 @@ test_the_generic_type = table(
     lit0; not => str(2**64 - 1) where target="amdgcn-gfx90a"
     lit0; not => str(2**64 - 1) where target="x86_64"
     # ... it is not the unsigned type of that size: the two have no operation in common.
-    lit1; const_type 0x23 0100000000000000; plus -> type_mismatch
-    lit1; const_type 0x13 0100000000000000; plus -> type_mismatch
+    lit1; const_type 0x23 0100000000000000; plus | lit1; const_type 0x13 0100000000000000; plus -> type_mismatch
     # "a target architecture defined endianity": an implicit location that holds it, and memory.
     const2u 0x0102; stack_value -> implicit 0201 where address_size=2
     const2u 0x0102; stack_value -> implicit 0102 where address_size=2, byte_order="big"
@@ -117,24 +116,13 @@ test_integral_types = rows.table("""
     const_type 0x32 01; not -> 254:boolean8
     const_type 0x51 01; not -> 0:signed1
     # The note leaves open whether DW_ATE_address is one; the list of the text lacks it.
-    const_type 0x34 0100000000000000; not -> integral_type_required
-    const_type 0x35 01000000; not -> integral_type_required
-    const_type 0x36 0100; not -> integral_type_required
-    const_type 0x37 01; not -> integral_type_required
-    const_type 0x40 0100; not -> integral_type_required
-    const_type 0x41 01000000; not -> integral_type_required
-    const_type 0x42 0100000000000000; not -> integral_type_required
-    const_type 0x43 0100; not -> integral_type_required
-    const_type 0x60 01020304; not -> integral_type_required
-    const_type 0x64 01020304; not -> integral_type_required
-    const_type 0x70 0102030405060708; not -> integral_type_required
-    const_type 0x71 01020304; not -> integral_type_required
-    const_type 0x72 0102; not -> integral_type_required
-    const_type 0x73 0102; not -> integral_type_required
-    const_type 0x74 0102; not -> integral_type_required
-    const_type 0x75 01020304; not -> integral_type_required
-    const_type 0x76 01020304; not -> integral_type_required
-    const_type 0x77 0102030405060708; not -> integral_type_required
+    const_type 0x34 0100000000000000; not | const_type 0x35 01000000; not | const_type 0x36 0100; not |
+        const_type 0x37 01; not | const_type 0x40 0100; not | const_type 0x41 01000000; not |
+        const_type 0x42 0100000000000000; not | const_type 0x43 0100; not | const_type 0x60 01020304; not |
+        const_type 0x64 01020304; not | const_type 0x70 0102030405060708; not | const_type 0x71 01020304; not |
+        const_type 0x72 0102; not | const_type 0x73 0102; not | const_type 0x74 0102; not |
+        const_type 0x75 01020304; not | const_type 0x76 01020304; not | const_type 0x77 0102030405060708; not
+        -> integral_type_required
     """)
 test_vectors = rows.table("""
     # "The representation of a vector base type is as N contiguous elements".
@@ -156,17 +144,16 @@ test_vectors = rows.table("""
     # A base type without the attribute "is not a vector type": one with it is another type, also with one element.
     const_type 0x64 01000000; const_type 0x22 01000000; eq -> type_mismatch
     """)
-test_ill_formed_types = table(
+test_ill_formed_types = rows.table("""
     # "The DWARF is ill-formed if N is not greater than 0."
-    row("A.5.1 (1)", "const_type 0x82 01000000", "bad_type"),
+    [A.5.1 (1)] const_type 0x82 01000000 -> bad_type
     # Sizes that no base type has (DWARF 5, 5.1).
-    row("DWARF 5, 5.1", "const_type 0x80 0x", "bad_type"),
-    row("DWARF 5, 5.1", "const_type 0x81 010203", "bad_type"),
-    row("DWARF 5, 5.1", "const_type 0x83 0x", "bad_type"),
+    [DWARF 5, 5.1] const_type 0x80 0x | const_type 0x81 010203 | const_type 0x83 0x -> bad_type
     # It concerns only an expression that uses the type.
-    row("DWARF 5, 5.1", "lit1", "1"),
+    lit1 -> 1
     # A value that is needed, and a location that no conversion makes one of (A.2.5.4).
-    row("A.2.5.4", "reg0; not", "wrong_kind"))  # fmt: skip
+    [A.2.5.4] reg0; not -> wrong_kind
+    """)
 
 
 @pytest.mark.parametrize("kind", ["address", "UTF", "UCS", "ASCII"])

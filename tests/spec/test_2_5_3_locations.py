@@ -111,8 +111,7 @@ test_acting_on_several_places = rows.table("""
     """)
 test_multiloc = rows.table("""
     # The operation that DWARF 6 has for it, while the text has none but location lists.
-    [DWARF 6 (260227.1)] reg5; addr 0x10; multiloc -> r5 | mem 0x10 where rules="dwarf6"
-    reg5; lit16; multiloc -> r5 | mem 0x10 where rules="dwarf6"
+    [DWARF 6 (260227.1)] reg5; addr 0x10; multiloc | reg5; lit16; multiloc -> r5 | mem 0x10 where rules="dwarf6"
     reg5; reg6; multiloc; reg7; multiloc; deref -> 5 where rules="dwarf6", registers={"5": 5, "6": 5, "7": 5}
     reg5; reg6; multiloc; deref -> bad_operand where rules="dwarf6", registers={"5": 5, "6": 6}
     reg5; multiloc -> stack_underflow where rules="dwarf6"
@@ -124,18 +123,15 @@ test_writing_several_places = rows.table("""
     # ... whatever they hold before.
     -> 11223344 where initial_stack=[BOTH], write="11223344", read={"bytes": 4}, registers={"5": 1},
         memory=[memory(16, "02" * 8)]
-    piece 4; reg5; piece 4; addr 0x10; piece 4 -> 112233441122334411223344
-        where initial_stack=[BOTH], write="11223344", read={"bytes": 12}, registers={"5": 1},
-        memory=[memory(16, "02" * 8)]
+    piece 4; reg5; piece 4; addr 0x10; piece 4 -> 112233441122334411223344 where initial_stack=[BOTH], write="11223344",
+        read={"bytes": 12}, registers={"5": 1}, memory=[memory(16, "02" * 8)]
     # the part below is undefined
     bit_piece 5 2; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> not_writable
         where initial_stack=[BOTH], write="ff", registers={"5": 0}, memory=[memory(16, "00")]
-    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff7c7c
-        where initial_stack=[BOTH], write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0},
-        memory=[memory(16, "00" * 8)]
-    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff3e3e
-        where initial_stack=[BOTH], write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0},
-        memory=[memory(16, "00" * 8)], byte_order="big"
+    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff7c7c where initial_stack=[BOTH],
+        write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0}, memory=[memory(16, "00" * 8)]
+    bit_piece 5 2; reg6; bit_piece 3 0; reg5; piece 1; addr 0x10; piece 1 -> ff3e3e where initial_stack=[BOTH],
+        write="ff", read={"bytes": 3}, registers={"5": 0, "6": 0}, memory=[memory(16, "00" * 8)], byte_order="big"
     # If one place cannot be written, the value cannot.
     -> not_writable where initial_stack=[places(reg(5), IMPLICIT)], write="06", registers={"5": 5}
     -> not_writable where initial_stack=[places(UNDEFINED, reg(5))], write="06", registers={"5": 5}
@@ -154,8 +150,7 @@ test_owners = rows.table("""
     deref_size 4; lit8; lit5; LLVM_form_aspace_address; deref_size 4; minus
         => [str((5 - lane) % (1 << 64)) for lane in range(32)]
         where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE
-    piece 4; lit8; lit5; LLVM_form_aspace_address; piece 4
-        => [f"69000000{100 + lane:02x}000000" for lane in range(32)]
+    piece 4; lit8; lit5; LLVM_form_aspace_address; piece 4 => [f"69000000{100 + lane:02x}000000" for lane in range(32)]
         where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE, read={"bytes": 8}
     # It needs no lane at the access then.
     deref_size 4 -> 105 where initial_stack=[mem(8, "private_lane", lane=5)], target=WAVE32, memory=BY_LANE
@@ -170,9 +165,8 @@ test_owners = rows.table("""
     push_object_address; deref => [str(100 + lane | lane << 32) for lane in range(32)]
         where object=composite((32, mem(8, "private_lane")), (32, mem(0, "private_lane"))), target=WAVE32,
         memory=[*BY_LANE, *(memory(0, f"{lane:02x}000000", "private_lane", lane=lane) for lane in range(32))]
-    deref_size 4 => ["105" if lane == 5 else "bad_operand" for lane in range(32)]
-        where initial_stack=[places(mem(8, "private_lane"), mem(8, "private_lane", lane=5))], target=WAVE32,
-        memory=BY_LANE
+    deref_size 4 => ["105" if lane == 5 else "bad_operand" for lane in range(32)] where initial_stack=[places(mem(8,
+        "private_lane"), mem(8, "private_lane", lane=5))], target=WAVE32, memory=BY_LANE
     push_object_address; piece 4 => [f"{{32:private_lane#0x8@{lane} | private_lane#0x8@5}}" for lane in range(32)]
         where object=places(mem(8, "private_lane"), mem(8, "private_lane", lane=5)), target=WAVE32
     # Writing goes to the same storage as reading.
@@ -220,9 +214,8 @@ test_reading = rows.table("""
         registers={"5": 5}
     -> register_unavailable where initial_stack=[composite((32, reg(5)), (32, reg(6)))], read={"bytes": 5},
         registers={"5": 5}
-    LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4 => [*map(str, range(16)), *["register_unavailable"] * 16]
-        where initial_stack=[composite((512, vgpr(1)), (512, vgpr(2)))], target=WAVE32,
-        registers={"v1": list(range(16))}
+    LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4 => [*map(str, range(16)), *["register_unavailable"] * 16] where
+        initial_stack=[composite((512, vgpr(1)), (512, vgpr(2)))], target=WAVE32, registers={"v1": list(range(16))}
     # The access ends within the storage, or is an error.
     reg5 -> read_past_storage where read={"bytes": 9}, registers=R5
     reg5; lit1; LLVM_bit_offset -> read_past_storage where read={"bytes": 8}, registers=R5
@@ -234,9 +227,7 @@ test_reading = rows.table("""
 R5_AND_R6 = "reg5; bit_piece 3 5; reg6; bit_piece 5 59"
 test_what_cannot_be_written = rows.table("""
     # Implicit storage can only be read, undefined storage neither read nor written.
-    implicit_value 00 -> not_writable where write="00"
-    lit1; stack_value -> not_writable where write="00"
-    LLVM_undefined -> not_writable where write="00"
+    implicit_value 00 | lit1; stack_value | LLVM_undefined -> not_writable where write="00"
     -> not_writable where write="00"
     -> not_writable where initial_stack=[composite((4, reg(5)), (4, IMPLICIT))], write="00", registers=R5
     -> not_writable where initial_stack=[composite((16, composite((12, reg(5)), (4, UNDEFINED))))],

@@ -87,14 +87,11 @@ OPEN = "reg5; piece 4"
 test_incomplete_composites = rows.table("""
     (1) reg5; piece 4; dup -> incomplete_composite
     (2) reg5; piece 4; drop -> incomplete_composite
-    (3) reg5; piece 4; pick 0 -> incomplete_composite
-    reg5; piece 4; lit1; pick 1 -> incomplete_composite
+    (3) reg5; piece 4; pick 0 | reg5; piece 4; lit1; pick 1 -> incomplete_composite
     (4) reg5; piece 4; lit1; over -> incomplete_composite
-    (5) lit1; reg5; piece 4; swap -> incomplete_composite
-    reg5; piece 4; lit1; swap -> incomplete_composite
-    (6) lit1; lit2; reg5; piece 4; rot -> incomplete_composite
-    lit1; reg5; piece 4; lit2; rot -> incomplete_composite
-    reg5; piece 4; lit1; lit2; rot -> incomplete_composite
+    (5) lit1; reg5; piece 4; swap | reg5; piece 4; lit1; swap -> incomplete_composite
+    (6) lit1; lit2; reg5; piece 4; rot | lit1; reg5; piece 4; lit2; rot | reg5; piece 4; lit1; lit2; rot
+        -> incomplete_composite
     # "accessed": one that is only passed over does no harm.
     (1) reg5; piece 4; lit1; dup => ("{32:r5}", "1", "1")
     (2) reg5; piece 4; lit1; drop -> {32:r5}

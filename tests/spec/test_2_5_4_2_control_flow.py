@@ -91,36 +91,29 @@ test_operands_of_comparisons = table(
     *(row("(2)", f"{one}", "stack_underflow") for one in RELATIONS),
     *(row("(2)", f"lit1; {one}", "stack_underflow") for one in RELATIONS))  # fmt: skip
 test_branches = table(
+    rows("""
     # "the number of bytes ... to skip forward or backward from the current operation, beginning after the 2-byte
     # constant"
-    row("(3)", "skip 0; lit5", "5"),
-    row("(3)", "lit1; skip 1; drop; lit2", ("1", "2")),
-    row("(3)", "lit1; skip 2; drop; drop; lit2", ("1", "2")),
-    row("(3)", "skip @forward; back: lit7; skip @end; forward: skip @back; end:", "7"),
-    row("(3)", "lit1; skip 3; const2u 0x3030; lit2", ("1", "2")),
-    row("(3)", "skip 1; nop; lit5", "5", expr="2f00019635", byte_order="big"),
+    (3) skip 0; lit5 -> 5
+    lit1; skip 1; drop; lit2 | lit1; skip 2; drop; drop; lit2 | lit1; skip 3; const2u 0x3030; lit2 => ("1", "2")
+    skip @forward; back: lit7; skip @end; forward: skip @back; end: -> 7
+    skip 1; nop; lit5 -> 5 where expr="2f00019635", byte_order="big"
     # Past the longest operation, with the largest operand there is.
-    row("(3)", f"skip 32767; implicit_value {'00' * 32763}; lit5", "5"),
-    rows("""
+    skip 32767; implicit_value {'00' * 32763}; lit5 -> 5
     # "If the updated position is at one past the end of the last operation, then the ... evaluation is complete."
-    (3) lit5; skip 0 -> 5
-    lit5; skip 2; drop; drop -> 5
+    (3) lit5; skip 0 | lit5; skip 2; drop; drop -> 5
     skip 0 -> undefined
     (4) lit5; lit1; bra 1; drop -> 5
     lit1; bra 0 -> undefined
     # "This operation pops the top of stack. If the value popped is not the constant 0 ..."
-    lit7; lit1; bra 1; drop; lit2 => ("7", "2")
+    lit7; lit1; bra 1; drop; lit2 | lit7; const1s -1; bra 1; drop; lit2 => ("7", "2")
     lit7; lit0; bra 1; drop; lit2 => ("2",)
-    lit7; const1s -1; bra 1; drop; lit2 => ("7", "2")
     # ... of any type
-    const_type 1 80; bra @end; lit1; end: -> undefined
-    const_type 1 00; bra @end; lit1; end: -> 1
-    const_type 6 01; bra @end; lit1; end: -> undefined
-    const_type 8 00000000000000000000000000000080; bra @end; lit1; end: -> undefined
-    const_type 8 00000000000000000000000000000000; bra @end; lit1; end: -> 1
-    const_type 5 0000000000000080; bra @end; lit1; end: -> undefined
-    const_type 3 0000003f; bra @end; lit1; end: -> undefined
-    const_type 3 00000000; bra @end; lit1; end: -> 1
+    const_type 1 80; bra @end; lit1; end: | const_type 6 01; bra @end; lit1; end: |
+        const_type 8 00000000000000000000000000000080; bra @end; lit1; end: |
+        const_type 5 0000000000000080; bra @end; lit1; end: | const_type 3 0000003f; bra @end; lit1; end: -> undefined
+    const_type 1 00; bra @end; lit1; end: | const_type 8 00000000000000000000000000000000; bra @end; lit1; end: |
+        const_type 3 00000000; bra @end; lit1; end: -> 1
     # -0.0 is 0
     const_type 3 00000080; bra @end; lit1; end: -> 1
     # NaN is not
@@ -134,32 +127,25 @@ test_branches = table(
         => ("1024",)
     """),
     # A branch that is not taken may go anywhere.
-    *(row("(4)", f"lit0; bra {to}; lit5", "5") for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)))  # fmt: skip
+    *(row("(4)", f"lit0; bra {to}; lit5", "5") for to in (-1, -2, -4, -5, 2, 100, -32768, 32767)),
+)  # fmt: skip
 
 # "Otherwise, the DWARF expression is ill-formed if the updated operation position is not in the range of the first to
 # last operation inclusive, or not at the start of an operation."
 # Positions: lit1 at 0, skip at 1, const2u at 4, lit2 at 7, the end is 8; a displacement counts from 4.
 test_branches_that_go_nowhere = rows.table("""
     # before the first operation
-    (3) lit1; skip -5; const2u 0x3030; lit2 -> bad_branch
-    lit1; skip -32768; const2u 0x3030; lit2 -> bad_branch
-    (4) lit1; bra -5; const2u 0x3030; lit2 -> bad_branch
-    lit1; bra -32768; const2u 0x3030; lit2 -> bad_branch
+    (3) lit1; skip -5; const2u 0x3030; lit2 | lit1; skip -32768; const2u 0x3030; lit2 -> bad_branch
+    (4) lit1; bra -5; const2u 0x3030; lit2 | lit1; bra -32768; const2u 0x3030; lit2 -> bad_branch
     # beyond the end
-    (3) lit1; skip 5; const2u 0x3030; lit2 -> bad_branch
-    lit1; skip 32767; const2u 0x3030; lit2 -> bad_branch
-    (4) lit1; bra 5; const2u 0x3030; lit2 -> bad_branch
-    lit1; bra 32767; const2u 0x3030; lit2 -> bad_branch
+    (3) lit1; skip 5; const2u 0x3030; lit2 | lit1; skip 32767; const2u 0x3030; lit2 -> bad_branch
+    (4) lit1; bra 5; const2u 0x3030; lit2 | lit1; bra 32767; const2u 0x3030; lit2 -> bad_branch
     # into its own operand
-    (3) lit1; skip -1; const2u 0x3030; lit2 -> bad_branch
-    lit1; skip -2; const2u 0x3030; lit2 -> bad_branch
-    (4) lit1; bra -1; const2u 0x3030; lit2 -> bad_branch
-    lit1; bra -2; const2u 0x3030; lit2 -> bad_branch
+    (3) lit1; skip -1; const2u 0x3030; lit2 | lit1; skip -2; const2u 0x3030; lit2 -> bad_branch
+    (4) lit1; bra -1; const2u 0x3030; lit2 | lit1; bra -2; const2u 0x3030; lit2 -> bad_branch
     # into an operand of another operation, also where its bytes look like operations
-    (3) lit1; skip 1; const2u 0x3030; lit2 -> bad_branch
-    lit1; skip 2; const2u 0x3030; lit2 -> bad_branch
-    (4) lit1; bra 1; const2u 0x3030; lit2 -> bad_branch
-    lit1; bra 2; const2u 0x3030; lit2 -> bad_branch
+    (3) lit1; skip 1; const2u 0x3030; lit2 | lit1; skip 2; const2u 0x3030; lit2 -> bad_branch
+    (4) lit1; bra 1; const2u 0x3030; lit2 | lit1; bra 2; const2u 0x3030; lit2 -> bad_branch
     # behind the prefix of an operation of two bytes
     (3) skip 1; LLVM_undefined -> bad_branch
     # what is in range
@@ -179,9 +165,7 @@ test_branches_that_go_nowhere = rows.table("""
 test_what_branches_pop = rows.table("""
     # The value that DW_OP_bra pops must be one.
     (4) bra 0 -> stack_underflow
-    reg5; bra 0 -> wrong_kind
-    LLVM_undefined; bra 0 -> wrong_kind
-    implicit_value 01; bra 0 -> wrong_kind
+    reg5; bra 0 | LLVM_undefined; bra 0 | implicit_value 01; bra 0 -> wrong_kind
     reg5; piece 4; bra 0 -> incomplete_composite
     const_type 7 0102; bra 0 -> unsupported_type_operation
     # DW_OP_skip pops nothing.
@@ -202,17 +186,15 @@ test_lanes_branch_by_themselves = rows.table("""
         where lane_count=2, dies={"unit:4": die("lit5")}
     LLVM_push_lane; lit1; plus; call4 4; lit1; plus => ["6", "11", "16"]
         where lane_count=3, dies={"unit:4": die("lit5; mul")}
-    LLVM_push_lane; call4 4; lit1; plus => ["10", "9", "stack_underflow"]
-        where lane_count=3, dies={"unit:4": die("dup; lit2; eq; bra @gone; lit9; swap; minus;skip @end; gone: drop;
-        end:")}
+    LLVM_push_lane; call4 4; lit1; plus => ["10", "9", "stack_underflow"] where lane_count=3, dies={"unit:4": die("dup;
+        lit2; eq; bra @gone; lit9; swap; minus;skip @end; gone: drop; end:")}
     (2) LLVM_push_lane; lit1; le => ["1", "1", "0"] where lane_count=3
     """)
 test_calls = rows.table("""
     # DW_OP_call2 and DW_OP_call4: "a 2-byte or 4-byte unsigned offset DR ... relative to the ... current compilation
     # unit"
-    (5) call2 4 -> 5 where dies={"unit:4": die("lit5")}
+    (5) call2 4 | call4 4 -> 5 where dies={"unit:4": die("lit5")}
     call2 0xffff -> 5 where dies={"unit:0xffff": die("lit5")}
-    call4 4 -> 5 where dies={"unit:4": die("lit5")}
     call4 0xffffffff -> 5 where dies={"unit:0xffffffff": die("lit5")}
     # DW_OP_call_ref: "a 4-byte unsigned value in the 32-bit DWARF format, or an 8-byte unsigned value in the 64-bit"
     call_ref 0xffffffff -> 5 where dies={"info:0xffffffff": die("lit5")}
@@ -258,9 +240,7 @@ test_calls = rows.table("""
     lit1; lit5; again: swap; call4 4; swap; lit1; minus; dup; bra @again; drop => ("243",)
         where dies={"unit:4": die("call_ref 0x100"), "info:0x100": die("lit3; mul")}
     # An entry that is not there.
-    call2 5 -> bad_operand where dies={"unit:4": die("lit5")}
-    call4 5 -> bad_operand where dies={"unit:4": die("lit5")}
-    call_ref 4 -> bad_operand where dies={"unit:4": die("lit5")}
+    call2 5 | call4 5 | call_ref 4 -> bad_operand where dies={"unit:4": die("lit5")}
     call4 0 -> bad_operand where dies={}
     # What is wrong in E is wrong where it is reached.
     call4 4 -> unknown_operation where dies={"unit:4": {"location": "01"}}
@@ -270,8 +250,7 @@ test_calls = rows.table("""
 test_calls_of_location_lists = rows.table("""
     # "the specified location list expression E is evaluated ... The location description result is pushed on the
     # stack."
-    (5) call4 4 => ("r5",) where dies={"unit:4": listed("reg5")}
-    call2 4 => ("r5",) where dies={"unit:4": listed("reg5")}
+    (5) call4 4 | call2 4 => ("r5",) where dies={"unit:4": listed("reg5")}
     call_ref 4 => ("r5",) where dies={"info:4": listed("reg5")}
     lit1; call4 4; lit2 => ("1", "r5", "2") where dies={"unit:4": listed("reg5")}
     # ... with all its places: "That location description may have more than one single location description."
@@ -324,9 +303,7 @@ test_calls_of_constants_and_of_nothing = rows.table("""
 
 # Nothing but the operand of a call is needed to call: neither a value nor a location.
 test_operands_of_calls = rows.table("""
-    (5) call2 4 -> unit
-    call4 4 -> unit
-    call_ref 4 -> unit
+    (5) call2 4 | call4 4 | call_ref 4 -> unit
     -> truncated where expr="9800"
     -> truncated where expr="99000000"
     -> truncated where expr="9a00000000000000", offset_size=8

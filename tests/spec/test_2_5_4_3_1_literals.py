@@ -16,34 +16,28 @@ test_lit = table(
     *(row("(1)", "lit31", "31", address_size=size) for size in SIZES))  # fmt: skip
 test_constants = rows.table("""
     # "a single operand that is a 1, 2, 4, or 8-byte unsigned integer constant U"
-    (2) const1u 0 -> 0
+    (2) const1u 0 | const2u 0 | const4u 0 | const8u 0 -> 0
     const1u 127 -> 127
     const1u 128 -> 128
     const1u 255 -> 255
-    const2u 0 -> 0
     const2u 0x7fff -> 32767
     const2u 0x8000 -> 32768
     const2u 0xffff -> 65535
-    const4u 0 -> 0
     const4u 0x7fffffff -> 2147483647
     const4u 0x80000000 -> 2147483648
     const4u 0xffffffff -> 4294967295
-    const8u 0 -> 0
     const8u 0x7fffffffffffffff -> 9223372036854775807
     const8u 0x8000000000000000 -> 9223372036854775808
     const8u 0xffffffffffffffff -> 18446744073709551615
     # "... signed integer constant S": a generic value is shown unsigned
     (3) const1s 127 -> 127
-    const1s -1 => str(2**64 - 1)
+    const1s -1 | const2s -1 | const4s -1 | const8s -1 => str(2**64 - 1)
     const1s -128 => str(2**64 - 128)
     const2s 32767 -> 32767
-    const2s -1 => str(2**64 - 1)
     const2s -32768 => str(2**64 - 32768)
     const4s 2147483647 -> 2147483647
-    const4s -1 => str(2**64 - 1)
     const4s -2147483648 => str(2**64 - 2**31)
     const8s 9223372036854775807 -> 9223372036854775807
-    const8s -1 => str(2**64 - 1)
     const8s -9223372036854775808 -> 9223372036854775808
     # "a single unsigned LEB128 integer operand N"
     (4) constu 0 -> 0
@@ -105,11 +99,10 @@ test_values_larger_than_the_generic_type_are_truncated = table(
     ))  # fmt: skip
 test_constx = rows.table("""
     # "a zero-based index into the .debug_addr section": "It pushes the value N with the generic type."
-    (6) constx 0 -> 4096 where debug_addr={"0": 0x1000}
+    (6) constx 0 | GNU_const_index 0 -> 4096 where debug_addr={"0": 0x1000}
     constx 300 -> 7 where debug_addr={"0": 0x1000, "300": 7}
     constx 0 -> 18446744073709551615 where debug_addr={"0": 2**64 - 1}
     constx 0 -> 16777215 where debug_addr={"0": 0xFFFFFF}, address_size=3
-    GNU_const_index 0 -> 4096 where debug_addr={"0": 0x1000}
     # ... "should not be interpreted ... as a relocatable address": a value, where DW_OP_addrx pushes a location
     constx 0; addrx 0 => ("4096", "mem 0x1000") where debug_addr={"0": 0x1000}
     constx 1 -> bad_operand where debug_addr={"0": 0x1000}
@@ -117,62 +110,55 @@ test_constx = rows.table("""
     constx 0xffffffffffffffff -> bad_operand where debug_addr={"0": 0}
     constx 0 -> unit
     """)
-test_const_type = table(
+test_const_type = rows.table("""
     # "The least significant TS bits of B are interpreted as a value V of the type D. It pushes the value V with the
     # type D."
-    row("(7)", "const_type 1 ff", "-1:signed8"),
-    row("(7)", "const_type 2 0201", "258:unsigned16"),
-    row("(7)", "const_type 2 0102", "258:unsigned16", byte_order="big"),
-    row("(7)", "const_type 3 0000803f", "1.0:float32"),
-    row("(7)", "const_type 3 3f800000", "1.0:float32", byte_order="big"),
-    row("(7)", "const_type 13 01", "1:boolean8"),
-    row("(7)", "const_type 14 41000000", "65:UTF32"),
-    row("(7)", "const_type 12 010002000300", "[1, 2, 3]:unsigned16x3"),
-    row("(7)", "const_type 12 000100020003", "[1, 2, 3]:unsigned16x3", byte_order="big"),
-    row("(7)", "const_type 8 0100000000000000ff00000000000000", f"{0xFF << 64 | 1}:unsigned128"),
-    row("(7)", "const_type 8 000000000000000100000000000000ff", f"{1 << 64 | 0xFF}:unsigned128", byte_order="big"),
-    row("(7)", f"const_type 9 {'ff' * 255}", f"{2**2040 - 1}:unsigned2040"),
+    (7) const_type 1 ff -> -1:signed8
+    const_type 2 0201 -> 258:unsigned16
+    const_type 2 0102 -> 258:unsigned16 where byte_order="big"
+    const_type 3 0000803f -> 1.0:float32
+    const_type 3 3f800000 -> 1.0:float32 where byte_order="big"
+    const_type 13 01 -> 1:boolean8
+    const_type 14 41000000 -> 65:UTF32
+    const_type 12 010002000300 -> [1, 2, 3]:unsigned16x3
+    const_type 12 000100020003 -> [1, 2, 3]:unsigned16x3 where byte_order="big"
+    const_type 8 0100000000000000ff00000000000000 => f"{0xFF << 64 | 1}:unsigned128"
+    const_type 8 000000000000000100000000000000ff => f"{1 << 64 | 0xFF}:unsigned128" where byte_order="big"
+    const_type 9 {'ff' * 255} => f"{2**2040 - 1}:unsigned2040"
     # ... "TS is the bit size of the type T": what lies above TS bits in B does not count
-    row("(7)", "const_type 4 7f", "-1:signed7"),
-    row("(7)", "const_type 4 ff", "-1:signed7"),
-    row("(7)", "const_type 4 80", "0:signed7"),
-    row("(7)", "const_type 4 bf", "63:signed7", byte_order="big"),
-    row("(7)", "const_type 11 ff", "1:unsigned1"),
-    row("(7)", "const_type 11 fe", "0:unsigned1", byte_order="big"),
-    row("(7)", "const_type 5 030201", "66051:unsigned24"),
-    row("(7)", "const_type 5 010203", "66051:unsigned24", byte_order="big"),
-    row("(7)", "const_type 6 ffffffff03", "-1:signed33"),
-    row("(7)", "const_type 6 00000000fe", "0:signed33"),
-    row("(7)", "const_type 6 fe00000001", "1:signed33", byte_order="big"),
-    row("(7)", "const_type 7 0000000000000000ff", f"{1 << 64}:unsigned65"),
-    row("(7)", "const_type 7 ff0000000000000000", f"{1 << 64}:unsigned65", byte_order="big"),
+    const_type 4 7f | const_type 4 ff -> -1:signed7
+    const_type 4 80 -> 0:signed7
+    const_type 4 bf -> 63:signed7 where byte_order="big"
+    const_type 11 ff -> 1:unsigned1
+    const_type 11 fe -> 0:unsigned1 where byte_order="big"
+    const_type 5 030201 -> 66051:unsigned24
+    const_type 5 010203 -> 66051:unsigned24 where byte_order="big"
+    const_type 6 ffffffff03 -> -1:signed33
+    const_type 6 00000000fe -> 0:signed33
+    const_type 6 fe00000001 -> 1:signed33 where byte_order="big"
+    const_type 7 0000000000000000ff => f"{1 << 64}:unsigned65"
+    const_type 7 ff0000000000000000 => f"{1 << 64}:unsigned65" where byte_order="big"
     # The generic type has no part in it: neither its size nor its sign.
-    row("(7)", "const_type 8 ffffffffffffffffffffffffffffffff", f"{2**128 - 1}:unsigned128", address_size=1),
-    row("(7)", "const_type 15 0000803f00000040; stack_value", "implicit 0000803f00000040"),
+    const_type 8 ffffffffffffffffffffffffffffffff => f"{2**128 - 1}:unsigned128" where address_size=1
+    const_type 15 0000803f00000040; stack_value -> implicit 0000803f00000040
     # DR is an unsigned LEB128 integer.
-    row("(7)", "const_type 0x80 01000000", "1:signed32", expr="a480010401000000"),
-    row("(7)", "const_type 0xffffffffffffffff 01000000", "1:signed32"),
-    row("(7)", "GNU_const_type 1 ff", "-1:signed8"),
+    const_type 0x80 01000000 -> 1:signed32 where expr="a480010401000000"
+    const_type 0xffffffffffffffff 01000000 -> 1:signed32
+    GNU_const_type 1 ff -> -1:signed8
     # "The DWARF is ill-formed if D is not a DW_TAG_base_type debugging information entry in the current compilation
     # unit"
-    row("(7)", "const_type 0x99 01", "bad_type"),
-    row("(7)", "const_type 0 01", "bad_type"),  # 0 is the generic type for convert alone
-    row("(7)", "const_type 0xfffffffffffffffe 01", "bad_type"),
-    row("(7)", "const_type 1 01", "bad_type", base_types={}),
-    row("(7)", "const_type 0x99 0x", "bad_type"),
+    const_type 0x99 01 | const_type 0 01 -> bad_type
+    # 0 is the generic type for convert alone
+    const_type 0xfffffffffffffffe 01 | const_type 0x99 0x -> bad_type
+    const_type 1 01 -> bad_type where base_types={}
     # "... or if TS divided by 8 (the byte size) and rounded up to a whole number is not equal to S."
-    row("(7)", "const_type 1 0x", "bad_size"),
-    row("(7)", "const_type 1 0102", "bad_size"),
-    row("(7)", "const_type 2 01", "bad_size"),
-    row("(7)", "const_type 2 010203", "bad_size"),
-    row("(7)", "const_type 3 0000803f00000000", "bad_size"),
-    row("(7)", "const_type 4 0x", "bad_size"),
-    row("(7)", "const_type 6 ffffffff", "bad_size"),
-    row("(7)", "const_type 6 ffffffffff000000", "bad_size"),  # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
-    row("(7)", "const_type 7 0000000000000000", "bad_size"),
-    row("(7)", "const_type 12 0100", "bad_size"),  # one element is not the vector
-    row("(7)", f"const_type 10 {'ff' * 255}", "bad_size"),  # no operand can be that long
-)
+    const_type 1 0x | const_type 1 0102 | const_type 2 01 | const_type 2 010203 | const_type 3 0000803f00000000 |
+        const_type 4 0x | const_type 6 ffffffff | const_type 6 ffffffffff000000 -> bad_size
+    # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
+    const_type 7 0000000000000000 | const_type 12 0100 -> bad_size
+    # one element is not the vector
+    const_type 10 {'ff' * 255} -> bad_size
+    """)
 test_push_lane = rows.table("""
     # "pushes the current lane as a value with the generic type": "the zero-based lane number"
     (8) LLVM_push_lane -> 0 where lane=0

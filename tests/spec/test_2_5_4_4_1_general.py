@@ -11,10 +11,9 @@ WAVE32 = "amdgcn-gfx1100-wave32"
 rows = Rows("A.2.5.4.4.1", vars(), rules="amd", base_types=TYPES)
 test_offset = rows.table("""
     # It adds B scaled by 8 to the bit offset of each single location description, of any storage.
-    (1) addr 0x10; lit4; LLVM_offset -> mem 0x14
+    (1) addr 0x10; lit4; LLVM_offset | lit16; lit4; LLVM_offset -> mem 0x14
     addr 0x10; lit0; LLVM_offset -> mem 0x10
     addr 0x10; lit4; LLVM_offset -> mem 0x14 where address_size=4, byte_order="big"
-    lit16; lit4; LLVM_offset -> mem 0x14
     reg5; lit4; LLVM_offset -> r5+32
     reg5; lit4; LLVM_offset; lit3; LLVM_offset -> r5+56
     implicit_value 0102030405; lit4; LLVM_offset -> implicit 0102030405+32
@@ -38,32 +37,22 @@ test_offset = rows.table("""
     # ... which a byte address in the default address space becomes.
     reg5; addr 4; LLVM_offset -> r5+32
     # The second entry must be a location description, the first an integral value.
-    addr 0x10; const_type 4 0000803f; LLVM_offset -> integral_type_required
-    addr 0x10; const_type 6 0100000000000000; LLVM_offset -> integral_type_required
-    addr 0x10; const_type 7 0100000000000000; LLVM_offset -> integral_type_required
-    addr 0x10; reg5; LLVM_offset -> wrong_kind
-    addr 0x10; LLVM_undefined; LLVM_offset -> wrong_kind
-    const_type 3 1000000000000000; lit4; LLVM_offset -> wrong_kind
-    const_type 4 0000803f; lit4; LLVM_offset -> wrong_kind
+    addr 0x10; const_type 4 0000803f; LLVM_offset | addr 0x10; const_type 6 0100000000000000; LLVM_offset |
+        addr 0x10; const_type 7 0100000000000000; LLVM_offset -> integral_type_required
+    addr 0x10; reg5; LLVM_offset | addr 0x10; LLVM_undefined; LLVM_offset |
+        const_type 3 1000000000000000; lit4; LLVM_offset | const_type 4 0000803f; lit4; LLVM_offset -> wrong_kind
     reg5; piece 4; lit2; LLVM_offset -> incomplete_composite
-    lit4; LLVM_offset -> stack_underflow
-    LLVM_offset -> stack_underflow
+    lit4; LLVM_offset | LLVM_offset -> stack_underflow
     # An updated bit offset that is less than 0 or not less than the size of the storage is an evaluation error.
     reg5; lit7; LLVM_offset -> r5+56
-    reg5; lit8; LLVM_offset -> offset_out_of_storage
+    reg5; lit8; LLVM_offset | reg5; const1s -1; LLVM_offset | reg5; lit2; LLVM_offset; const1s -3; LLVM_offset |
+        reg5; lit9; LLVM_offset; const1s -9; LLVM_offset | implicit_value 0102; lit2; LLVM_offset |
+        implicit_value 0x; lit0; LLVM_offset | addr 0; const1s -1; LLVM_offset | const1s -1; lit1; LLVM_offset |
+        reg5; piece 4; piece 4; LLVM_piece_end; lit8; LLVM_offset -> offset_out_of_storage
     reg5; lit3; LLVM_offset -> r5+24 where address_size=4
-    reg5; lit4; LLVM_offset -> offset_out_of_storage where address_size=4
-    reg5; const1s -1; LLVM_offset -> offset_out_of_storage
-    reg5; lit2; LLVM_offset; const1s -3; LLVM_offset -> offset_out_of_storage
-    reg5; lit9; LLVM_offset; const1s -9; LLVM_offset -> offset_out_of_storage
-    implicit_value 0102; lit2; LLVM_offset -> offset_out_of_storage
-    implicit_value 0x; lit0; LLVM_offset -> offset_out_of_storage
-    addr 0; const1s -1; LLVM_offset -> offset_out_of_storage
-    const1s -1; lit1; LLVM_offset -> offset_out_of_storage
-    const1s -1; lit1; LLVM_offset -> offset_out_of_storage where address_size=4
+    reg5; lit4; LLVM_offset | const1s -1; lit1; LLVM_offset -> offset_out_of_storage where address_size=4
     const1s -2; lit1; LLVM_offset -> mem 0xffffffff where address_size=4
     const1s -1; lit3; LLVM_form_aspace_address; lit1; LLVM_offset -> offset_out_of_storage where target=WAVE64
-    reg5; piece 4; piece 4; LLVM_piece_end; lit8; LLVM_offset -> offset_out_of_storage
     # ... of any single location description: the register ends, the memory does not.
     lit8; LLVM_offset -> offset_out_of_storage where initial_stack=[TWO_PLACES]
     # It is not the wrap-around of DW_OP_plus (2.4).
@@ -81,10 +70,9 @@ test_offset = rows.table("""
     """)
 test_offset_uconst = rows.table("""
     # DW_OP_LLVM_offset_uconst B is DW_OP_constu B; DW_OP_LLVM_offset.
-    (2) addr 0x10; LLVM_offset_uconst 4 -> mem 0x14
+    (2) addr 0x10; LLVM_offset_uconst 4 | addr 0x10; LLVM_offset_constu 4 -> mem 0x14
     addr 0x10; LLVM_offset_uconst 0 -> mem 0x10
     addr 0x10; LLVM_offset_uconst 0x12345 -> mem 0x12355
-    addr 0x10; LLVM_offset_constu 4 -> mem 0x14
     reg5; LLVM_offset_uconst 7 -> r5+56
     reg5; LLVM_offset_uconst 8 -> offset_out_of_storage
     addr 0x10; LLVM_offset_uconst 0x100000004 -> mem 0x14 where address_size=4
@@ -111,18 +99,15 @@ test_bit_offset = rows.table("""
     implicit_value 12345678; lit12; LLVM_bit_offset -> 63 where read={"bytes": 1}
     implicit_value 12345678; lit12; LLVM_bit_offset -> 45 where read={"bytes": 1}, byte_order="big"
     # An updated bit offset outside the storage is an evaluation error.
-    reg5; const1u 64; LLVM_bit_offset -> offset_out_of_storage
+    reg5; const1u 64; LLVM_bit_offset | reg5; const1s -1; LLVM_bit_offset | const1s -1; lit8; LLVM_bit_offset
+        -> offset_out_of_storage
     reg5; lit31; LLVM_bit_offset -> r5+31 where address_size=4, byte_order="big"
-    reg5; const1u 32; LLVM_bit_offset -> offset_out_of_storage where address_size=4
-    reg5; const1s -1; LLVM_bit_offset -> offset_out_of_storage
+    reg5; const1u 32; LLVM_bit_offset | const1s -1; lit8; LLVM_bit_offset -> offset_out_of_storage where address_size=4
     const1s -1; lit7; LLVM_bit_offset -> mem 0xffffffff.7 where address_size=4
-    const1s -1; lit8; LLVM_bit_offset -> offset_out_of_storage where address_size=4
-    const1s -1; lit8; LLVM_bit_offset -> offset_out_of_storage
     const1u 64; LLVM_bit_offset -> offset_out_of_storage where initial_stack=[TWO_PLACES]
     # The second entry must be a location description, the first an integral value.
     reg5; const_type 4 0000803f; LLVM_bit_offset -> integral_type_required
-    reg5; reg6; LLVM_bit_offset -> wrong_kind
-    const_type 3 1000000000000000; lit4; LLVM_bit_offset -> wrong_kind
+    reg5; reg6; LLVM_bit_offset | const_type 3 1000000000000000; lit4; LLVM_bit_offset -> wrong_kind
     piece 4; lit2; LLVM_bit_offset -> incomplete_composite
     lit4; LLVM_bit_offset -> stack_underflow
     addr 0x10; LLVM_push_lane; LLVM_bit_offset => [f"mem {0x10 + lane // 8:#x}" + (f".{lane % 8}" if lane % 8 else "")
@@ -130,9 +115,8 @@ test_bit_offset = rows.table("""
     """)
 test_push_object_address = rows.table("""
     # It pushes the location description of the current object, wherever that is.
-    (4) push_object_address -> mem 0x1000 where object=0x1000
+    (4) push_object_address | push_object_location -> mem 0x1000 where object=0x1000
     push_object_address; lit8; plus -> 4104 where object=0x1000
-    push_object_location -> mem 0x1000 where object=0x1000
     push_object_address -> r5+8 where object={"kind": "register", "register": 5, "bit_offset": 8}
     push_object_address; lit1; LLVM_offset -> implicit 0102+8 where object={"kind": "implicit", "bytes": "0102"}
     push_object_address -> undefined where object={"kind": "undefined"}
@@ -156,9 +140,8 @@ test_call_frame_entry_reg = rows.table("""
         registers={"5": 1, "7": 9}
     LLVM_call_frame_entry_reg 5 -> implicit 2a00 where entry_registers={"5": {"kind": "implicit", "bytes": "2a00"}}
     LLVM_call_frame_entry_reg 5 -> mem 0x10 | r5 where entry_registers={"5": TWO_PLACES}
-    LLVM_call_frame_entry_reg 62; deref_size 4 -> 3735928559
-        where target=WAVE64, entry_registers={"s30": {"kind": "register", "name": "v40", "bit_offset": 96}},
-        registers={"v40": [1, 2, 3, 0xDEADBEEF]}
+    LLVM_call_frame_entry_reg 62; deref_size 4 -> 3735928559 where target=WAVE64, entry_registers={"s30": {"kind":
+        "register", "name": "v40", "bit_offset": 96}}, registers={"v40": [1, 2, 3, 0xDEADBEEF]}
     # With the rule undefined, the undefined location description is pushed.
     LLVM_call_frame_entry_reg 5 -> undefined where entry_registers={"5": {"kind": "undefined"}}
     LLVM_call_frame_entry_reg 5; deref -> undefined_read where entry_registers={"5": {"kind": "undefined"}}

@@ -49,11 +49,9 @@ test_implicit_conversion_to_a_location = rows.table("""
     LLVM_push_lane; lit4; mul; deref_size 4 => lanes_of(range(32))
         where memory=[memory(0, dwords(*range(32)))], target=WAVE32
     # ... but a value of another type does not: the expression is ill-formed (A.2.5.4).
-    const_type 2 1000000000000000 -> bad_result_kind where want="location"
-    const_type 5 1000000000000000 -> bad_result_kind where want="location"
-    const_type 7 1000000000000000 -> bad_result_kind where want="location"
-    const_type 2 1000000000000000; deref -> wrong_kind
-    const_type 3 0000803f; piece 4 -> wrong_kind
+    const_type 2 1000000000000000 | const_type 5 1000000000000000 | const_type 7 1000000000000000 -> bad_result_kind
+        where want="location"
+    const_type 2 1000000000000000; deref | const_type 3 0000803f; piece 4 -> wrong_kind
     const_type 4 10000000; piece 4 -> wrong_kind where address_size=4
     const_type 2 1000000000000000; convert 0 -> mem 0x10 where want="location"
     """)
@@ -82,11 +80,9 @@ test_implicit_conversion_to_a_value = rows.table("""
     # There must be one memory location description.
     neg -> wrong_kind where initial_stack=[PLACES]
     -> bad_result_kind where initial_stack=[PLACES], want="value"
-    addr 0x10; piece 8; LLVM_piece_end; neg -> wrong_kind
+    addr 0x10; piece 8; LLVM_piece_end; neg | implicit_value 0100000000000000; neg | lit1; stack_value; lit1; plus |
+        LLVM_undefined; neg -> wrong_kind
     reg5; neg -> wrong_kind where registers={"5": 1}
-    implicit_value 0100000000000000; neg -> wrong_kind
-    lit1; stack_value; lit1; plus -> wrong_kind
-    LLVM_undefined; neg -> wrong_kind
     """)
 FIELD = [memory(16, "123456")]
 test_positions = table(
@@ -310,8 +306,7 @@ test_address_spaces_that_alias = table(
 )
 test_form_tls_address = rows.table("""
     # The location that corresponds to a thread-local storage address.
-    (4) lit16; form_tls_address -> mem 0x7000 where tls={"16": 0x7000}
-    const_type 4 10000000; form_tls_address -> mem 0x7000 where tls={"16": 0x7000}
+    (4) lit16; form_tls_address | const_type 4 10000000; form_tls_address -> mem 0x7000 where tls={"16": 0x7000}
     lit16; form_tls_address; deref -> 1 where tls={"16": 64}, memory=[memory(64, "01" + "00" * 7)]
     constx 0; form_tls_address -> mem 0x7000 where tls={"16": 0x7000}, debug_addr={"0": 16}
     lit16; form_tls_location -> mem 0x7000 where tls={"16": 0x7000}, address_size=4
@@ -419,13 +414,11 @@ test_bregx = rows.table("""
 test_aspace_bregx = rows.table("""
     # As DW_OP_breg<N>, in the address space popped, whose address size decides.
     (9) lit0; LLVM_aspace_bregx 5 8 -> mem 0x1008 where registers={"5": 0x1000}
-    lit3; LLVM_aspace_bregx s4 8 -> local#0x18 where registers={"s4": 16}, target=WAVE64
+    lit3; LLVM_aspace_bregx s4 8 | const_type 1 03; LLVM_aspace_bregx s4 8 | addr 3; LLVM_aspace_bregx s4 8 |
+        lit3; aspace_bregx s4 8 -> local#0x18 where registers={"s4": 16}, target=WAVE64
     lit6; LLVM_aspace_bregx s33 -4 -> private_wave#0xc where registers={"s33": 16}, target=WAVE32
     const1u 0x23; LLVM_aspace_bregx s33+4 -> private_lane3#0x14 where registers={"s33": 16}, target=WAVE64
     lit1; LLVM_aspace_bregx pc 4 -> generic#0x1004 where registers={"pc": 0x1000}, target=WAVE64
-    const_type 1 03; LLVM_aspace_bregx s4 8 -> local#0x18 where registers={"s4": 16}, target=WAVE64
-    addr 3; LLVM_aspace_bregx s4 8 -> local#0x18 where registers={"s4": 16}, target=WAVE64
-    lit3; aspace_bregx s4 8 -> local#0x18 where registers={"s4": 16}, target=WAVE64
     lit5; LLVM_aspace_bregx s33 8 => [f"private_lane#0x18@{lane}" for lane in range(64)]
         where registers={"s33": 16}, target=WAVE64
     # The sum wraps around at the address size.

@@ -39,8 +39,7 @@ test_regx = rows.table("""
     regx 3076 -> a4 where target=WAVE64
     regx v4 => ["v4"] * 64 where target=WAVE64
     # A register number that the target architecture does not have.
-    regx 4096 -> bad_operand where target=WAVE64
-    reg0 -> bad_operand where target=WAVE64
+    regx 4096 | reg0 -> bad_operand where target=WAVE64
     # The location can be had where the contents cannot.
     regx 5 -> r5 where registers={}
     regx 5; deref -> register_unavailable where registers={}
@@ -71,23 +70,15 @@ test_storage = rows.table("""
 test_contents = table(
     rows("""
     # DW_OP_reg* gives the location. For the contents there is regval_type, DW_OP_breg* and DW_OP_deref*.
-    reg5; lit1; plus -> wrong_kind where registers={"5": 7}
+    reg5; lit1; plus | reg5; stack_value -> wrong_kind where registers={"5": 7}
     reg5 -> bad_result_kind where registers={"5": 7}, want="value"
-    reg5; stack_value -> wrong_kind where registers={"5": 7}
     reg5; deref; lit1; plus -> 8 where registers={"5": 7}
     breg5 1 -> 8 where registers={"5": 7}, want="value"
     regval_type 5 2 -> 7:unsigned64 where registers={"5": 7}
     regval_type 5 1 -> 7:unsigned32 where registers={"5": 7}
     regx v4; deref_type 16 3 -> [1, 2, 3, 4]:unsigned32x4 where registers={"v4": [1, 2, 3, 4]}, target=WAVE64
-    """),
-    row(
-        "",
-        "regval_type v4 4",
-        f"{sum(lane << 32 * lane for lane in range(64))}:unsigned2048",
-        registers={"v4": list(range(64))},
-        target=WAVE64,
-    ),
-    rows("""
+    regval_type v4 4 => f"{sum(lane << 32 * lane for lane in range(64))}:unsigned2048"
+        where registers={"v4": list(range(64))}, target=WAVE64
     regval_type v4 4 -> read_past_storage where registers={"v4": list(range(32))}, target=WAVE32
     # Each lane takes its own part of a vector register.
     regx v4; LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4 => [str(lane * lane) for lane in range(64)]
@@ -110,7 +101,8 @@ test_contents = table(
         "",
         "reg5; lit12; LLVM_bit_offset",
         "ff7f00ffff",  # read from bit 4 on
-        registers={"5": -1}, write="7f00", read={"bytes": 5, "offset": -1}))  # fmt: skip
+        registers={"5": -1}, write="7f00", read={"bytes": 5, "offset": -1}),
+)  # fmt: skip
 
 
 # --- What a case cannot describe ----------------------------------------------------------------------------------

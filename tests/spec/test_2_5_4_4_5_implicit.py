@@ -1,5 +1,6 @@
 """A.2.5.4.4.5 Implicit location description operations."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,15 +27,14 @@ TYPES = base_types(
 )
 rows = Rows("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
 row = rows.row
-test_implicit_value = table(
+test_implicit_value = rows.table("""
     # A storage with the literal value V and a size of S, at a bit offset of 0.
     # "Bits accessed ... access the corresponding implicit storage value starting at the bit offset": of 0x1234
-    row("", "implicit_value 3412; lit4; LLVM_bit_offset; deref_size 1", str(0x23)),
-    row("(1)", "implicit_value 0102030405", "implicit 0102030405"),
-    row("(1)", "implicit_value 0102030405", "implicit 0102030405", byte_order="big", address_size=4),
-    row("(1)", "implicit_value 0x", "implicit "),
-    row("(1)", f"implicit_value {'ab' * 300}", f"implicit {'ab' * 300}"),
-    rows("""
+    () implicit_value 3412; lit4; LLVM_bit_offset; deref_size 1 => str(0x23)
+    (1) implicit_value 0102030405 -> implicit 0102030405
+    implicit_value 0102030405 -> implicit 0102030405 where byte_order="big", address_size=4
+    implicit_value 0x => "implicit "
+    implicit_value {'ab' * 300} => f"implicit {'ab' * 300}"
     (1) implicit_value 01020304 -> implicit 01020304 where want="location"
     implicit_value 01 -> bad_result_kind where want="value"
     -> implicit 0102 where expr="9e020102"
@@ -57,8 +57,7 @@ test_implicit_value = table(
     implicit_value 01020304; deref -> read_past_storage
     implicit_value 01020304; deref => str(0x04030201) where address_size=4
     implicit_value 01020304 -> not_writable where write="00"
-    """),
-)
+    """)
 
 
 def stored(type_number: int, block: str, **case: Any) -> Case:
@@ -139,17 +138,19 @@ DIES: dict[str, Any] = {
     "info:0x22": {"location": {"ops": f"lit16; lit5; {FORM}"}},
     "info:0x23": {"location": None, "const_value": "2a"},
     "info:0x24": {"location": {"ops": "lit1; stack_value; lit5; stack_value"}}}  # fmt: skip
-GPU_DIES: dict[str, Any] = {
-    **DIES,
-    "info:0x20": {"location": {"ops": "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset"}},
-}
+GPU_DIES = {**DIES, "info:0x20": {"location": {"ops": "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset"}}}
 PTR = "implicit_pointer 0x10 0"
 
 
-def ptr(ops: str, expected: Any, **case: Any) -> Case:
-    return row("(3)", ops, expected, **{"dies": GPU_DIES if "target" in case else DIES, **case})
+class Pointers(Rows):
+    """Rows that know entries; for GPUs one of them is in a vector register."""
+
+    def row(self, clause: str, ops: str, expected: Any, **case: Any) -> Case:
+        return super().row(clause, ops, expected, **{"dies": GPU_DIES if "target" in case else DIES, **case})
 
 
+pointers = Pointers("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
+ptr = partial(pointers.row, "(3)")
 test_implicit_pointer = table(
     # A storage of the size of an address, created from an entry and a displacement.
     ptr("implicit_pointer 0x10 0", "ptr info:0x10"),
@@ -171,66 +172,47 @@ test_implicit_pointer = table(
     ptr(f"{PTR}; lit4; LLVM_offset", "offset_out_of_storage", address_size=4),
     ptr(f"{PTR}; piece 9", "bad_piece"),
     ptr(f"{PTR}; piece 5", "bad_piece", address_size=4))  # fmt: skip
-test_dereference = table(
+test_dereference = pointers.table("""
     # Retrieving the complete contents gives an implicit pointer value ...
-    ptr(f"{PTR}; deref; stack_value", "ptr info:0x10"),
-    ptr("implicit_pointer 0x10 -4; deref; stack_value", "ptr info:0x10-4", byte_order="big"),
-    ptr(f"{PTR}; deref; stack_value", "ptr info:0x10", address_size=4),
-    ptr(f"{PTR}; deref_size 8; stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; deref_size 4; stack_value", "ptr info:0x10", address_size=4),
-    ptr(f"{PTR}; deref_type 8 4; stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; deref_type 4 15; stack_value", "ptr info:0x10", address_size=4, byte_order="big"),
-    ptr(f"{PTR}; deref; stack_value; deref; stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; deref; stack_value", ["ptr info:0x10"] * 64, target=WAVE64),
+    (3) {PTR}; deref; stack_value | {PTR}; deref_size 8; stack_value | {PTR}; deref_type 8 4; stack_value |
+        {PTR}; deref; stack_value; deref; stack_value -> ptr info:0x10
+    implicit_pointer 0x10 -4; deref; stack_value -> ptr info:0x10-4 where byte_order="big"
+    {PTR}; deref; stack_value | {PTR}; deref_size 4; stack_value -> ptr info:0x10 where address_size=4
+    {PTR}; deref_type 4 15; stack_value -> ptr info:0x10 where address_size=4, byte_order="big"
+    {PTR}; deref; stack_value => ["ptr info:0x10"] * 64 where target=WAVE64
     # ... also where the bits come from several implicit locations of one storage, in ascending order.
-    ptr(f"{PTR}; piece 8; LLVM_piece_end; deref; stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; piece 4; {PTR}; lit4; LLVM_offset; piece 4; LLVM_piece_end; deref;stack_value", "ptr info:0x10"),
-    ptr(f"{PTR}; bit_piece 1 0; {PTR}; bit_piece 30 1; {PTR}; bit_piece 33 31; LLVM_piece_end;deref; stack_value",
-        "ptr info:0x10", byte_order="big"),
-    ptr(
-        f"reg5; piece 4; {PTR}; piece 8; LLVM_piece_end; piece 12; LLVM_piece_end;"
-        "lit4; LLVM_offset; deref; stack_value",
-        "ptr info:0x10",
-    ),
-    ptr(f"{PTR}; LLVM_extend 64 3; lit16; LLVM_offset; deref; stack_value", "ptr info:0x10"),
-    ptr(f"implicit_value {'00' * 16}; {PTR}; lit1; LLVM_select_bit_piece 64 2; deref;stack_value", "ptr info:0x10"),
-    ptr(
-        f"reg6; piece 8; reg5; piece 8; LLVM_piece_end; {PTR}; lit8; lit8;"
-        "LLVM_overlay; lit8; LLVM_offset; deref; stack_value",
-        "ptr info:0x10",
-    ),
+    {PTR}; piece 8; LLVM_piece_end; deref; stack_value |
+        {PTR}; piece 4; {PTR}; lit4; LLVM_offset; piece 4; LLVM_piece_end; deref; stack_value |
+        reg5; piece 4; {PTR}; piece 8; LLVM_piece_end; piece 12; LLVM_piece_end; lit4; LLVM_offset; deref; stack_value |
+        {PTR}; LLVM_extend 64 3; lit16; LLVM_offset; deref; stack_value |
+        implicit_value {'00' * 16}; {PTR}; lit1; LLVM_select_bit_piece 64 2; deref; stack_value | reg6; piece 8; reg5;
+        piece 8; LLVM_piece_end; {PTR}; lit8; lit8; LLVM_overlay; lit8; LLVM_offset; deref; stack_value -> ptr info:0x10
+    {PTR}; bit_piece 1 0; {PTR}; bit_piece 30 1; {PTR}; bit_piece 33 31; LLVM_piece_end; deref; stack_value
+        -> ptr info:0x10 where byte_order="big"
     # It is an evaluation error to retrieve anything else of it: a part ...
-    ptr(f"{PTR}; deref_size 4", MISUSE),
-    ptr(f"{PTR}; deref_size 1", MISUSE, address_size=4),
-    ptr(f"{PTR}; deref_type 4 3", MISUSE),
-    ptr(f"{PTR}; lit4; LLVM_offset; deref_size 4", MISUSE),
-    ptr(f"{PTR}; bit_piece 63 0; bit_piece 1 0; LLVM_piece_end; deref_size 4", MISUSE),
+    {PTR}; deref_size 4 | {PTR}; deref_type 4 3 | {PTR}; lit4; LLVM_offset; deref_size 4 |
+        {PTR}; bit_piece 63 0; bit_piece 1 0; LLVM_piece_end; deref_size 4 => MISUSE
+    {PTR}; deref_size 1 => MISUSE where address_size=4
     # ... or bits that come from another storage too ...
-    ptr(f"{PTR}; piece 4; reg5; piece 4; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
-    ptr(f"reg5; piece 4; {PTR}; piece 4; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
-    ptr(f"{PTR}; bit_piece 63 0; reg5; bit_piece 1 0; LLVM_piece_end; deref", MISUSE, registers={"5": 0}),
-    ptr(f"{PTR}; piece 4; implicit_pointer 0x11 0; bit_piece 32 32; LLVM_piece_end;deref", MISUSE),
-    ptr(f"{PTR}; piece 4; implicit_pointer 0x10 4; bit_piece 32 32; LLVM_piece_end;deref", MISUSE),
-    ptr(f"{PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; lit4; LLVM_offset; deref", MISUSE),
-    ptr(f"{PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; deref_type 16 8", MISUSE),
+    {PTR}; piece 4; reg5; piece 4; LLVM_piece_end; deref | reg5; piece 4; {PTR}; piece 4; LLVM_piece_end; deref |
+        {PTR}; bit_piece 63 0; reg5; bit_piece 1 0; LLVM_piece_end; deref => MISUSE where registers={"5": 0}
+    {PTR}; piece 4; implicit_pointer 0x11 0; bit_piece 32 32; LLVM_piece_end; deref |
+        {PTR}; piece 4; implicit_pointer 0x10 4; bit_piece 32 32; LLVM_piece_end; deref |
+        {PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; lit4; LLVM_offset; deref |
+        {PTR}; piece 8; {PTR}; piece 8; LLVM_piece_end; deref_type 16 8 => MISUSE
     # ... or that are not consecutive and ascending.
-    ptr(f"{PTR}; bit_piece 32 32; {PTR}; bit_piece 32 0; LLVM_piece_end; deref", MISUSE),
-    ptr(f"{PTR}; LLVM_extend 32 2; deref", MISUSE),
-    ptr(f"{PTR}; LLVM_extend 1 64; deref", MISUSE),
+    {PTR}; bit_piece 32 32; {PTR}; bit_piece 32 0; LLVM_piece_end; deref | {PTR}; LLVM_extend 32 2; deref |
+        {PTR}; LLVM_extend 1 64; deref => MISUSE
     # What lies beside it can be retrieved.
-    ptr(f"{PTR}; piece 8; reg5; piece 8; LLVM_piece_end;LLVM_offset_uconst 8; deref", "7", registers={"5": 7}),
-    ptr(f"reg5; piece 8; {PTR}; piece 8; LLVM_piece_end; deref", "7", registers={"5": 7}),
-    ptr(f"{PTR}; lit4; LLVM_offset; deref", "read_past_storage"),
+    {PTR}; piece 8; reg5; piece 8; LLVM_piece_end; LLVM_offset_uconst 8; deref |
+        reg5; piece 8; {PTR}; piece 8; LLVM_piece_end; deref -> 7 where registers={"5": 7}
+    {PTR}; lit4; LLVM_offset; deref -> read_past_storage
     # In some lanes only.
-    ptr(
-        f"regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end;"
-        "LLVM_push_lane; LLVM_offset; deref; stack_value",
-        [
-            "implicit 0700000009000000",       *[MISUSE] * 7,                     "ptr info:0x10",
-            *["read_past_storage"] * 7,        *["offset_out_of_storage"] * 16,
-        ],
-        registers={"s6": 7, "s7": 9},
-        target=WAVE32))  # fmt: skip
+    regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end; LLVM_push_lane; LLVM_offset; deref; stack_value
+        => ["implicit 0700000009000000",       *[MISUSE] * 7,                     "ptr info:0x10",
+        *["read_past_storage"] * 7,        *["offset_out_of_storage"] * 16]
+        where registers={"s6": 7, "s7": 9}, target=WAVE32
+    """)
 USE = "deref; LLVM_offset_uconst 0"
 test_pointee = table(
     # An implicit pointer value that must be a location becomes that of the entry, moved by the displacement.
@@ -286,8 +268,7 @@ test_pointee = table(
         [str(lane + 1) for lane in range(32)], target=WAVE32, registers={"v4": list(range(1, 33))},
     ),
     ptr(f"implicit_pointer 0x20 0; {USE}", "lane", target=WAVE32),
-    row("(3)", USE, "v4+160", initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}], dies=GPU_DIES,
-        target=WAVE64, lane=5),
+    ptr(USE, "v4+160", initial_stack=[{"kind": "implicit_pointer", "die": "info:0x20"}], target=WAVE64, lane=5),
     ptr(f"implicit_pointer 0x22 4; {USE}", [f"private_lane#0x14@{lane}" for lane in range(32)], target=WAVE32),
     # A pointer to a pointer.
     ptr("implicit_pointer 0x1d 0; deref", "ptr info:0x10+8", want="location"),
@@ -297,71 +278,63 @@ test_pointee = table(
     # A pointer to what it points to itself never comes to an end.
     ptr(f"implicit_pointer 0x1e 0; {USE}", "cycle"))  # fmt: skip
 LOCAL_PTR = "lit3; LLVM_aspace_implicit_pointer 0x21 4"
-test_other_address_spaces = table(
+test_other_address_spaces = pointers.table("""
     # DW_OP_LLVM_form_aspace_address with the address space of the pointer.
-    ptr(f"{PTR}; deref; lit0; {FORM}", "mem 0x1000"),
-    ptr(f"implicit_pointer 0x11 4; deref; const_type 1 00; {FORM}", "r5+32"),
+    (3) {PTR}; deref; lit0; {FORM} -> mem 0x1000
+    implicit_pointer 0x11 4; deref; const_type 1 00; {FORM} -> r5+32
     # ... which DW_OP_xderef performs too (A.2.5.4.3.4 (5)).
-    ptr(f"lit0; {PTR}; deref; xderef", "7", memory=[memory(0x1000, "07" + "00" * 7)]),
-    ptr(f"lit1; {PTR}; deref; xderef", MISUSE, target=WAVE64),
-    rows("""
-    (4) lit3; LLVM_aspace_implicit_pointer 0x21 4 -> ptr info:0x21+4 in 3 where dies=DIES, target=WAVE64
-    lit0; LLVM_aspace_implicit_pointer 0x10 4 -> ptr info:0x10+4 where dies=DIES
-    lit3; aspace_implicit_pointer 0x21 -4 -> ptr info:0x21-4 in 3 where dies=DIES, target=WAVE64
-    lit6; LLVM_aspace_implicit_pointer 0x21 0 => ["ptr info:0x21 in 6"] * 32 where dies=DIES, target=WAVE32
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; lit3; LLVM_form_aspace_address -> local#0x14
-        where dies=DIES, target=WAVE64
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; lit3; LLVM_form_aspace_address -> local#0x14
-        where dies=DIES, target=WAVE64
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; stack_value -> ptr info:0x21+4 in 3
-        where dies=DIES, target=WAVE32
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; stack_value; deref_size 4; lit3;
-        LLVM_form_aspace_address -> local#0x14 where dies=DIES, target=WAVE64
+    lit0; {PTR}; deref; xderef -> 7 where memory=[memory(0x1000, "07" + "00" * 7)]
+    lit1; {PTR}; deref; xderef => MISUSE where target=WAVE64
+    (4) lit3; LLVM_aspace_implicit_pointer 0x21 4 -> ptr info:0x21+4 in 3 where target=WAVE64
+    lit0; LLVM_aspace_implicit_pointer 0x10 4 -> ptr info:0x10+4
+    lit3; aspace_implicit_pointer 0x21 -4 -> ptr info:0x21-4 in 3 where target=WAVE64
+    lit6; LLVM_aspace_implicit_pointer 0x21 0 => ["ptr info:0x21 in 6"] * 32 where target=WAVE32
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; lit3; LLVM_form_aspace_address |
+        lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; lit3; LLVM_form_aspace_address | lit3;
+        LLVM_aspace_implicit_pointer 0x21 4; deref_size 4; stack_value; deref_size 4; lit3; LLVM_form_aspace_address
+        -> local#0x14 where target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_type 4 15; stack_value -> ptr info:0x21+4 in 3 where target=WAVE32
     # The pointer is as large as an address of its space.
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref -> read_past_storage where dies=DIES, target=WAVE64
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 2 => MISUSE where dies=DIES, target=WAVE64
-    lit3; LLVM_aspace_implicit_pointer 0x21 4; lit4; LLVM_offset -> offset_out_of_storage where dies=DIES, target=WAVE64
-    lit1; LLVM_aspace_implicit_pointer 0x10 0; deref; lit1; LLVM_form_aspace_address -> mem 0x1000
-        where dies=DIES, target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref -> read_past_storage where target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; deref_size 2 => MISUSE where target=WAVE64
+    lit3; LLVM_aspace_implicit_pointer 0x21 4; lit4; LLVM_offset -> offset_out_of_storage where target=WAVE64
+    lit1; LLVM_aspace_implicit_pointer 0x10 0; deref; lit1; LLVM_form_aspace_address -> mem 0x1000 where target=WAVE64
     # What the pointer points to may be anywhere, and no lane is needed to have the pointer.
     lit5; LLVM_aspace_implicit_pointer 0x12 0; deref_size 4; lit5; LLVM_form_aspace_address
-        -> implicit 0102030405060708 where dies=DIES, target=WAVE64
-    """),
+        -> implicit 0102030405060708 where target=WAVE64
     # Another address space is an access "in any other manner".
-    ptr(f"{PTR}; deref; lit1; {FORM}", MISUSE, target=WAVE64),
-    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit6; {FORM}", MISUSE, dies=DIES, target=WAVE64),
-    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit0; {FORM}", MISUSE, dies=DIES, target=WAVE64),
+    (3) {PTR}; deref; lit1; {FORM} => MISUSE where target=WAVE64
+    (4) {LOCAL_PTR}; deref_size 4; lit6; {FORM} | {LOCAL_PTR}; deref_size 4; lit0; {FORM} => MISUSE where target=WAVE64
     # ... and only pointers into the default address space are converted implicitly.
-    row("(4)", f"{LOCAL_PTR}; deref_size 4; lit1; LLVM_offset", MISUSE, dies=DIES, target=WAVE64),
-    row("(4)", f"{LOCAL_PTR}; deref_size 4", MISUSE, dies=DIES, target=WAVE64, want="location"),
-    row("(4)", f"{LOCAL_PTR}; deref_size 4; deref_size 4", MISUSE, dies=DIES, target=WAVE64),
+    {LOCAL_PTR}; deref_size 4; lit1; LLVM_offset | {LOCAL_PTR}; deref_size 4; deref_size 4 => MISUSE where target=WAVE64
+    {LOCAL_PTR}; deref_size 4 => MISUSE where target=WAVE64, want="location"
     # AS must be an integral value, and an address space of the target.
-    row("(4)", "lit4; LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES, target=WAVE64),
-    row("(4)", "lit1; LLVM_aspace_implicit_pointer 0x10 0", "bad_address_space", dies=DIES),
-    row("(4)", "const_type 5 0000803f; LLVM_aspace_implicit_pointer 0x10 0", "integral_type_required", dies=DIES),
-    row("(4)", "reg5; LLVM_aspace_implicit_pointer 0x10 0", "wrong_kind", dies=DIES),
-    row("(4)", "LLVM_aspace_implicit_pointer 0x10 0", "stack_underflow", dies=DIES))  # fmt: skip
+    lit4; LLVM_aspace_implicit_pointer 0x10 0 -> bad_address_space where target=WAVE64
+    lit1; LLVM_aspace_implicit_pointer 0x10 0 -> bad_address_space
+    const_type 5 0000803f; LLVM_aspace_implicit_pointer 0x10 0 -> integral_type_required
+    reg5; LLVM_aspace_implicit_pointer 0x10 0 -> wrong_kind
+    LLVM_aspace_implicit_pointer 0x10 0 -> stack_underflow
+    """)
 IPV = f"{PTR}; deref"
-test_other_uses = table(
+test_other_uses = pointers.table("""
     # It is an evaluation error if the storage or the value is accessed in any other manner.
-    ptr(f"{IPV}; lit1; plus", MISUSE),    ptr(f"lit1; {IPV}; plus", MISUSE),    ptr(f"{IPV}; plus_uconst 1", MISUSE),
-    ptr(f"{IPV}; neg", MISUSE),           ptr(f"{IPV}; lit0; eq", MISUSE),      ptr(f"{IPV}; {IPV}; eq", MISUSE),
-    ptr(f"{IPV}; bra @end; end: nop", MISUSE),               ptr(f"{IPV}; convert 4", MISUSE),
-    ptr(f"{IPV}; convert 0", MISUSE),     ptr(f"{IPV}; reinterpret 4", MISUSE),
-    ptr(f"reg5; {IPV}; LLVM_offset", MISUSE),                ptr(f"lit0; {IPV}; {FORM}", MISUSE),
-    ptr(f"reg5; reg6; {IPV}; LLVM_select_bit_piece 8 2", MISUSE),
-    ptr(f"reg5; reg6; lit0; {IPV}; LLVM_overlay", MISUSE),   ptr(f"{IPV}; form_tls_address", MISUSE, tls={"0": 0}),
-    ptr(f"{IPV}; LLVM_aspace_bregx 5 0", MISUSE, registers={"5": 0}),
-    ptr(f"{IPV}; LLVM_aspace_implicit_pointer 0x10 0", MISUSE),
+    (3) {IPV}; lit1; plus | lit1; {IPV}; plus | {IPV}; plus_uconst 1 | {IPV}; neg | {IPV}; lit0; eq | {IPV}; {IPV}; eq |
+        {IPV}; bra @end; end: nop | {IPV}; convert 4 | {IPV}; convert 0 | {IPV}; reinterpret 4 |
+        reg5; {IPV}; LLVM_offset | lit0; {IPV}; {FORM} | reg5; reg6; {IPV}; LLVM_select_bit_piece 8 2 |
+        reg5; reg6; lit0; {IPV}; LLVM_overlay | {IPV}; LLVM_aspace_implicit_pointer 0x10 0 => MISUSE
+    {IPV}; form_tls_address => MISUSE where tls={"0": 0}
+    {IPV}; LLVM_aspace_bregx 5 0 => MISUSE where registers={"5": 0}
     # The pointer itself is not a value, nor the location of memory.
-    ptr(f"{PTR}; lit1; plus", "wrong_kind"),                 ptr(f"{PTR}; stack_value", "wrong_kind"),
-    ptr(f"{PTR}; lit0; {FORM}", "wrong_kind"),               ptr(PTR, MISUSE, read={"bytes": 8}),
-    ptr(PTR, MISUSE, read={"bytes": 1}),                     ptr(PTR, "not_writable", write="00" * 8),
-    ptr(f"reg5; piece 8; {PTR}; piece 8", "00" * 8, read={"bytes": 8}, registers={"5": 0}),
-    ptr(f"reg5; piece 8; {PTR}; piece 8", MISUSE, read={"bytes": 9}, registers={"5": 0}),
+    {PTR}; lit1; plus | {PTR}; stack_value | {PTR}; lit0; {FORM} -> wrong_kind
+    {PTR} => MISUSE where read={"bytes": 8}
+    {PTR} => MISUSE where read={"bytes": 1}
+    {PTR} -> not_writable where write="00" * 8
+    reg5; piece 8; {PTR}; piece 8 => "00" * 8 where read={"bytes": 8}, registers={"5": 0}
+    reg5; piece 8; {PTR}; piece 8 => MISUSE where read={"bytes": 9}, registers={"5": 0}
     # A value result is the value on top of the stack (A.2.5.4), which an implicit pointer value is.
-    ptr(IPV, "ptr info:0x10", want="value"),
-    ptr(IPV, "ptr info:0x10"))  # fmt: skip
+    {IPV} -> ptr info:0x10 where want="value"
+    {IPV} -> ptr info:0x10
+    """)
 SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF
 

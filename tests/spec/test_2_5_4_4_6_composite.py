@@ -30,31 +30,23 @@ test_storage = table(
         where target=WAVE64, lane=3
     # All bits of a part must be within the storage.
     reg5; piece 8 -> {64:r5}
-    reg5; piece 9 -> bad_piece
+    reg5; piece 9 | reg5; lit1; LLVM_offset; piece 8 | reg5; lit1; LLVM_bit_offset; bit_piece 64 0 |
+        implicit_value 010203; piece 4 | const1s -4; piece 5 | piece 4; LLVM_piece_end; piece 5 -> bad_piece
     reg5; piece 5 -> bad_piece where address_size=4
-    reg5; lit1; LLVM_offset; piece 8 -> bad_piece
-    reg5; lit1; LLVM_bit_offset; bit_piece 64 0 -> bad_piece
-    implicit_value 010203; piece 4 -> bad_piece
     const1s -4; lit3; LLVM_form_aspace_address; piece 4 -> {32:local#0xfffffffc} where target=WAVE64
     const1s -4; lit3; LLVM_form_aspace_address; piece 5 -> bad_piece where target=WAVE64
-    const1s -4; piece 5 -> bad_piece
-    piece 4; LLVM_piece_end; piece 5 -> bad_piece
     # ... of each of its places.
     piece 8 -> {64:r5 | mem 0x10} where initial_stack=[BOTH]
     piece 9 -> bad_piece where initial_stack=[BOTH]
     # The composite must not be larger than the largest address space.
     bit_piece 0xffffffffffffffff 0; bit_piece 1 0 -> {18446744073709551615:undefined 1:undefined}
     piece 0xffffffffffffffff; piece 1 -> {147573952589676412920:undefined 8:undefined}
-    piece 0xffffffffffffffff; piece 2 -> bad_piece
-    piece 0xffffffffffffffff; piece 1; bit_piece 1 0 -> bad_piece
-    piece 0x100000000 -> {34359738368:undefined} where address_size=4
-    piece 0x100000001 -> bad_piece where address_size=4
-    piece 0x100000000; bit_piece 1 0 -> bad_piece where address_size=4
+    piece 0xffffffffffffffff; piece 2 | piece 0xffffffffffffffff; piece 1; bit_piece 1 0 |
+        LLVM_undefined; LLVM_extend 0x8000000000000000 17 -> bad_piece
+    piece 0x100000000 | LLVM_undefined; LLVM_extend 0x800000000 1 -> {34359738368:undefined} where address_size=4
+    piece 0x100000001 | piece 0x100000000; bit_piece 1 0 | LLVM_undefined; LLVM_extend 0x400000000 3 |
+        LLVM_undefined; LLVM_undefined; lit5; LLVM_select_bit_piece 0x400000000 3 -> bad_piece where address_size=4
     piece 0x100000000 -> {34359738368:undefined} where target=WAVE64
-    LLVM_undefined; LLVM_extend 0x8000000000000000 17 -> bad_piece
-    LLVM_undefined; LLVM_extend 0x800000000 1 -> {34359738368:undefined} where address_size=4
-    LLVM_undefined; LLVM_extend 0x400000000 3 -> bad_piece where address_size=4
-    LLVM_undefined; LLVM_undefined; lit5; LLVM_select_bit_piece 0x400000000 3 -> bad_piece where address_size=4
     # A zero-sized part is one of them.
     reg5; piece 0 -> {0:r5}
     piece 0 -> {0:undefined}
@@ -162,8 +154,7 @@ test_incomplete_composites = table(
 )
 test_piece = rows.table("""
     # The stack is empty: a new composite, with an undefined part.
-    (1) piece 4 -> {32:undefined}
-    lit1; drop; piece 4 -> {32:undefined}
+    (1) piece 4 | lit1; drop; piece 4 -> {32:undefined}
     # The top is an incomplete composite: an undefined part is appended.
     piece 4; piece 2 -> {32:undefined 16:undefined}
     reg5; piece 4; piece 2; piece 1 -> {32:r5 16:undefined 8:undefined}
@@ -186,9 +177,8 @@ test_piece = rows.table("""
     breg5 4; piece 4 -> {32:mem 0x14} where registers={"5": 16}
     implicit_pointer 0x10 0; deref; piece 4 -> {32:mem 0x30} where dies={"info:0x10": die("addr 0x30")}
     # Otherwise the expression is ill-formed.
-    const_type 4 1000000000000000; piece 4 -> wrong_kind
-    const_type 3 0000803f; piece 4 -> wrong_kind
-    reg5; piece 4; const_type 1 01; piece 4 -> wrong_kind
+    const_type 4 1000000000000000; piece 4 | const_type 3 0000803f; piece 4 | reg5; piece 4; const_type 1 01; piece 4
+        -> wrong_kind
     # A displacement other than 0 is computed before.
     reg5; lit4; LLVM_offset; piece 4 -> {32:r5+32}
     piece 4 -> {32:r5 | mem 0x10} where initial_stack=[BOTH]
@@ -227,11 +217,9 @@ test_bit_piece = table(
         where read={"bytes": 2}, memory=[memory(16, "1032")], byte_order="big"
     # B is applied as by DW_OP_LLVM_bit_offset: it must be within the storage, but leaves an undefined location alone.
     reg5; bit_piece 1 63 -> {1:r5+63}
-    reg5; bit_piece 1 64 -> offset_out_of_storage
-    reg5; bit_piece 0 64 -> offset_out_of_storage
+    reg5; bit_piece 1 64 | reg5; bit_piece 0 64 -> offset_out_of_storage
     reg5; bit_piece 1 32 -> offset_out_of_storage where address_size=4
-    LLVM_undefined; bit_piece 1 10000 -> {1:undefined}
-    bit_piece 1 10000 -> {1:undefined}
+    LLVM_undefined; bit_piece 1 10000 | bit_piece 1 10000 -> {1:undefined}
     # The part must be within the storage.
     reg5; bit_piece 61 3 -> {61:r5+3}
     reg5; bit_piece 62 3 -> bad_piece
@@ -276,15 +264,12 @@ test_extend = rows.table("""
     regx pc; LLVM_extend 64 64; LLVM_push_lane; lit8; mul; LLVM_offset; deref => ["4660"] * 64
         where registers={"pc": 0x1234}, target=WAVE64
     # S and C must not be 0.
-    reg5; LLVM_extend 0 2 -> bad_operand
-    reg5; LLVM_extend 8 0 -> bad_operand
-    reg5; LLVM_extend 0 0 -> bad_operand
+    reg5; LLVM_extend 0 2 | reg5; LLVM_extend 8 0 | reg5; LLVM_extend 0 0 -> bad_operand
     # The entry popped must be a complete location description.
     const_type 2 01000000; LLVM_extend 8 2 -> wrong_kind
     LLVM_extend 8 2 -> stack_underflow
     # Each part must be within the storage.
-    reg5; LLVM_extend 65 2 -> bad_piece
-    reg5; lit1; LLVM_bit_offset; LLVM_extend 64 1 -> bad_piece
+    reg5; LLVM_extend 65 2 | reg5; lit1; LLVM_bit_offset; LLVM_extend 64 1 -> bad_piece
     LLVM_extend 65 1 -> bad_piece where initial_stack=[BOTH]
     """)
 test_select_bit_piece = rows.table("""
@@ -319,33 +304,29 @@ test_select_bit_piece = rows.table("""
     reg5; implicit_value 0102; lit2; LLVM_select_bit_piece 12 2 -> bad_piece
     reg5; reg6; lit0; LLVM_select_bit_piece 65 1 -> bad_piece
     # S and C must not be 0.
-    reg5; reg6; lit1; LLVM_select_bit_piece 0 2 -> bad_operand
-    reg5; reg6; lit1; LLVM_select_bit_piece 8 0 -> bad_operand
+    reg5; reg6; lit1; LLVM_select_bit_piece 0 2 | reg5; reg6; lit1; LLVM_select_bit_piece 8 0 -> bad_operand
     # The bit size of the mask must not be less than C.
     reg5; reg6; const_type 1 05; LLVM_select_bit_piece 8 8
         -> {8:r6 8:r5+8 8:r6+16 8:r5+24 8:r5+32 8:r5+40 8:r5+48 8:r5+56}
-    reg5; reg6; const_type 1 05; LLVM_select_bit_piece 4 9 -> bad_size
+    reg5; reg6; const_type 1 05; LLVM_select_bit_piece 4 9 | reg5; reg6; const_type 6 05; LLVM_select_bit_piece 8 4 |
+        LLVM_undefined; reg6; lit0; LLVM_select_bit_piece 1 65 -> bad_size
     reg5; reg6; const_type 6 05; LLVM_select_bit_piece 8 3 -> {8:r6 8:r5+8 8:r6+16}
-    reg5; reg6; const_type 6 05; LLVM_select_bit_piece 8 4 -> bad_size
     LLVM_undefined; reg6; lit0; LLVM_select_bit_piece 1 64; drop -> undefined
-    LLVM_undefined; reg6; lit0; LLVM_select_bit_piece 1 65 -> bad_size
-    LLVM_undefined; reg6; lit0; LLVM_select_bit_piece 1 33 -> bad_size where address_size=4
-    LLVM_undefined; LLVM_undefined; const_type 2 ffffffff; LLVM_select_bit_piece 32 64 -> bad_size where target=WAVE64
     LLVM_undefined; LLVM_undefined; const_type 5 ffffffffffffffffffffffffffffffff; LLVM_select_bit_piece 1 128; drop
         -> undefined
+    LLVM_undefined; reg6; lit0; LLVM_select_bit_piece 1 33 -> bad_size where address_size=4
+    LLVM_undefined; LLVM_undefined; const_type 2 ffffffff; LLVM_select_bit_piece 32 64 -> bad_size where target=WAVE64
     reg5; reg6; const_type 1 ff; LLVM_select_bit_piece 8 2 -> {8:r6 8:r6+8}
     reg5; reg6; addr 2; LLVM_select_bit_piece 8 2 -> {8:r5 8:r6+8}
     # The mask must be of an integral type, the others location descriptions.
     reg5; reg6; const_type 3 0000803f; LLVM_select_bit_piece 8 2 -> integral_type_required
-    reg5; reg6; reg7; LLVM_select_bit_piece 8 2 -> wrong_kind
-    reg5; const_type 4 0000000000000000; lit1; LLVM_select_bit_piece 8 2 -> wrong_kind
-    const_type 4 0000000000000000; reg5; lit1; LLVM_select_bit_piece 8 2 -> wrong_kind
+    reg5; reg6; reg7; LLVM_select_bit_piece 8 2 | reg5; const_type 4 0000000000000000; lit1; LLVM_select_bit_piece 8 2 |
+        const_type 4 0000000000000000; reg5; lit1; LLVM_select_bit_piece 8 2 -> wrong_kind
     reg6; lit1; LLVM_select_bit_piece 8 2 -> stack_underflow
     # Each lane takes its own part; masks may differ from lane to lane.
     regx v1; regx v2; regx exec; deref; LLVM_select_bit_piece 32 64; LLVM_push_lane; lit4; mul; LLVM_offset;
-        deref_size 4 => [str(lane + (200 if 0xF0F0F0F0F0F0F0F0 >> lane & 1 else 100)) for lane in range(64)]
-        where registers={"v1": list(range(100, 164)), "v2": list(range(200, 264)), "exec": 0xF0F0F0F0F0F0F0F0},
-        target=WAVE64
+        deref_size 4 => [str(lane + (200 if 0xF0F0F0F0F0F0F0F0 >> lane & 1 else 100)) for lane in range(64)] where
+        registers={"v1": list(range(100, 164)), "v2": list(range(200, 264)), "exec": 0xF0F0F0F0F0F0F0F0}, target=WAVE64
     regx v1; regx v2; regx exec; deref_size 4; LLVM_select_bit_piece 32 32; LLVM_push_lane; lit4; mul; LLVM_offset;
         deref_size 4 => [str(lane + (200 if 0x80000001 >> lane & 1 else 100)) for lane in range(32)]
         where registers={"v1": list(range(100, 132)), "v2": list(range(200, 232)), "exec": 0x80000001}, target=WAVE32
@@ -387,11 +368,10 @@ test_overlay = rows.table("""
 test_bit_overlay = table(
     rows("""
     # BL, with BS bits of it, from BO on, replaced by those at OL.
-    (7) reg5; reg6; lit3; lit5; LLVM_bit_overlay -> {3:r5 5:r6 56:r5+8}
+    (7) reg5; reg6; lit3; lit5; LLVM_bit_overlay | reg5; reg6; lit3; lit5; bit_overlay -> {3:r5 5:r6 56:r5+8}
     reg5; reg6; lit0; lit5; LLVM_bit_overlay -> {5:r6 59:r5+5}
     reg5; reg6; const1u 59; lit5; LLVM_bit_overlay -> {59:r5 5:r6}
     reg5; reg6; lit3; const1u 61; LLVM_bit_overlay -> {3:r5 61:r6}
-    reg5; reg6; lit3; lit5; bit_overlay -> {3:r5 5:r6 56:r5+8}
     # The base and the overlay begin at their own bit offsets.
     reg5; lit4; LLVM_bit_offset; reg6; lit7; LLVM_bit_offset; lit3; lit5; LLVM_bit_overlay -> {3:r5+4 5:r6+7 52:r5+12}
     lit16; reg6; lit8; const1u 64; LLVM_bit_overlay -> {8:mem 0x10 64:r6 147573952589676412728:mem 0x19}
@@ -409,8 +389,7 @@ test_bit_overlay = table(
     reg5; reg6; lit8; lit8; LLVM_bit_overlay; reg7; lit12; lit8; LLVM_bit_overlay
         -> {12:{8:r5 8:r6 48:r5+16} 8:r7 44:{8:r5 8:r6 48:r5+16}+20}
     # If BS is 0, the result is BL,
-    reg5; reg6; lit3; lit0; LLVM_bit_overlay -> r5
-    reg5; reg6; lit0; lit0; LLVM_bit_overlay -> r5
+    reg5; reg6; lit3; lit0; LLVM_bit_overlay | reg5; reg6; lit0; lit0; LLVM_bit_overlay -> r5
     reg5; lit4; LLVM_bit_offset; reg6; const1u 60; lit0; LLVM_bit_overlay -> r5+4
     reg6; lit3; lit0; LLVM_bit_overlay -> r5 | mem 0x10 where initial_stack=[BOTH]
     # if it covers all that is left of BL, the result is OL,
@@ -436,30 +415,26 @@ test_bit_overlay = table(
         where read={"bytes": 3}, registers={"6": 7}, address_size=4
     reg5; LLVM_undefined; lit8; lit8; LLVM_bit_overlay -> {8:r5 8:undefined 48:r5+16}
     # BO and BS must not be negative.
-    reg5; reg6; const_type 1 ff; lit8; LLVM_bit_overlay -> bad_operand
-    reg5; reg6; lit8; const_type 1 ff; LLVM_bit_overlay -> bad_operand
-    reg5; reg6; const_type 7 ffffffff; lit0; LLVM_bit_overlay -> bad_operand
+    reg5; reg6; const_type 1 ff; lit8; LLVM_bit_overlay | reg5; reg6; lit8; const_type 1 ff; LLVM_bit_overlay |
+        reg5; reg6; const_type 7 ffffffff; lit0; LLVM_bit_overlay -> bad_operand
     # What is left of BL must not be less than BO plus BS.
-    reg5; reg6; lit8; const1u 57; LLVM_bit_overlay -> bad_piece
-    reg5; reg6; const1u 65; lit0; LLVM_bit_overlay -> bad_piece
-    reg5; lit4; LLVM_bit_offset; reg6; lit0; const1u 61; LLVM_bit_overlay -> bad_piece
-    reg5; reg6; const_type 4 ffffffffffffffff; lit8; LLVM_bit_overlay -> bad_piece
+    reg5; reg6; lit8; const1u 57; LLVM_bit_overlay | reg5; reg6; const1u 65; lit0; LLVM_bit_overlay |
+        reg5; lit4; LLVM_bit_offset; reg6; lit0; const1u 61; LLVM_bit_overlay |
+        reg5; reg6; const_type 4 ffffffffffffffff; lit8; LLVM_bit_overlay -> bad_piece
     reg5; reg6; lit8; lit25; LLVM_bit_overlay -> bad_piece where address_size=4, byte_order="big"
     # The part of the overlay must be within its storage.
     reg5; implicit_value 01; lit8; lit9; LLVM_bit_overlay -> bad_piece
     # Two integral values and two location descriptions.
     reg5; reg6; const_type 3 0000803f; lit8; LLVM_bit_overlay -> integral_type_required
     reg5; reg6; lit8; const_type 3 0000803f; LLVM_bit_overlay -> integral_type_required
-    reg5; reg6; reg7; lit8; LLVM_bit_overlay -> wrong_kind
-    reg5; const_type 4 1000000000000000; lit8; lit8; LLVM_bit_overlay -> wrong_kind
-    const_type 4 1000000000000000; reg5; lit8; lit8; LLVM_bit_overlay -> wrong_kind
+    reg5; reg6; reg7; lit8; LLVM_bit_overlay | reg5; const_type 4 1000000000000000; lit8; lit8; LLVM_bit_overlay |
+        const_type 4 1000000000000000; reg5; lit8; lit8; LLVM_bit_overlay -> wrong_kind
     reg6; lit8; lit8; LLVM_bit_overlay -> stack_underflow
     # In each lane at another position.
     regx s5; regx s6; LLVM_push_lane; lit4; LLVM_bit_overlay; deref_size 4
         => [*(str(0xFFFFFFFF & ~(0xF << lane)) for lane in range(29)), *["bad_piece"] * 3]
         where registers={"s5": 0xFFFFFFFF, "s6": 0}, target=WAVE32
-    regx s5; regx s6; lit4; LLVM_push_lane; LLVM_bit_overlay
-        => ["s5", *(f"{{4:s5 {lane}:s6 {28 - lane}:s5+{4 + lane}}}" for lane in range(1, 28)), "{4:s5 28:s6}",
-        *["bad_piece"] * 3] where target=WAVE32
+    regx s5; regx s6; lit4; LLVM_push_lane; LLVM_bit_overlay => ["s5", *(f"{{4:s5 {lane}:s6 {28 - lane}:s5+{4 + lane}}}"
+        for lane in range(1, 28)), "{4:s5 28:s6}", *["bad_piece"] * 3] where target=WAVE32
     """),
 )

@@ -13,8 +13,7 @@ rows = Rows("A.2.5.4", vars(), rules="amd", dialect="llvm-user", base_types=TYPE
 test_a_location_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
     -> undefined where want="location"
-    nop -> undefined where want="location"
-    lit1; drop -> undefined where want="location"
+    nop | lit1; drop -> undefined where want="location"
     # "If the top stack entry is a location description, ... then the result is that"
     addr 0x10 -> mem 0x10 where want="location"
     addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3 where want="location"
@@ -41,14 +40,9 @@ test_a_location_is_wanted = rows.table("""
     lit1; lit2; reg5 -> r5 where want="location"
     reg5; piece 4; reg6 -> r6 where want="location"
     # "Otherwise the DWARF expression is ill-formed": a value of another type.
-    const_type 1 01000000 -> bad_result_kind where want="location"
-    const_type 2 0100000000000000 -> bad_result_kind where want="location"
-    const_type 3 0000000000000000 -> bad_result_kind where want="location"
-    const_type 4 0100000000000000 -> bad_result_kind where want="location"
-    const_type 5 01 -> bad_result_kind where want="location"
-    const_type 6 0102 -> bad_result_kind where want="location"
-    const_type 7 00000000000000000000000000000000 -> bad_result_kind where want="location"
-    const_type 8 41000000 -> bad_result_kind where want="location"
+    const_type 1 01000000 | const_type 2 0100000000000000 | const_type 3 0000000000000000 |
+        const_type 4 0100000000000000 | const_type 5 01 | const_type 6 0102 |
+        const_type 7 00000000000000000000000000000000 | const_type 8 41000000 -> bad_result_kind where want="location"
     # ... it is the top entry that counts.
     reg5; const_type 1 01000000 -> bad_result_kind where want="location"
     # An implicit pointer value whose object has no location is an evaluation error (A.2.5.4.4.5 (3)).
@@ -71,25 +65,18 @@ test_a_value_is_wanted = rows.table("""
     -> bad_result_kind where want="value"
     lit1; drop -> bad_result_kind where want="value"
     # ... a bit field, another address space, several places, and every storage but memory.
-    addr 0x10; lit3; LLVM_bit_offset -> bad_result_kind where want="value"
+    addr 0x10; lit3; LLVM_bit_offset | reg5 | LLVM_undefined | implicit_value 0100000000000000 | lit7; stack_value |
+        implicit_pointer 0x4c 0 | reg5; piece 4; LLVM_piece_end | reg5; piece 4 -> bad_result_kind where want="value"
     lit16; lit3; LLVM_form_aspace_address -> bad_result_kind where want="value", **GPU
     lit16; lit1; LLVM_form_aspace_address -> bad_result_kind where want="value", **GPU
     nop -> bad_result_kind where want="value", initial_stack=[TWO_PLACES]
-    reg5 -> bad_result_kind where want="value"
-    LLVM_undefined -> bad_result_kind where want="value"
-    implicit_value 0100000000000000 -> bad_result_kind where want="value"
-    lit7; stack_value -> bad_result_kind where want="value"
-    implicit_pointer 0x4c 0 -> bad_result_kind where want="value"
-    reg5; piece 4; LLVM_piece_end -> bad_result_kind where want="value"
-    reg5; piece 4 -> bad_result_kind where want="value"
     # ... a composite is none of the five, even where its only part is in memory.
     addr 0x10; piece 8; LLVM_piece_end -> bad_result_kind where want="value"
     """)
 test_nothing_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
     -> undefined
-    nop -> undefined
-    lit1; drop -> undefined
+    nop | lit1; drop -> undefined
     # "Otherwise, the top stack entry is returned", as it is.
     lit16 -> 16
     addr 0x10 -> mem 0x10
@@ -100,9 +87,8 @@ test_nothing_is_wanted = rows.table("""
     nop -> mem 0x10 | mem 0x20 where initial_stack=[TWO_PLACES]
     reg5; piece 4 -> {32:r5}
     # "Any other entries on the stack are discarded": the stack of the evaluation still has them.
-    lit1; reg5; lit3 -> 3
+    lit1; reg5; lit3 | reg5; piece 4; lit3 -> 3
     lit1; reg5; lit3 => ("1", "r5", "3")
-    reg5; piece 4; lit3 -> 3
     """)
 test_the_initial_stack = rows.table("""
     # "starts with an empty stack on which the entries from the initial stack ... are pushed in the order provided"
@@ -131,35 +117,24 @@ test_entries_of_the_wrong_kind = rows.table("""
     addr 0x10; stack_value -> implicit 1000000000000000
     addr 0; bra @end; lit5; end: -> 5
     # ... but no other location is.
-    reg5; lit1; plus -> wrong_kind
-    lit1; reg5; plus -> wrong_kind
-    reg5; neg -> wrong_kind
-    reg5; stack_value -> wrong_kind
-    reg5; bra @end; end: -> wrong_kind
-    implicit_value 0100000000000000; lit1; plus -> wrong_kind
-    LLVM_undefined; lit1; plus -> wrong_kind
-    addr 0x10; lit1; LLVM_bit_offset; lit1; plus -> wrong_kind
+    reg5; lit1; plus | lit1; reg5; plus | reg5; neg | reg5; stack_value | reg5; bra @end; end: |
+        implicit_value 0100000000000000; lit1; plus | LLVM_undefined; lit1; plus |
+        addr 0x10; lit1; LLVM_bit_offset; lit1; plus | reg5; piece 8; LLVM_piece_end; neg -> wrong_kind
     plus -> wrong_kind where initial_stack=[1, TWO_PLACES]
     lit16; lit3; LLVM_form_aspace_address; neg -> wrong_kind where **GPU
-    reg5; piece 8; LLVM_piece_end; neg -> wrong_kind
     # A location is required, and a value of the generic type is converted to one, but no other value is.
     lit16; lit4; LLVM_offset -> mem 0x14
-    const_type 2 1000000000000000; lit4; LLVM_offset -> wrong_kind
-    const_type 3 0000000000000000; deref -> wrong_kind
-    const_type 1 10000000; piece 4 -> wrong_kind
+    const_type 2 1000000000000000; lit4; LLVM_offset | const_type 3 0000000000000000; deref |
+        const_type 1 10000000; piece 4 -> wrong_kind
     # An incomplete composite is neither (A.2.5.4.4.6).
-    reg5; piece 4; lit1; plus -> incomplete_composite
-    reg5; piece 4; deref -> incomplete_composite
-    reg5; piece 4; lit1; LLVM_offset -> incomplete_composite
-    reg5; piece 4; neg -> incomplete_composite
-    reg5; piece 4; stack_value -> incomplete_composite
+    reg5; piece 4; lit1; plus | reg5; piece 4; deref | reg5; piece 4; lit1; LLVM_offset | reg5; piece 4; neg |
+        reg5; piece 4; stack_value -> incomplete_composite
     """)
 
 # "If an operation has an evaluation error, or an operation evaluates an expression that has an evaluation error, then
 # the result is an evaluation error": whatever kind is wanted, and wherever it happens.
 test_errors_are_the_result = rows.table("""
-    lit1; lit0; div -> division_by_zero
-    lit1; lit0; div; drop; lit1 -> division_by_zero
+    lit1; lit0; div | lit1; lit0; div; drop; lit1 -> division_by_zero
     lit1; lit0; div -> division_by_zero where want="location"
     lit1; lit0; div -> division_by_zero where want="value"
     call4 4; lit1 -> division_by_zero where dies={"unit:4": die("lit1; lit0; mod")}

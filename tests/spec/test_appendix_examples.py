@@ -173,18 +173,17 @@ test_chapter_2 = table(
     addr 0xffffffffffffffff; lit2; LLVM_offset -> offset_out_of_storage
     # 2.8: a variable in a register, partially spilled to private memory, and partially to local memory.
     [2.8] regx v0; LLVM_push_lane; lit4; mul; LLVM_offset; piece 4; lit8; lit5; LLVM_form_aspace_address; piece 2;
-        lit16; lit3; LLVM_form_aspace_address; piece 2
-        => [f"{lane:02x}000000{lane:02x}fe7788" for lane in range(64)]
-        where read={"bytes": 8}, target=WAVE64, registers={"v0": list(range(64))},
-        memory=[memory(16, "7788", "local"), *(memory(8, f"{lane:02x}fe", "private_lane",
-        lane=lane) for lane in range(64))]
+        lit16; lit3; LLVM_form_aspace_address; piece 2 => [f"{lane:02x}000000{lane:02x}fe7788" for lane in range(64)]
+        where read={"bytes": 8}, target=WAVE64, registers={"v0": list(range(64))}, memory=[memory(16, "7788", "local"),
+        *(memory(8, f"{lane:02x}fe", "private_lane", lane=lane) for lane in range(64))]
     # 2.1: an expression of DWARF 5 means what it always did.
     [2.1] breg5 8; deref; plus_uconst 4 -> mem 0x2004
         where want="location", registers={"5": 0x1000}, memory=[memory(0x1008, words(0x2000))]
     reg3; piece 4; reg10; piece 2 -> {32:r3 16:r10}
     lit1; stack_value; piece 4; breg3 0; breg4 0; plus; stack_value; piece 4
         -> {32:implicit 0100000000000000 32:implicit 0700000000000000} where registers={"3": 3, "4": 4}
-    """))  # fmt: skip
+    """),
+)  # fmt: skip
 
 
 # --- The program locations of lanes (2.13; AMDGPU usage, "AMDGPU DW_AT_LLVM_lane_pc") -----------------------------
@@ -411,7 +410,6 @@ test_variables_of_upstream_llvm = rows.table("""
     [A.2.5.4.4.4 (2)] regx v5 -> v5 where target=WAVE64
     [A.2.5.4.4.6 (1)] regx s4; piece 4; regx s5; piece 4 -> {32:s4 32:s5} where target=WAVE64
     [A.2.5.4.4.5 (2)] constu 5; stack_value -> implicit 0500000000000000 where target=WAVE64
-    breg0 0; convert 1; convert 2; stack_value -> implicit feffffff
-        where registers={"0": 0xFE}, base_types={"1": {"encoding": "signed", "byte_size": 1},
-        "2": {"encoding": "signed", "byte_size": 4}}
+    breg0 0; convert 1; convert 2; stack_value -> implicit feffffff where registers={"0": 0xFE}, base_types={"1":
+        {"encoding": "signed", "byte_size": 1}, "2": {"encoding": "signed", "byte_size": 4}}
     """)

@@ -23,12 +23,8 @@ FOUR = "lit1; lit2; lit3; lit4"
 test_steps = table(
     rows("""
     # Loops that never end.
-    skip -3 -> limit_exceeded
-    nop; skip -4 -> limit_exceeded
-    lit1; bra -4 -> limit_exceeded
-    again: skip @there; there: skip @again -> limit_exceeded
-    again: lit1; drop; skip @again -> limit_exceeded
-    const8u 0xffffffffffffffff; again: lit1; minus; dup; bra @again -> limit_exceeded
+    skip -3 | nop; skip -4 | lit1; bra -4 | again: skip @there; there: skip @again | again: lit1; drop; skip @again |
+        const8u 0xffffffffffffffff; again: lit1; minus; dup; bra @again -> limit_exceeded
     skip -3 => ["limit_exceeded", "limit_exceeded"] where lane_count=2
     # ... in one lane only
     again: LLVM_push_lane; bra @again; lit5 => ["5", "limit_exceeded"] where lane_count=2
@@ -50,8 +46,7 @@ test_steps = table(
     again: call4 4; drop; skip @again -> limit_exceeded where dies={"unit:4": listed("reg5")}
     call4 4 -> limit_exceeded where dies={"unit:4": die("skip -3")}
     call4 4 -> limit_exceeded where dies={"unit:4": listed("skip -3")}
-    implicit_pointer 4 0; deref; deref -> limit_exceeded where dies={"info:4": die("skip -3")}
-    GNU_variable_value 4 -> limit_exceeded where dies={"info:4": die("skip -3")}
+    implicit_pointer 4 0; deref; deref | GNU_variable_value 4 -> limit_exceeded where dies={"info:4": die("skip -3")}
     """),
 )
 test_stack = table(
@@ -116,9 +111,8 @@ test_cycles = rows.table("""
     call4 4 -> cycle where dies={"unit:4": listed("reg5", "call4 4")}
     call4 4 -> cycle where dies={"unit:4": listed("call4 8"), "unit:8": die("call4 4")}
     # Implicit pointers that point to themselves.
-    implicit_pointer 4 0 -> ptr info:0x4 where dies={"info:4": die("implicit_pointer 4 0")}
-    implicit_pointer 4 0; deref -> ptr info:0x4 where dies={"info:4": die("implicit_pointer 4 0")}
-    implicit_pointer 4 0; deref; deref -> ptr info:0x4 where dies={"info:4": die("implicit_pointer 4 0")}
+    implicit_pointer 4 0 | implicit_pointer 4 0; deref | implicit_pointer 4 0; deref; deref -> ptr info:0x4
+        where dies={"info:4": die("implicit_pointer 4 0")}
     implicit_pointer 4 0; deref -> cycle where want="location", dies={"info:4": die("implicit_pointer 4 0; deref")}
     implicit_pointer 4 0; deref; deref -> cycle where dies={"info:4": die("implicit_pointer 8 0;
         deref"), "info:8": die("implicit_pointer 4 0; deref")}
