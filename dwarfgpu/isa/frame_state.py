@@ -7,6 +7,9 @@ scalar registers lie in other scalar registers or in lanes of vector registers, 
 A scalar value is a symbol and a constant. Symbols below 128 are what a register held at entry, `NUMBER` is none, and
 others name the instruction, or the join of paths, that made the value. A vector register, or a slot, consists of the
 lanes that were active at entry, all other lanes, and single lanes in which scalars were written.
+
+The symbols of masks without a lane that was not active at entry differ from those of other masks (`_is_within`): what
+is written under one of the others may be in any lane.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.instruction import CALLS, JUMPS, OperandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
@@ -37,9 +40,12 @@ Step: TypeAlias = "tuple[int, GpuInstruction, Any, Any]"
 """An instruction at its address, with the method that executes it and what this needs to know."""
 
 RETURN_LOW, RETURN_HIGH, STACK = 30, 31, 32
-EXEC, OUTSIDE, CARRY = 126, 130, 132
-"""The first of two registers each; `OUTSIDE` is the symbol of the lanes not active at entry."""
+EXEC, OUTSIDE, CARRY, WITHIN = 126, 130, 132, 134
+"""The first of two registers each; `OUTSIDE` is the symbol of the lanes not active at entry, and `WITHIN` stands for
+any mask of lanes that were: two of these need not be equal."""
 NUMBER = -1
+INVERTED = 1 << 32
+"""The constant of a mask of all lanes but those that its symbol has."""
 ACCUMULATION = 256
 """The number of a0 among vector registers."""
 MAX_INSTRUCTIONS = 1 << 16
@@ -51,6 +57,8 @@ MAX_DEPTH = 24
 MAX_ROUNDS = 6
 WORD = (1 << 32) - 1
 
+_ALL: Scalar = (NUMBER, WORD)
+_NO_LANES: Scalar = (NUMBER, 0)
 _NAMED = frozenset((STACK, 33, 34, EXEC, EXEC + 1))
 """Registers of which unknown values get a symbol: others are found through them, or hold them for a while."""
 _UNKNOWN: Lanes = (-1, -1, {})
@@ -58,7 +66,7 @@ _NOTHING: Source = [None]
 _ADD = re.compile(r"s_((add|sub)k?_(co_)?[iu]32|(addc|add_co_ci)_u32)$")
 _WITH_CARRY = frozenset(("s_addc_u32", "s_add_co_ci_u32"))
 _SAVES_MASK = re.compile(r"s_(\w+)_saveexec_")
-_COMBINES = re.compile(r"s_(and|or|xor|andn2|and_not1)_b(?:32|64)$")
+_COMBINES = re.compile(r"s_(and|or|xor|andn2|and_not1|not)_b(?:32|64)$")
 _MOVES = frozenset(("s_mov_b32", "s_mov_b64", "s_movk_i32"))
 _LOADS = frozenset(("s_load_b64", "s_load_dwordx2"))
 _LANES = frozenset(("v_writelane_b32", "v_readlane_b32"))
@@ -103,12 +111,13 @@ class CodeState:
         self.mask = ""
         for register, value in self.scalars.items():
             if value is not None and value[0] == symbol:
-                self.scalars[register] = None
+                self.scalars[register] = _both(value, _NO_LANES)
         for places in (self.vectors, self.slots):
             for key, (entry, outside, lanes) in places.items():
                 lost = [lane for lane, value in lanes.items() if value is not None and value[0] == symbol]
                 if lost:
-                    places[key] = entry, outside, {**lanes, **dict.fromkeys(lost)}  # type: ignore[index]
+                    faded = {lane: _both(lanes[lane], _NO_LANES) for lane in lost}
+                    places[key] = entry, outside, {**lanes, **faded}  # type: ignore[index]
         for slot in [slot for slot in self.slots if slot[0] == symbol]:
             del self.slots[slot]
 
@@ -148,7 +157,7 @@ class FunctionReading:
         self._mask = (EXEC, EXEC + 1) if reader.wave_size == 64 else (EXEC,)
         self._masks: dict[str, list[Scalar]] = {
             "entry": [(register, 0) for register in self._mask],
-            "all": [(NUMBER, WORD) for _register in self._mask],
+            "all": [_ALL for _register in self._mask],
             "outside": [(register - EXEC + OUTSIDE, 0) for register in self._mask],
         }
         self._blocks: dict[int, tuple[int, tuple[Step, ...], tuple[int, ...]]] = {}
@@ -254,13 +263,15 @@ class FunctionReading:
             old, new = known.scalar(register), state.scalar(register)
             if old is None or old == new:
                 continue
-            value: Scalar = None
-            if register in _NAMED:
-                symbol = block << 8 | 128 | register
+            value = _both(old, new)
+            if register >= EXEC or (value is None and register in _NAMED):
+                symbol = _symbol(block, register, value) | 128
                 value = self._named(symbol, register)
                 if value == old:
                     continue
                 self._make(known, symbol)
+            elif value == old:
+                continue
             known.scalars[register] = value
             is_changed = True
         for number in known.vectors.keys() | state.vectors.keys():
@@ -299,6 +310,7 @@ class FunctionReading:
         active: set[int] = set()
         whole: set[int] = set()
         found: set[int] = set()
+        changed: set[int] = set()
         returns, leaves, goes_on_by = 0, False, ""
         for block, state in after.items():
             last = self._blocks[block][1][-1][1]
@@ -312,6 +324,7 @@ class FunctionReading:
                 continue
             returns += 1
             scalars.update(register for register in state.scalars if state.scalar(register) != (register, 0))
+            changed.update(register for register in self._mask if _is_other(state.scalar(register)))
             for number, (entry, outside, lanes) in state.vectors.items():
                 if outside != number or lanes:
                     whole.add(number)
@@ -328,16 +341,16 @@ class FunctionReading:
             self._aliases.add(symbol)
             if symbol & 128:
                 for block, (_end, _steps, following) in self._blocks.items():
-                    value = after[block].scalar(symbol & 127) if block in after and symbol >> 8 in following else None
+                    comes = block in after and (symbol >> 8) - 1 in following
+                    value = after[block].scalar(symbol & 127 | 2) if comes else None
                     if value is not None and value[0] > 255 and value[0] not in self._aliases:
                         waiting.append(value[0])
         self.other_link = "" if returns else goes_on_by
         if leaves or not returns:
             scalars |= BY_ABI.scalars
             active |= BY_ABI.active
-        self.clobbers = Clobbers(
-            frozenset(scalars - {STACK, EXEC, EXEC + 1}), frozenset(active), frozenset(whole), leaves
-        )
+        kept = {STACK, EXEC, EXEC + 1} - changed
+        self.clobbers = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), leaves)
         return is_new
 
     @staticmethod
@@ -370,7 +383,7 @@ class FunctionReading:
         return None
 
     @classmethod
-    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: C901, PLR0911 (one for each form)
+    def prepared(cls, instruction: GpuInstruction, wave_size: int) -> tuple[GpuInstruction, Any, Any]:  # noqa: C901, PLR0911, PLR0912 (one for each form)
         """Return an instruction with the method that executes it, and what this needs to know."""
         name, operands = instruction.name, instruction.operands
         if name in CALLS or name == "s_getpc_b64":
@@ -406,19 +419,21 @@ class FunctionReading:
             sources = [_source(operand) for operand in operands[-2:]]
             return instruction, cls._add, (operands[0].index, sources, "sub" in name, name in _WITH_CARRY)
         elif (saves := _SAVES_MASK.match(name)) and operands[0].count == wave_size // 32:
-            is_all = operands[1].kind is OperandKind.CONSTANT and not (operands[1].value + 1) & WORD
-            facts = operands[0].index, saves[1], _source(operands[1], operands[0].count), is_all
-            return instruction, cls._save_mask, facts
+            return instruction, cls._save_mask, (operands[0].index, saves[1], _source(operands[1], operands[0].count))
         elif combines := _COMBINES.match(name):
             count = operands[0].count
             sources = [_source(operand, count) for operand in operands[1:3]]
+            if combines[1] == "not":
+                return instruction, cls._combine, (operands[0].index, "xor", [*sources, [_ALL] * count])
             return instruction, cls._combine, (operands[0].index, combines[1], sources)
+        elif name.startswith("v_cmp"):
+            return instruction, cls._compare, (instruction.destinations, "cmpx" in name)
         return instruction, cls._lose, _written_by(instruction, wave_size)
 
     def write(self, state: CodeState, register: int, value: Scalar, pc: int) -> None:
         """Put a value into a scalar register; one that is unknown gets a symbol where it matters."""
-        if value is None and register in _NAMED:
-            symbol = pc << 8 | register
+        if register in _NAMED if value is None else register >= EXEC and value[0] in (WITHIN, WITHIN + 1):
+            symbol = _symbol(pc, register, value)
             self._make(state, symbol)
             value = self._named(symbol, register)
         if register >= EXEC:
@@ -438,8 +453,7 @@ class FunctionReading:
         for lanes, expected in self._masks.items():
             if values == expected:
                 return lanes
-        is_number = any(value is not None and value[0] == NUMBER and value[1] for value in values)
-        return "any" if is_number else "part"
+        return "part" if all(_is_within(value, word) for word, value in enumerate(values)) else "any"
 
     def put(self, state: CodeState, number: int, new: Lanes) -> None:
         """Write lanes of a vector register under EXEC."""
@@ -477,7 +491,7 @@ class FunctionReading:
         state.scalars[CARRY] = None
         if one is not None and one[0] == NUMBER and not is_sub:
             one, other = other, one
-        if one is None or other is None or other[0] != NUMBER or carry is None or carry[0] != NUMBER:
+        if one is None or one[1] > WORD or other is None or other[0] != NUMBER or carry is None or carry[0] != NUMBER:
             self.write(state, target, None, pc)
             return
         total = one[1] + (-other[1] if is_sub else other[1]) + carry[1]
@@ -485,75 +499,77 @@ class FunctionReading:
             state.scalars[CARRY] = NUMBER, total >> 32 & 1
         self.write(state, target, (one[0], total & WORD), pc)
 
-    def _save_mask(self, state: CodeState, facts: tuple[int, str, Source, bool], pc: int) -> None:
+    def _save_mask(self, state: CodeState, facts: tuple[int, str, Source], pc: int) -> None:
         """Keep EXEC, and combine it with a mask."""
-        target, operation, source, is_all = facts
-        for register in self._mask:
-            self._make(state, pc << 8 | register)
+        target, operation, source = facts
+        self._make_masks(state, self._mask, pc)
         saved = [state.scalar(register) for register in self._mask]
-        was_entry = self.mask(state) == "entry"
         pairs = [*zip(self._values(state, source), saved, strict=True)]
         if operation in ("andn1", "and_not0"):
             operation, pairs = "andn2", [(old, new) for new, old in pairs]
         state.scalars[CARRY] = None
         for register, value in enumerate(saved, target):
             self.write(state, register, value, pc)
-        new: list[Scalar] = [None] * len(saved)
-        if is_all and operation == "or":
-            new = self._masks["all"]
-        elif is_all and operation == "xor" and was_entry:
-            new = self._masks["outside"]
-        elif not is_all:
-            new = [self._combined(state, operation, pair, pc << 8 | each) for each, pair in enumerate(pairs, EXEC)]
+        new = [self._combined(operation, pair, _symbol(pc, each)) for each, pair in enumerate(pairs, EXEC)]
         for register, value in enumerate(new, EXEC):
             self.write(state, register, value, pc)
 
     def _combine(self, state: CodeState, facts: tuple[int, str, list[Source]], pc: int) -> None:
         target, operation, sources = facts
-        for each in range(len(sources[0])):
-            self._make(state, pc << 8 | target + each)
+        self._make_masks(state, range(target, target + len(sources[0])), pc)
         pairs = zip(*(self._values(state, source) for source in sources), strict=True)
         state.scalars[CARRY] = None
-        new = [self._combined(state, operation, pair, pc << 8 | each) for each, pair in enumerate(pairs, target)]
+        new = [self._combined(operation, pair, _symbol(pc, each)) for each, pair in enumerate(pairs, target)]
         for register, value in enumerate(new, target):
             self.write(state, register, value, pc)
 
-    def _combined(self, state: CodeState, operation: str, pair: tuple[Scalar, Scalar], site: int) -> Scalar:
-        """Return what an operation on two masks gives, where one is part of the other or becomes so."""
-        operation = "andn2" if operation == "and_not1" else operation
+    def _combined(self, operation: str, pair: tuple[Scalar, Scalar], site: int) -> Scalar:
+        """Return what an operation on two words of masks gives, where one is part of the other or becomes so."""
+        operation, (left, right) = "andn2" if operation == "and_not1" else operation, pair
         if operation not in ("and", "or", "xor", "andn2"):
             return None
-        one, other = (None if value is None or value[1] or value[0] == NUMBER else value[0] for value in pair)
+        if operation == "andn2" and not _CONSTANT.isdisjoint(pair):
+            operation, right = "and", inverted(right)
+        if left in _CONSTANT:
+            left, right = right, left
+        if right in _CONSTANT:
+            if operation == "xor":
+                return left if right == _NO_LANES else inverted(left)
+            return left if (right == _ALL) == (operation == "and") else right
+        if left == right and left is not None and left[0] not in (WITHIN, WITHIN + 1):
+            return left if operation in ("and", "or") else _NO_LANES
+        one, other = (value[0] if value is not None and _is_mask(value) else None for value in (left, right))
         for part, whole in ((one, other), (other, one)):
             if part is None or whole is None or not self._is_part(part, whole):
                 continue
-            rest = self._derived[part][1] if part != whole and self._derived[part][0] == whole else None
+            rest = self._derived[part][1] if self._derived[part][0] == whole else None
             if operation in ("and", "or"):
                 return (part if operation == "and" else whole), 0
             if operation == "xor" or whole == one:
-                return (rest, 0) if rest is not None else self._derive(site, whole, part) if part != whole else None
+                return (rest, 0) if rest is not None else self._derive(site, whole, part)
         for mask, rest in ((one, other), (other, one)):
             if mask in self._derived and self._derived[mask][1] == rest is not None and operation in ("or", "xor"):
                 return self._derived[mask][0], 0
-        if operation == "andn2":
-            return self._derive(site, one, None)
-        return self._derive(site, one if self._is_mask(one) else other, None) if operation == "and" else None
+        if operation in ("or", "xor"):
+            return _both(left, right)
+        parts = (left, right) if operation == "and" else (left,)
+        best = min(parts, key=lambda value: (_both(value, _NO_LANES) is None, not _is_mask(value)))
+        return self._part(site, best) or _both(best, _NO_LANES)
 
-    def _is_mask(self, symbol: int | None) -> bool:
-        return symbol is not None and (symbol in self._derived or symbol & 127 >= EXEC)
+    def _part(self, site: int, mask: Scalar) -> Scalar:
+        """Return some lanes of a mask; None where it is no such one."""
+        return self._derive(site, mask[0], None) if mask is not None and _is_mask(mask) else None
 
     def _is_part(self, part: int, whole: int) -> bool:
         while part != whole and part in self._derived:
             part = self._derived[part][0]
         return part == whole
 
-    def _derive(self, site: int, whole: int | None, rest: int | None) -> Scalar:
+    def _derive(self, site: int, whole: int, rest: int | None) -> Scalar:
         """Return the mask that an instruction makes of a part of another."""
-        if whole is None or not self._is_mask(whole):
-            return None
         key = site, whole, rest
         if key not in self._numbers:
-            self._numbers[key] = symbol = -2 - len(self._numbers)
+            self._numbers[key] = symbol = -4 * (len(self._numbers) + 2) + (whole & 3 ^ (2 if whole > 0 else 0))
             self._derived[symbol] = whole, rest
             for each in (site, whole, *(() if rest is None else (rest,))):
                 self._users.setdefault(each, set()).add(symbol)
@@ -562,6 +578,22 @@ class FunctionReading:
         symbol = self._numbers[key]
         self._made.add(symbol)
         return symbol, 0
+
+    def _make_masks(self, state: CodeState, registers: Iterable[int], pc: int) -> None:
+        """Give the masks that an instruction makes of others other values than it gave them before."""
+        for register in registers:
+            self._make(state, _symbol(pc, register))
+
+    def _compare(self, state: CodeState, facts: tuple[tuple[GpuOperand, ...], bool], pc: int) -> None:
+        """Write a bit for each active lane, and 0 for the others."""
+        targets, is_exec = facts
+        masks = [state.scalar(register) for register in self._mask]
+        for target in targets:
+            for register, value in enumerate(masks, target.index):
+                self.write(state, register, _both(value, _NO_LANES), pc)
+        self._make_masks(state, self._mask if is_exec else (), pc)
+        for register, value in enumerate(masks, EXEC) if is_exec else ():
+            self.write(state, register, self._part(_symbol(pc, register), value), pc)
 
     def _get_pc(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
         address, first = pc + instruction.size, instruction.operands[0].index
@@ -640,6 +672,57 @@ class FunctionReading:
                 state.slots[slot] = new
             else:
                 state.slots.pop(slot, None)
+
+
+_CONSTANT = frozenset((_ALL, _NO_LANES))
+
+
+def _symbol(address: int, register: int, value: Scalar = None) -> int:
+    """Return the symbol that an instruction, or a join, gives a register; one of EXEC may have a value of `WITHIN`."""
+    return address + 1 << 8 | (register - 2 if register >= EXEC and value is None else register)
+
+
+def _is_mask(value: Scalar) -> bool:
+    """Return whether EXEC has had a value, or it is part of such a one."""
+    if value is None or value[1]:
+        return False
+    symbol = value[0]
+    return symbol < NUMBER or symbol in (EXEC, EXEC + 1) or (symbol > 255 and symbol & 127 >= EXEC - 2)
+
+
+def _is_within(value: Scalar, word: int) -> bool:
+    """Return whether only lanes of a word of EXEC at entry are in a mask."""
+    if value is None or value[1]:
+        return False
+    symbol = value[0]
+    if symbol < 0:
+        return symbol == NUMBER or symbol & 3 == word
+    is_own = symbol & 1 == word and (_is_mask(value) or symbol in (WITHIN, WITHIN + 1))
+    return is_own and symbol & 2 == 2
+
+
+def inverted(value: Scalar) -> Scalar:
+    """Return a mask with all lanes but those of another."""
+    if value is None:
+        return None
+    symbol, constant = value
+    if symbol == NUMBER:
+        return NUMBER, ~constant & WORD
+    if symbol in (EXEC, EXEC + 1, OUTSIDE, OUTSIDE + 1) and not constant:
+        return EXEC + OUTSIDE - symbol + 2 * (symbol & 1), 0
+    return (symbol, constant ^ INVERTED) if _is_mask((symbol, constant & WORD)) else None
+
+
+def _is_other(mask: Scalar) -> bool:
+    """Return whether a value of EXEC is certainly not, or part of, what it held at entry."""
+    return mask is not None and (mask[1] != 0 or mask[0] < 0 or mask[0] in (OUTSIDE, OUTSIDE + 1))
+
+
+def _both(one: Scalar, other: Scalar) -> Scalar:
+    """Return what holds for both of two values."""
+    if one == other:
+        return one
+    return next(((WITHIN + word, 0) for word in (0, 1) if _is_within(one, word) and _is_within(other, word)), None)
 
 
 def _source(operand: GpuOperand, count: int = 1) -> Source:
@@ -751,7 +834,7 @@ def _common(one: Lanes, other: Lanes) -> Lanes:
 def _agreed(one: dict[int, Scalar], other: dict[int, Scalar]) -> dict[int, Scalar]:
     if one == other:
         return one
-    kept = {lane: value if value == other.get(lane) else None for lane, value in one.items()}
+    kept = {lane: _both(value, other.get(lane)) for lane, value in one.items()}
     return {**dict.fromkeys(other), **kept}
 
 

@@ -19,7 +19,17 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
 from dwarfgpu.expr.instruction import decode
 from dwarfgpu.isa.decoder import decode as decode_instruction
-from dwarfgpu.isa.frame_state import ACCUMULATION, EXEC, NUMBER, RETURN_HIGH, RETURN_LOW, STACK, CodeReading, CodeState
+from dwarfgpu.isa.frame_state import (
+    ACCUMULATION,
+    EXEC,
+    NUMBER,
+    RETURN_HIGH,
+    RETURN_LOW,
+    STACK,
+    CodeReading,
+    CodeState,
+    inverted,
+)
 from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
@@ -265,9 +275,12 @@ class StateRules:
         if symbol in self._homes:
             return self._homes[symbol]
         for each, register in enumerate(self._masks):
-            if self._state.scalar(register) == (symbol, 0):
-                moved = "; DW_OP_LLVM_offset_uconst 4" if each else ""
-                return f"DW_OP_regx {self._target.execution_mask}{moved}"
+            moved, value = "; DW_OP_LLVM_offset_uconst 4" if each else "", self._state.scalar(register)
+            itself = f"DW_OP_regx {self._target.execution_mask}{moved}"
+            if value == (symbol, 0):
+                return itself
+            if value == inverted((symbol, 0)):
+                return f"{itself}; DW_OP_deref_size 4; DW_OP_not; DW_OP_stack_value"
         for pair in self._rests.get(symbol, ()) if depth else ():
             one, other = (self._word(part, depth - 1) for part in pair)
             if one is not None and other is not None:

@@ -241,29 +241,13 @@ def test_every_caller_in_random_kernels_is_found(processor, level, lanes, count,
 
 HAND_WRITTEN = """.amdgcn_target "amdgcn-amd-amdhsa--gfx1100"
 .text
-.type inner,@function
-inner:
-  v_add_nc_u32_e32 v1, v1, v1
-  s_setpc_b64 s[30:31]
-.type other,@function
-other:
-  v_add_nc_u32_e32 v1, v1, v1
-  s_setpc_b64 s[4:5]
-.type outer,@function
-outer:
-  s_mov_b64 s[40:41], s[30:31]
-  s_call_b64 s[30:31], inner
-  s_call_b64 s[4:5], other
-  v_add_nc_u32_e32 v1, v1, v1
-  s_mov_b64 s[30:31], s[40:41]
-  s_setpc_b64 s[30:31]
+FUNCTIONS
 .globl kernel
 .p2align 8
 .type kernel,@function
 kernel:
   s_mov_b32 s32, 0
-  v_mov_b32_e32 v1, 5
-  s_call_b64 s[30:31], outer
+  CALLED
   s_endpgm
 .section .rodata,"a",@progbits
 .p2align 6
@@ -289,6 +273,20 @@ amdhsa.kernels:
 ...
 .end_amdgpu_metadata
 """
+OTHER_LINK = """
+inner: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[30:31]
+other: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[4:5]
+outer: s_mov_b64 s[40:41], s[30:31]; s_call_b64 s[30:31], inner; s_call_b64 s[4:5], other
+  v_add_nc_u32_e32 v1, v1, v1; s_mov_b64 s[30:31], s[40:41]; s_setpc_b64 s[30:31]
+"""
+
+
+def by_hand(functions, called="s_call_b64 s[30:31], outer"):
+    """Return assembly text with functions and what the kernel executes."""
+    functions = re.sub(r"^(\w+):", r".type \1,@function; \1:", functions, flags=re.MULTILINE)
+    return HAND_WRITTEN.replace("FUNCTIONS", functions).replace("CALLED", called).replace("; ", "\n")
+
+
 NEVER_RETURNING = """
 __attribute__((noinline, noreturn)) static void finish(__attribute__((address_space(1))) unsigned *out, unsigned x) {
   *out = x;
@@ -307,20 +305,56 @@ __attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) uns
 @pytest.mark.parametrize(
     "words, text, arguments, least",
     [
-        ("-x assembler", HAND_WRITTEN, (), 5),  # `other` has another link register
+        ("-x assembler", by_hand(OTHER_LINK), (), 5),  # `other` has another link register
         ("-x c -O0 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 150),
         ("-x c -O2 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 20),
     ],
 )
 def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, require_tool, tmp_path):
-    path = tmp_path / "other.co"
-    words = [*words.split(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-", "-o", str(path)]
-    subprocess.run([require_tool("clang-22"), *words], input=text.encode(), check=True)
-    options = {"grid": "32", "work_group": "32", "private-size": "4096"}
-    calls = ExecutedCalls(path, "kernel", arguments, stacks=1, **options).run()
-    assert calls.halt.has_ended
+    calls = executed(require_tool, tmp_path, words, text, arguments)
     assert calls.counts["wrong"] == 0, calls.problems
     assert calls.counts["right"] >= least, calls.problems
+
+
+def executed(require_tool, folder, words, text, arguments=(), lanes="32"):
+    path = folder / "other.co"
+    words = [*words.split(), "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-", "-o", str(path)]
+    subprocess.run([require_tool("clang-22"), *words], input=text.encode(), check=True)
+    options = {"grid": lanes, "work_group": lanes, "private-size": "4096"}
+    calls = ExecutedCalls(path, "kernel", arguments, stacks=1, **options).run()
+    assert calls.halt.has_ended
+    return calls
+
+
+WRITTEN_IN_OTHER_LANES = """
+s_not_b32 exec_lo, exec_lo; v_mov_b32 v2, 7; s_not_b32 exec_lo, exec_lo
+s_xor_b32 exec_lo, exec_lo, -1; v_mov_b32 v2, 7; s_xor_b32 exec_lo, -1, exec_lo
+s_xor_saveexec_b32 s4, -1; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_and_not1_saveexec_b32 s4, -1; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_nand_saveexec_b32 s4, -1; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_or_not0_saveexec_b32 s4, exec_lo; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_not_b32 s4, exec_lo; s_mov_b32 s5, exec_lo; s_mov_b32 exec_lo, s4; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s5
+s_mov_b32 s4, exec_lo; s_mov_b32 exec_lo, s6; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_or_saveexec_b32 s4, -1; v_cmpx_lt_u32 7, v1; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_or_saveexec_b32 s4, -1; v_cmp_lt_u32 s5, 7, v1; s_mov_b32 exec_lo, s5; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+s_mov_b32 s4, exec_lo; v_cmpx_lt_u32 7, v0; s_not_b32 exec_lo, exec_lo; v_mov_b32 v2, 7; s_mov_b32 exec_lo, s4
+v_cmp_lt_u32 s5, 7, v0; s_and_saveexec_b32 s4, s5; s_not_b32 exec_lo, exec_lo; v_mov_b32 v2, 7; \
+s_not_b32 exec_lo, exec_lo; v_mov_b32 v2, 8; s_or_b32 exec_lo, exec_lo, s4
+"""
+
+
+def test_a_register_written_in_lanes_that_were_not_active_is_no_longer_the_callers(require_tool, tmp_path):
+    """Of 32 lanes 20 are active, and each function changes v2 in others."""
+    bodies = WRITTEN_IN_OTHER_LANES.replace("\\\n", "").strip().split("\n")
+    functions = "\n".join(f"f{number}: {body}; s_setpc_b64 s[30:31]" for number, body in enumerate(bodies))
+    start = "s_or_saveexec_b32 s4, -1; v_mbcnt_lo_u32_b32 v1, -1, 0; v_mov_b32 v2, v1; s_mov_b32 exec_lo, s4"
+    called = "; ".join(f"{start}; s_call_b64 s[30:31], f{number}" for number in range(len(bodies)))
+    text = by_hand(functions, f"s_mov_b32 s6, 0xfff00f00; {called}")
+    calls = executed(require_tool, tmp_path, "-x assembler", text, lanes="20")
+    assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
+    assert calls.counts["unknown"] == calls.counts["exec unknown"] == 0, calls.problems
+    assert calls.counts["v2 right"] >= 2 * len(bodies)  # before it is written
+    assert calls.counts["v2 unknown"] >= len(bodies)
 
 
 WORDS = {
