@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from array import array
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,8 +44,8 @@ MOST_BLOCKS = 1 << 14
 """The blocks that are counted, and the instructions of which it is known whether they can be compiled."""
 MOST = 4
 """How often a block is compiled; blocks that become hot later leave it where it is."""
-LARGEST = 4000
-"""The instructions of a region."""
+LARGEST = 400
+"""The instructions of a region, each of which takes a millisecond or two to compile."""
 SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 LOW = 0xFFFF_FFFF
@@ -95,6 +96,10 @@ class CompiledRegions:
         self.hot = hot
         self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
+        self._followers: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        """Where waves went from each block that was counted, or that they left compiled code from."""
+        self._latest: tuple[Any, tuple[int, int]] = None, (0, 0)
+        """The batch that was last here, and its block."""
         self.problem = ""
         """Why nothing is compiled any more."""
         self._compilations: dict[tuple[int, int], int] = {}
@@ -119,8 +124,9 @@ class CompiledRegions:
         """Count a block that waves are at, and return where it is compiled once that has been often enough."""
         if self.problem:
             return None
-        if len(self.heat) >= MOST_BLOCKS:
+        if max(len(self.heat), len(self._followers)) >= MOST_BLOCKS:
             self.heat.clear()
+            self._followers.clear()
             self._compilations.clear()
         heat = self.heat[key] = self.heat.get(key, 0) + 1
         if heat == self.hot:
@@ -147,11 +153,10 @@ class CompiledRegions:
         return len(regions), instructions, sum(region.function.size for region in regions)
 
     def _compile(self, key: tuple[int, int]) -> None:
-        starts = sorted(self.heat, key=lambda each: -self.heat[each])
         blocks: list[BlockCode] = []
-        known = set(starts)
-        count, pending = 0, [key, *(each for each in starts if each != key)]
-        seen = set()
+        known = set(self.heat)
+        count, pending = 0, [key]
+        seen: set[tuple[int, int]] = set()
         while pending and count < LARGEST:
             start = pending.pop(0)
             if start in seen or self._compilations.get(start, 0) >= MOST:
@@ -161,6 +166,12 @@ class CompiledRegions:
             if block is not None:
                 blocks.append(block)
                 count += block.count
+            if start == key:
+                if block is not None and block.ending is not None:
+                    self._followers.setdefault(key, set()).update(
+                        (to, block.ending.mode) for to in block.ending.targets
+                    )
+                pending += self._around(key)
         if not any((block.start, block.mode) == key for block in blocks):
             return
         for block in blocks:
@@ -172,6 +183,27 @@ class CompiledRegions:
             self._compilations.clear()
         for number, block in enumerate(blocks):
             self.entries[block.start, block.mode] = region, number
+
+    def _around(self, key: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the blocks to compile with one: those that are nearly as hot, and the loops that it is in.
+
+        What is compiled is compiled again only as part of a loop, and only if all of the loop is one region.
+        """
+        fresh = [each for each, heat in self.heat.items() if 2 * heat >= self.hot and each not in self.entries]
+        reached = _reached(key, self._going)
+        before: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for each in reached:
+            for following in self._going(each):
+                before.setdefault(following, set()).add(each)
+        loop = [each for each in _reached(key, lambda each: before.get(each, ())) if each in self.entries]
+        size = sum(region.blocks[number].count for region, number in map(self.entries.__getitem__, loop))
+        return [*fresh, *(loop if size < LARGEST else ())]
+
+    def _going(self, key: tuple[int, int]) -> Iterable[tuple[int, int]]:
+        """Return where waves went from a block, and the blocks that are compiled with it."""
+        region = self.entries.get(key)
+        together = () if region is None else ((block.start, block.mode) for block in region[0].blocks)
+        return (*self._followers.get(key, ()), *together)
 
     def _block(
         self, start: tuple[int, int], known: set[tuple[int, int]], pending: list[tuple[int, int]]
@@ -282,6 +314,9 @@ class CompiledRegions:
         if memory.watch is not None or memory.watch_waves is not None:
             return None
         key = batch.pc, batch.mode
+        if self._latest[0] is batch:
+            self._followers.setdefault(self._latest[1], set()).add(key)
+        self._latest = batch, key
         found = self.entries.get(key) or self._noted(key)
         if found is None or not self._use_memory():
             return None
@@ -314,6 +349,7 @@ class CompiledRegions:
         is_inside = reason is Exit.INSIDE
         self._left(batch, region, scalars, vectors, visited, block, index if is_inside else 0)
         code, count = region.blocks[block], cells[Cell.EXECUTED] + (index if is_inside else 0)
+        self._latest = batch, (code.start, code.mode)
         since = (count - cells[Cell.WHOLE] + (0 if cells[Cell.WHOLE] else since)) % LONGEST
         if is_inside:
             batch.mode = code.mode
@@ -424,6 +460,18 @@ class CompiledRun:
     """Whether the next instruction is to be interpreted."""
     is_whole: bool = False
     """Whether a block has ended where another batch may get its turn."""
+
+
+def _reached(
+    start: tuple[int, int], going: Callable[[tuple[int, int]], Iterable[tuple[int, int]]]
+) -> dict[tuple[int, int], None]:
+    """Return the blocks that are reached from one, the nearest first."""
+    found, pending = {start: None}, [start]
+    for each in pending:
+        fresh = dict.fromkeys(following for following in going(each) if following not in found)
+        found.update(fresh)
+        pending += fresh
+    return found
 
 
 def _longest(blocks: list[BlockCode]) -> int:

@@ -12,7 +12,7 @@ from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.compiled import native, regions
 from dwarfgpu.execution.compiled.native import is_available
-from dwarfgpu.execution.compiled.regions import CompiledRegions
+from dwarfgpu.execution.compiled.regions import LARGEST, CompiledRegions
 from dwarfgpu.execution.launch.launch import launch, machine_for
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
@@ -278,4 +278,17 @@ def test_compiled_code_is_bounded(build, monkeypatch):
     compiled = devices[1].compiled
     assert_same(*devices)
     assert 0 < compiled.counted()[0] <= 2
-    assert max(map(len, (compiled.heat, compiled._texts, compiled._compilations))) <= 8 + 8
+    assert max(map(len, (compiled.heat, compiled._texts, compiled._compilations, compiled._followers))) <= 8 + 8
+
+
+def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypatch):
+    path, calls, plain = build("gfx1100", "O0"), [], CompiledRegions._left
+    device, _launched = ready(path, "col", 1, 32)
+    device.run()
+    assert max(device.compiled._compilations.values()) <= 2
+    assert max(sum(block.count for block in region.blocks) for region, _ in device.compiled.entries.values()) <= LARGEST
+    start(device.machine, path, "col", 32)
+    monkeypatch.setattr(CompiledRegions, "_left", lambda self, *args: calls.append(1) or plain(self, *args))
+    device.run()
+    assert device.executed > 10_000
+    assert len(calls) < 60, len(calls)
