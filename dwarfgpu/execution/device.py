@@ -171,12 +171,12 @@ class Device:
             self.__init__(machine)  # type: ignore[misc]
             return
         self.memory.remap(_segments(machine, self.memory.memory.segments), machine.scratch_base)
-        if self.compiled is not None:
-            self.compiled.heat.clear()  # a region has blocks of one kernel
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
+        if self.compiled is not None:
+            self.compiled.heat.clear()  # a region has blocks of one kernel
 
     def _adopt(self) -> None:
         machine = self.machine

@@ -65,14 +65,14 @@ class MemoryAccess:
         self.scratch_base = scratch_base
         self.shared_aperture, self.private_aperture = apertures
         self.lane_numbers = np.arange(lanes, dtype=np.int64)[None, :]
-        self._mapped = list(memory.segments)
+        self.mapped = list(memory.segments)
         nothing = np.zeros((0, 0), np.uint8)
         self.memory = memory
         self.use(nothing, np.zeros(0, np.int64), nothing)
 
     def remap(self, segments: list[MemorySegment], scratch_base: int) -> None:
         """Use other global memory; `use` is to follow."""
-        self._mapped, self.scratch_base = segments, scratch_base
+        self.mapped, self.scratch_base = segments, scratch_base
 
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         """Use the memory of other waves: of their work-groups, ``[group, byte]``, and their own, ``[wave, byte]``.
@@ -89,7 +89,7 @@ class MemoryAccess:
         rows = scratch[:, : dwords * 4 * self.lanes].reshape(len(scratch), dwords, self.lanes, 4)
         self.private = {size: rows.view(WORDS[size]) for size in (1, 2, 4)} if rows.size else {}
         windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
-        self.memory.__init__([*self._mapped, *windows])  # type: ignore[misc]
+        self.memory.__init__([*self.mapped, *windows])  # type: ignore[misc]
 
     def is_like(self, settings: Any) -> bool:
         """Return whether memory that is as weak as some settings say can be this object; take over the settings."""

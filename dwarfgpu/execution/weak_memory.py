@@ -177,7 +177,7 @@ class WeakMemory(MemoryAccess):
         """Use the memory of other waves, and give each of them a place."""
         super().use(local, group_of, scratch)
         self.operations = []
-        self.caches = Caches(self.family, self.settings.agents, self._mapped, self.random)
+        self.caches = Caches(self.family, self.settings.agents, self.mapped, self.random)
         groups = int(group_of.max()) + 1 if len(group_of) else 0
         agents = self.random.integers(0, self.settings.agents, groups)
         units = self.random.integers(0, UNITS, groups)[group_of] if groups else np.zeros(0, np.int64)

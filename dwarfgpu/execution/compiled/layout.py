@@ -1,7 +1,7 @@
 """What compiled code shares with Python: the numbers that it is called with, and where it keeps registers.
 
 Scalar registers are 32-bit numbers ``[wave, register]``, VCC and EXEC in two of them whatever the waves have; SCC is
-behind them. Vector registers are 32-bit numbers ``[register, wave, lane]``.
+behind them. A vector register is 32-bit numbers ``[wave, lane]``: those of the batch, or a copy if it may be written.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class Cell(IntEnum):
 
     SCALARS = 0
     VECTORS = auto()
+    """The addresses of vector registers."""
     WAVES = auto()
     """How many waves there are."""
     PLACES = auto()

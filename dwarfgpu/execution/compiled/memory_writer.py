@@ -837,10 +837,11 @@ entry:
   %latest = load i64, ptr %latest.at
   %segments = load ptr, ptr %segments.at
   %count = load i64, ptr %count.at
-  br label %try
+  %is.none = icmp eq i64 %count, 0
+  br i1 %is.none, label %nowhere, label %try
 try:
-  %index = phi i64 [ %latest, %entry ], [ %following, %again ]
-  %tried = phi i64 [ 0, %entry ], [ %more, %again ]
+  %index = phi i64 [ %latest, %entry ], [ %last, %last.one ]
+  %is.latest = phi i1 [ true, %entry ], [ false, %last.one ]
   %at = mul i64 %index, 3
   %segment = getelementptr i64, ptr %segments, i64 %at
   %start = load i64, ptr %segment
@@ -859,15 +860,28 @@ here:
   %place = add i64 %host, %offset
   ret i64 %place
 again:
-  %next = add i64 %index, 1
-  %last = icmp uge i64 %next, %count
-  %following = select i1 %last, i64 0, i64 %next
-  %more = add i64 %tried, 1
-  %done = icmp uge i64 %more, %count
-  br i1 %done, label %nowhere, label %try
+  br i1 %is.latest, label %half, label %nowhere
+half:
+  %low = phi i64 [ 0, %again ], [ %new.low, %half ]
+  %high = phi i64 [ %count, %again ], [ %new.high, %half ]
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %middle.at = mul i64 %middle, 3
+  %middle.segment = getelementptr i64, ptr %segments, i64 %middle.at
+  %middle.start = load i64, ptr %middle.segment
+  %is.upper = icmp ule i64 %middle.start, %address
+  %above = add i64 %middle, 1
+  %new.low = select i1 %is.upper, i64 %above, i64 %low
+  %new.high = select i1 %is.upper, i64 %high, i64 %middle
+  %more = icmp ult i64 %new.low, %new.high
+  br i1 %more, label %half, label %last.one
+last.one:
+  %last = call i64 @llvm.usub.sat.i64(i64 %new.low, i64 1)
+  br label %try
 nowhere:
   ret i64 0
 }}
+declare i64 @llvm.usub.sat.i64(i64, i64)
 define internal i1 @find_all(ptr %cells, ptr %places, i64 %mask, i64 %total) noinline {{
 entry:
   br label %lane

@@ -870,8 +870,8 @@ class RegionWriter:
         head.do("store i64 0, ptr %whole")
         head.do("%reason = alloca i64")
         for slot, register in enumerate(sorted(self._columns)):
-            head.do(f"%offset{register} = mul i64 %waves, {slot * self.wave_size}")
-            head.do(f"%column{register} = getelementptr i32, ptr %vectors, i64 %offset{register}")
+            head.do(f"%column{register}.at = getelementptr ptr, ptr %vectors, i64 {slot}")
+            head.do(f"%column{register} = load ptr, ptr %column{register}.at")
         head.do(f"%entry.at = getelementptr i64, ptr %cells, i64 {int(Cell.ENTRY)}")
         head.do("%first = load i64, ptr %entry.at")
         cases = " ".join(f"i64 {number}, label %block{number}" for number in range(blocks))

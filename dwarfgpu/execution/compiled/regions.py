@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,9 @@ class CompiledRegion:
     written_vectors: dict[int, dict[int, int]]
     """The registers that each block writes, with the first instruction that does."""
 
+    written: frozenset[int]
+    """The vector registers that any of them writes."""
+
     last_vector: int
     last_register: int
     """The last of the vector registers, without and with those of accumulation."""
@@ -94,7 +98,8 @@ class CompiledRegions:
         self.device = device
         self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
         self.hot = hot
-        self.heat: dict[tuple[int, int], int] = {}
+        self._heats: dict[int, dict[tuple[int, int], int]] = {}
+        """How often the blocks of each kernel have been executed, by its entry: a region has blocks of one kernel."""
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
         self._followers: dict[tuple[int, int], set[tuple[int, int]]] = {}
         """Where waves went from each block that was counted, or that they left compiled code from."""
@@ -106,12 +111,15 @@ class CompiledRegions:
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
         self._texts: dict[tuple[bytes, int, int], bool] = {}
         self._cells = (ctypes.c_int64 * len(Cell))()
+        self._room = np.empty(0, np.int64)
+        """Memory for what is not kept: places, addresses and numbers of waves."""
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
-        self._segments: dict[MemorySegment, None] = {}
-        self._table = array("Q")
-        """The rows of the segments: the start, the size, and the address of the host."""
+        self._segments: list[MemorySegment] = []
+        self._rows, self._table = array("Q"), array("Q")
+        """The start, the size, and the address of the host of these segments; and with those of private memory."""
         self.is_possible = True
+        self.begin(device.batches[0].pc if device.batches else 0)
 
     @property
     def compiler(self) -> str:
@@ -119,6 +127,12 @@ class CompiledRegions:
         return compiler()
 
     # --- Choosing -------------------------------------------------------------------------------------------------
+
+    def begin(self, entry: int) -> None:
+        """Count the blocks of a kernel from now on; what earlier launches of it have counted is kept."""
+        if len(self._heats) >= MOST_REGIONS:
+            self._heats.clear()
+        self.heat: dict[tuple[int, int], int] = self._heats.setdefault(entry, {})
 
     def _noted(self, key: tuple[int, int]) -> tuple[CompiledRegion, int] | None:
         """Count a block that waves are at, and return where it is compiled once that has been often enough."""
@@ -143,7 +157,8 @@ class CompiledRegions:
             for key, (region, number) in self.entries.items()
             if not any(block.start <= address < block.following for block in region.blocks)
         }
-        self.heat.clear()
+        for heat in self._heats.values():
+            heat.clear()
         self._compilations.clear()
 
     def counted(self) -> tuple[int, int, int]:
@@ -295,9 +310,10 @@ class CompiledRegions:
         function = NativeFunction(writer.text(len(blocks), "region", HELPERS), "region", self._cache)
         scalars = tuple(sorted(writer.touched_scalars - special))
         written, columns = (writer.written_scalars, writer.written_vectors), writer.columns
+        changed = frozenset(register for block in writer.written_vectors.values() for register in block)
         vectors = (register for register in columns if register < ACCUMULATION)
         last = max(vectors, default=-1), max(columns, default=0)
-        return CompiledRegion(tuple(blocks), function, columns, scalars, *written, *last, _longest(blocks))
+        return CompiledRegion(tuple(blocks), function, columns, scalars, *written, changed, *last, _longest(blocks))
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
@@ -332,16 +348,19 @@ class CompiledRegions:
         if stop <= 0:
             return None
         cells = self._cells
-        scalars, vectors = self._entered(batch, region)
-        places = np.empty(2 * waves * batch.lanes, np.int64)
-        following = np.zeros(waves, np.uint64)
-        visited = np.zeros(len(region.blocks), np.uint8)
-        rows = device.memory.group_of[batch.waves].astype(np.int64)
-        for cell, column in (
-            (Cell.SCALARS, scalars), (Cell.VECTORS, vectors), (Cell.PLACES, places), (Cell.NEXT, following),
-            (Cell.VISITED, visited), (Cell.GROUPS, rows), (Cell.NUMBERS, batch.waves),
-        ):  # fmt: skip
-            cells[cell] = _address(column)
+        scalars, vectors, kept = self._entered(batch, region)
+        places, row = 2 * waves * batch.lanes, -(-len(region.blocks) // 8)
+        if len(self._room) < places + 3 * waves + row:
+            self._room = np.empty(2 * (places + 3 * waves + row), np.int64)
+        room, at = self._room, _address(self._room)
+        next_at = places + row
+        following, visited = room[next_at : next_at + waves].view(np.uint64), room[places:next_at].view(np.uint8)
+        visited[:] = 0
+        room[next_at + waves : next_at + 2 * waves] = device.memory.group_of[batch.waves]
+        room[next_at + 2 * waves : next_at + 3 * waves] = batch.waves
+        cells[Cell.SCALARS], cells[Cell.VECTORS] = _address(scalars), _address(kept[0])
+        cells[Cell.PLACES], cells[Cell.VISITED], cells[Cell.NEXT] = at, at + 8 * places, at + 8 * next_at
+        cells[Cell.GROUPS], cells[Cell.NUMBERS] = at + 8 * (next_at + waves), at + 8 * (next_at + 2 * waves)
         cells[Cell.WAVES], cells[Cell.STOP], cells[Cell.ENTRY] = waves, stop, number
         cells[Cell.NEAREST] = -1 if nearest is None else nearest
         reason = Exit(region.function.call(ctypes.addressof(cells)))
@@ -358,32 +377,35 @@ class CompiledRegions:
         assert code.ending is not None  # noqa: S101 (else waves leave inside)
         batch.mode = code.ending.mode
         batch.pc = int(following[0])
-        return CompiledRun(count, following if reason is Exit.PARTED else None, since, is_whole=code.ending.is_whole)
+        parted = following.copy() if reason is Exit.PARTED else None
+        return CompiledRun(count, parted, since, is_whole=code.ending.is_whole)
 
     def _use_memory(self) -> bool:
         """Tell compiled code where memory is; return whether it can reach all of it."""
         memory = self.device.memory
-        segments = memory.memory
+        segments, mapped = memory.memory, memory.mapped
         if segments.starts is self._starts:
             return self.is_possible
         self._starts = segments.starts
         private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
-        known, cells = self._segments, self._cells
-        fresh = [segment for segment in segments.segments if segment not in known]
-        if not known or len(known) + len(fresh) != len(segments.segments):
-            known.clear()
-            self._table, self.is_possible = array("Q"), True
-            fresh = segments.segments
-        latest = len(known) if fresh else 0
-        for each in fresh:
-            self._table.extend((each.start, each.end - each.start, _address(each.data)))
-            if any(each.start >> 32 <= aperture <= each.end >> 32 for aperture in (private, shared)):
+        cells, count = self._cells, len(self._segments)
+        if mapped[:count] != self._segments:
+            self._rows, self.is_possible, count = array("Q"), True, 0
+
+        def row(segment: MemorySegment) -> tuple[int, int, int]:
+            if any(segment.start >> 32 <= aperture <= segment.end >> 32 for aperture in (private, shared)):
                 self.is_possible = False
-        known.update(dict.fromkeys(fresh))
+            return segment.start, segment.end - segment.start, _address(segment.data)
+
+        for each in mapped[count:]:
+            self._rows.extend(row(each))
+        self._segments, self._table, latest = mapped, self._rows, min(count, max(len(mapped) - 1, 0))
+        if len(segments.segments) != len(mapped):  # the window on private memory is another one after each launch
+            at = 3 * bisect_right(segments.starts, memory.scratch_base) - 3
+            self._table = self._rows[:]
+            self._table[at:at] = array("Q", row(segments.segments[at // 3]))
         self._kept = memory.local.data, memory.scratch.data
-        if not known:
-            self._table.extend((0, 0, 0))
-        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT] = self._table.buffer_info()[0], max(len(known), 1)
+        cells[Cell.SEGMENTS], cells[Cell.SEGMENT_COUNT] = self._table.buffer_info()[0], len(self._table) // 3
         cells[Cell.LATEST] = latest
         cells[Cell.LOCAL], cells[Cell.LOCAL_SIZE] = _address(memory.local.data), memory.local_size
         cells[Cell.SCRATCH], cells[Cell.SCRATCH_SIZE] = _address(memory.scratch.data), memory.scratch_size
@@ -391,41 +413,55 @@ class CompiledRegions:
         cells[Cell.SHARED], cells[Cell.PRIVATE] = shared, private
         return self.is_possible
 
-    def _entered(self, batch: WaveBatch, region: CompiledRegion) -> tuple[Any, Any]:
-        """Return the registers of a batch as compiled code has them."""
-        scalars = np.zeros((batch.count, SCALARS), np.uint32)
-        for register in region.scalars:
-            _put(scalars, register, batch.scalar[register])
+    def _entered(self, batch: WaveBatch, region: CompiledRegion) -> tuple[Any, dict[int, Any], list[Any]]:
+        """Return the registers of a batch as compiled code has them: scalars, and vectors that it may write."""
+        words, parted, vectors = [0] * SCALARS, {}, {}
+        numbers = [(register, batch.scalar[register]) for register in region.scalars]
+        numbers += [(SCC, batch.scc), (EXEC, batch.exec)]
         if batch.lanes == 64:
-            _put_long(scalars, VCC, batch.scalar[VCC])
-            _put_long(scalars, EXEC, batch.exec)
-        else:
-            _put(scalars, EXEC, batch.exec)
-        _put(scalars, SCC, batch.scc)
-        vectors = np.empty((len(region.columns), batch.count, batch.lanes), np.uint32)
+            numbers.append((VCC, batch.scalar[VCC]))
+        for register, number in numbers:
+            if not isinstance(number, int):
+                parted[register] = number
+            else:
+                words[register] = number & LOW
+                if number > LOW:
+                    words[register + 1] = number >> 32
+        scalars = np.frombuffer(array("I", words) * batch.count, np.uint32).reshape(batch.count, SCALARS)
+        for register, number in parted.items():
+            scalars[:, register] = number[:, 0] & LOW
+            if batch.lanes == 64 and register in (VCC, EXEC):
+                scalars[:, register + 1] = number[:, 0] >> 32
+        shape = batch.count, batch.lanes
+        fresh = np.empty((len(region.columns), *shape), np.uint32)
+        table = np.arange(len(fresh), dtype=np.int64) * (4 * batch.count * batch.lanes) + _address(fresh)
+        kept = [table]
         for slot, register in enumerate(region.columns):
-            vectors[slot] = (
-                batch.vector[register] if register < ACCUMULATION else batch.accumulation[register - ACCUMULATION]
-            )
-        return scalars, vectors
+            is_vector = register < ACCUMULATION
+            column = batch.vector[register] if is_vector else batch.accumulation[register - ACCUMULATION]
+            if register not in region.written and column.shape == shape and column.flags.c_contiguous:
+                table[slot] = _address(column)
+                kept.append(column)
+            else:
+                vectors[register] = fresh[slot]
+                fresh[slot] = column
+        return scalars, vectors, kept
 
     def _left(
         self, batch: WaveBatch, region: CompiledRegion, scalars: Any, vectors: Any, visited: Any, block: int, index: int
     ) -> None:
         """Give a batch the registers that compiled code has written."""
         blocks = np.flatnonzero(visited).tolist()
-        slots = {register: slot for slot, register in enumerate(region.columns)}
-        changed_vectors = _written(region.written_vectors, blocks, block, index)
-        for register in changed_vectors:
-            file, number = (
-                (batch.vector, register) if register < ACCUMULATION else (batch.accumulation, register - ACCUMULATION)
-            )
-            file[number] = vectors[slots[register]]
+        for register in _written(region.written_vectors, blocks, block, index):
+            if register < ACCUMULATION:
+                batch.vector[register] = vectors[register]
+            else:
+                batch.accumulation[register - ACCUMULATION] = vectors[register]
         changed = _written(region.written_scalars, blocks, block, index)
-        first, is_same = scalars[0].tolist(), (scalars == scalars[0]).all(axis=0).tolist()
+        first, is_one = scalars[0].tolist(), batch.count == 1
 
         def word(register: int) -> Any:
-            if is_same[register]:
+            if is_one or (scalars[:, register] == first[register]).all():
                 return first[register]
             return scalars[:, register : register + 1].astype(np.uint64)
 
@@ -490,15 +526,6 @@ def _written(written: dict[int, dict[int, int]], blocks: list[int], last: int, i
     for block in blocks:
         found |= written.get(block, {}).keys()
     return found | {register for register, first in written.get(last, {}).items() if first < index}
-
-
-def _put(scalars: Any, register: int, number: Any) -> None:
-    scalars[:, register] = number if isinstance(number, int) else number[:, 0]
-
-
-def _put_long(scalars: Any, register: int, number: Any) -> None:
-    _put(scalars, register, number & LOW)
-    _put(scalars, register + 1, number >> 32)
 
 
 def _address(column: Any) -> int:
