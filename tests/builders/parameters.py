@@ -1,5 +1,6 @@
 """Parameters as rows of a table and in all combinations, parameters for slow runs only, and numbers of examples."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -35,6 +36,16 @@ def examples(count: int) -> settings:
 def for_each(names: str, *rows: Any, **options: Any) -> pytest.MarkDecorator:
     """Parametrize a test by the rows of a table: ``@for_each("text, number", ("1", 1), ("0x10", 16))``."""
     return pytest.mark.parametrize(names, rows, **options)
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """The rows of a text ``lit1; dup | lit1 -> ok``: what is asked, with ``|`` between what has one answer, and that.
+
+    A line that is indented further continues the one before; three spaces or more part the rows of one line.
+    """
+    lines = re.split(r"\n| {3,}", re.sub(r"\n {8,}", " ", text).strip())
+    rows = [line.rpartition("->") for line in map(str.strip, lines) if line and not line.startswith("#")]
+    return [(each.strip(), answer.strip()) for asked, _, answer in rows for each in asked.split(" | ")]
 
 
 def every(**values: Iterable[Any]) -> Callable[[Any], Any]:
