@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ def told(text: str) -> list[tuple[str, str]]:
 
     A line that is indented further continues the one before; three spaces or more part the rows of one line.
     """
-    lines = re.split(r"\n| {3,}", re.sub(r"\n {8,}", " ", text).strip())
+    lines = re.split(r"\n| {3,}", re.sub(r"\n {4,}", " ", dedent(text).strip()))
     rows = [line.rpartition("->") for line in map(str.strip, lines) if line and not line.startswith("#")]
     return [(each.strip(), answer.strip()) for asked, _, answer in rows for each in asked.split(" | ")]
 
