@@ -9,75 +9,48 @@ from hypothesis import strategies as st
 
 from dwarfgpu.encoding import demangle
 from dwarfgpu.encoding.demangle import MAX_LENGTH, demangled
-from tests.builders.parameters import for_each
+from tests.builders.parameters import told
 
 
-@for_each("name, text",
-    ("_Z3addii", "add(int, int)"),
-    ("_Z3decIiEDTplfp_Li1EET_", "decltype ({parm#1}+(1)) dec<int>(int)"),
-    ("_ZN2ns3addEif", "ns::add(int, float)"),
-    ("_Z1fPU3AS1fPU3AS3Kf", "f(float AS1*, float const AS3*)"),
-    ("_Z4dot4Dv4_fS_", "dot4(float __vector(4), float __vector(4))"),
-    ("_ZN2ns3BoxINS_1AEE3refEPKS1_m", "ns::Box<ns::A>::ref(ns::A const*, unsigned long)"),
-    ("_ZNK2ns3BoxINS_1AEEeqERKS2_", "ns::Box<ns::A>::operator==(ns::Box<ns::A> const&) const"),
-    ("_ZN1AC1Ev", "A::A()"),
-    ("_ZN1AD0Ev", "A::~A()"),
-    ("_ZN1AIcEC2IiEET_", "A<char>::A<int>(int)"),
-    ("_ZNSsC1Ev", "std::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string()"),
-    (
-        "_Z3strSsRSoRKSt6vectorISsSaISsEE",
-        "str(std::string, std::ostream&, std::vector<std::string, std::allocator<std::string> > const&)",
-    ),
-    ("_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()"),
-    ("_ZN1AnwEm", "A::operator new(unsigned long)"),
-    ("_ZN1AcviEv", "A::operator int()"),
-    ("_ZNK1A1kEv", "A::k() const"),
-    ("_ZNVKR1A1kEv", "A::k() const volatile &"),
-    ("_ZN1AppEv", "A::operator++()"),
-    ("_ZN1ApLERKS_", "A::operator+=(A const&)"),
-    ("_ZN1AlsIiEERS_T_", "A& A::operator<< <int>(int)"),
-    ("_Zli3_kme", 'operator"" _km(long double)'),
-    ("_Z4packIJiPcEEvDpT_", "void pack<int, char*>(int, char*)"),
-    ("_Z4packIJEEvDpT_", "void pack<>()"),
-    ("_Z5packrIJRidEEvDpOT_", "void packr<int&, double>(int&, double&&)"),
-    ("_Z4litsILin3ELb1ELc120ELm5ELxn7EL5Color7EEvv", "void lits<-3, true, (char)120, 5ul, -7ll, (Color)7>()"),
-    ("_Z2mpIXadL_ZN1A1xEEEEvv", "void mp<&A::x>()"),
-    ("_Z2mfIXadL_ZNK1A1fEvEEEvv", "void mf<&(A::f() const)>()"),
-    ("_Z2ttISt6vectorEvT_IiSaIiEE", "void tt<std::vector>(std::vector<int, std::allocator<int> >)"),
-    ("_Z4fptrM1AiMS_KFicERFvvE", "fptr(int A::*, int (A::*)(char) const, void (&)())"),
-    ("_Z4fptrPFviEPFPFidEcE", "fptr(void (*)(int), int (*(*)(char))(double))"),
-    ("_Z1fDuDiDs", "f(char8_t, char32_t, char16_t)"),
-    ("_Z1fDnwbgho", "f(decltype(nullptr), wchar_t, bool, __float128, unsigned char, unsigned __int128)"),
-    (
-        "_Z1fIjENSt2ifIXsr6is_intIT_EE5valueE1CE4typeEv",
-        "std::if<is_int<unsigned int>::value, C>::type f<unsigned int>()",
-    ),
-    ("_Z4rettIiEPFvcET_", "void (*rett<int>(int))(char)"),
-    ("_Z2faRA4_iPA2_A3_iPKi", "fa(int (&) [4], int (*) [2][3], int const*)"),
-    ("_Z1fRA4_PFviE", "f(void (* (&) [4])(int))"),
-    ("_Z2cqPKPKPKcPViPri", "cq(char const* const* const*, int volatile*, int restrict*)"),
-    ("_Z4noexPDoFvvE", "noex(void (*)() noexcept)"),
-    ("_Z2vaiz", "va(int, ...)"),
-    ("_ZZ4mainE1x_0", "main::x"),
-    ("_ZZ4mainENKUlvE0_clEv", "main::{lambda()#2}::operator()() const"),
-    ("_ZTV1A", "vtable for A"),
-    ("_ZTIN2ns1AE", "typeinfo for ns::A"),
-    ("_ZTS1A", "typeinfo name for A"),
-    ("_ZTT1A", "VTT for A"),
-    ("_ZTC1A16_1B", "construction vtable for B-in-A"),
-    ("_ZThn16_N1A1fEv", "non-virtual thunk to A::f()"),
-    ("_ZTv0_n24_N1A1fEv", "virtual thunk to A::f()"),
-    ("_ZTch0_h16_N1A1fEv", "covariant return thunk to A::f()"),
-    ("_ZGVZ1fvE1x", "guard variable for f()::x"),
-    ("_ZTW3tls", "TLS wrapper function for tls"),
-    ("_ZN2v12TgB3foo1mEv", "v1::Tg[abi:foo]::m()"),
-    ("_Z2mkB3foov", "mk[abi:foo]()"),
-    ("_Z3barILi3EEvv.part.0", "void bar<3>() [clone .part.0]"),
-    ("_Z1fv.isra.0.cold.1", "f() [clone .isra.0] [clone .cold.1]"),
-    ("_ZL7counter", "counter"),
-    ("_ZSt4cout", "std::cout"),
-    ("_Z1fM1AFivEMS_i", "f(int (A::*)(), int A::*)"),
-    ("_ZN2ns3sumIiLi4EEET_RAT0__S1_", "int ns::sum<int, 4>(int (&) [4])"))  # fmt: skip
+@pytest.mark.parametrize("name, text", told("""
+    _Z3decIiEDTplfp_Li1EET_ -> decltype ({parm#1}+(1)) dec<int>(int)
+    _Z4dot4Dv4_fS_ -> dot4(float __vector(4), float __vector(4))
+    _ZN2ns3BoxINS_1AEE3refEPKS1_m -> ns::Box<ns::A>::ref(ns::A const*, unsigned long)
+    _ZNK2ns3BoxINS_1AEEeqERKS2_ -> ns::Box<ns::A>::operator==(ns::Box<ns::A> const&) const
+    _ZNSsC1Ev -> std::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string()
+    _Z3strSsRSoRKSt6vectorISsSaISsEE
+        -> str(std::string, std::ostream&, std::vector<std::string, std::allocator<std::string> > const&)
+    _Z5packrIJRidEEvDpOT_ -> void packr<int&, double>(int&, double&&)
+    _Z4litsILin3ELb1ELc120ELm5ELxn7EL5Color7EEvv -> void lits<-3, true, (char)120, 5ul, -7ll, (Color)7>()
+    _Z2ttISt6vectorEvT_IiSaIiEE -> void tt<std::vector>(std::vector<int, std::allocator<int> >)
+    _Z4fptrM1AiMS_KFicERFvvE -> fptr(int A::*, int (A::*)(char) const, void (&)())
+    _Z4fptrPFviEPFPFidEcE -> fptr(void (*)(int), int (*(*)(char))(double))
+    _Z1fDnwbgho -> f(decltype(nullptr), wchar_t, bool, __float128, unsigned char, unsigned __int128)
+    _Z1fIjENSt2ifIXsr6is_intIT_EE5valueE1CE4typeEv -> std::if<is_int<unsigned int>::value, C>::type f<unsigned int>()
+    _Z2faRA4_iPA2_A3_iPKi -> fa(int (&) [4], int (*) [2][3], int const*)
+    _Z2cqPKPKPKcPViPri -> cq(char const* const* const*, int volatile*, int restrict*)
+    _ZZ4mainENKUlvE0_clEv -> main::{lambda()#2}::operator()() const
+    _Z1fv.isra.0.cold.1 -> f() [clone .isra.0] [clone .cold.1]
+    _ZN2ns3sumIiLi4EEET_RAT0__S1_ -> int ns::sum<int, 4>(int (&) [4])
+    _Z3addii -> add(int, int)    _ZN2ns3addEif -> ns::add(int, float)
+    _Z1fPU3AS1fPU3AS3Kf -> f(float AS1*, float const AS3*)    _ZN1AC1Ev -> A::A()          _ZN1AD0Ev -> A::~A()
+    _ZN1AIcEC2IiEET_ -> A<char>::A<int>(int)                  _ZN12_GLOBAL__N_11fEv -> (anonymous namespace)::f()
+    _ZN1AnwEm -> A::operator new(unsigned long)               _ZN1AcviEv -> A::operator int()
+    _ZNK1A1kEv -> A::k() const   _ZNVKR1A1kEv -> A::k() const volatile &                   _ZN1AppEv -> A::operator++()
+    _ZN1ApLERKS_ -> A::operator+=(A const&)                   _ZN1AlsIiEERS_T_ -> A& A::operator<< <int>(int)
+    _Zli3_kme -> operator"" _km(long double)                  _Z4packIJiPcEEvDpT_ -> void pack<int, char*>(int, char*)
+    _Z4packIJEEvDpT_ -> void pack<>()                         _Z2mpIXadL_ZN1A1xEEEEvv -> void mp<&A::x>()
+    _Z2mfIXadL_ZNK1A1fEvEEEvv -> void mf<&(A::f() const)>()   _Z1fDuDiDs -> f(char8_t, char32_t, char16_t)
+    _Z4rettIiEPFvcET_ -> void (*rett<int>(int))(char)         _Z1fRA4_PFviE -> f(void (* (&) [4])(int))
+    _Z4noexPDoFvvE -> noex(void (*)() noexcept)               _Z2vaiz -> va(int, ...)      _ZZ4mainE1x_0 -> main::x
+    _ZTV1A -> vtable for A       _ZTIN2ns1AE -> typeinfo for ns::A                         _ZTS1A -> typeinfo name for A
+    _ZTT1A -> VTT for A          _ZTC1A16_1B -> construction vtable for B-in-A
+    _ZThn16_N1A1fEv -> non-virtual thunk to A::f()            _ZTv0_n24_N1A1fEv -> virtual thunk to A::f()
+    _ZTch0_h16_N1A1fEv -> covariant return thunk to A::f()    _ZGVZ1fvE1x -> guard variable for f()::x
+    _ZTW3tls -> TLS wrapper function for tls                  _ZN2v12TgB3foo1mEv -> v1::Tg[abi:foo]::m()
+    _Z2mkB3foov -> mk[abi:foo]()                              _Z3barILi3EEvv.part.0 -> void bar<3>() [clone .part.0]
+    _ZL7counter -> counter       _ZSt4cout -> std::cout       _Z1fM1AFivEMS_i -> f(int (A::*)(), int A::*)
+    """))  # fmt: skip
 def test_names(name, text):
     assert demangled(name) == text
 

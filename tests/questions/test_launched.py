@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, told
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,14 +53,10 @@ def test_the_dispatch_of_a_wave(run):
     assert document["work_items"][5] == {"lane": 5, "work_item": [5, 0, 0], "global_id": [5, 0, 0]}
 
 
-@for_each(
-    "text, answer",
-    ('$_arg("n")', "64"),
-    ("$_arg(3)", "64"),
-    ('$_arg("n") * 2 + (int) $_arg("a")', "130"),
-    ('*$_arg("x")@4', "{0, 1, 2, 3}"),
-    ('$_arg("x")[7]', "7"),
-)
+@pytest.mark.parametrize("text, answer", told("""
+    $_arg("n") | $_arg(3) -> 64                               $_arg("n") * 2 + (int) $_arg("a") -> 130
+    *$_arg("x")@4 -> {0, 1, 2, 3}                             $_arg("x")[7] -> 7
+    """))  # fmt: skip
 def test_an_argument_in_an_expression(run, text, answer):
     assert run(f"output {text}") == answer
     assert "float *" in run('ptype $_arg("x")')

@@ -10,7 +10,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.access import Accessor, Reading
 from dwarfgpu.program.frames.history import Remembered, _copied, number
 from dwarfgpu.program.types.model import Base
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, told
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run
 
 
@@ -28,27 +28,23 @@ def test_the_value_is_that_of_the_focus_lane(run):
     assert run("print left") == "$2 = 4\n"
 
 
-@for_each("line, value",
-    ("print limit", "20"),      ("p limit", "20"),          ("inspect limit", "20"),    ("print/x limit", "0x14"),
-    ("print/t limit", "10100"), ("print/o limit", "024"),   ("print/c limit", "20 '\\024'"),
-    ("print/z limit", "0x00000014"),                        ("print/a $pc", "0x7f0000001548 <X+72>"),
-    ("print/r limit", "20"),    ("print/rx limit", "0x14"), ("print -limit", "-20"),    ("print -- -limit", "-20"),
-    ("print out", "(int *) generic#0x10000"),
-    ("print &slots", "(int (*)[4]) private_lane#0x10"),
-    ("print &slots[0x40000001]", "(int *) private_lane#0x14"),  # 32 bits, as `slots + n` has
+@pytest.mark.parametrize("line, value", told(r"""
+    print limit | p limit | inspect limit | print/r limit -> 20
+    print/x limit | print/rx limit -> 0x14                    print/t limit -> 10100       print/o limit -> 024
+    print/c limit -> 20 '\024'   print/z limit -> 0x00000014
+    print/a $pc -> 0x7f0000001548 <X+72>                      print -limit | print -- -limit -> -20
+    print out -> (int *) generic#0x10000                      print &slots -> (int (*)[4]) private_lane#0x10
+    # 32 bits, as `slots + n` has
+    print &slots[0x40000001] -> (int *) private_lane#0x14
     # as the tests of ROCgdb have it (gdb.rocm/aspace-user-input.exp)
-    ("print/d private_lane#0x0", "private_lane#0"),
-    ("print/o private_lane#0x8", "private_lane#010"),
-    ("print/x &slots", "private_lane#0x10"),
-    ("print/u &slots", "private_lane#16"),
-    ("print/t &slots", "private_lane#10000"),
-    ("print/z &slots", "private_lane#0x00000010"),
-    ("print/a &slots", "private_lane#0x10"),
-    ("print/x (int *) 0x10", "0x10"),                        ("print limit == 20 ? left : 3", "0"),
-    ("print $pc", "(void (*)()) 0x7f0000001548 <X+72>"),     ("print $lane", "0"),
-    ("print sizeof(slots)", "16"),                           ("print slots", "{0, 1, 2, 3}"),
-    ("print/x slots", "{0x0, 0x1, 0x2, 0x3}"),               ("print $exec", "349525"),
-    ("print $v1", "{0 <repeats 64 times>}"),                 ("print $nobody", "void"))  # fmt: skip
+    print/d private_lane#0x0 -> private_lane#0                print/o private_lane#0x8 -> private_lane#010
+    print/x &slots | print/a &slots -> private_lane#0x10      print/u &slots -> private_lane#16
+    print/t &slots -> private_lane#10000                      print/z &slots -> private_lane#0x00000010
+    print/x (int *) 0x10 -> 0x10                              print limit == 20 ? left : 3 | print $lane -> 0
+    print $pc -> (void (*)()) 0x7f0000001548 <X+72>           print sizeof(slots) -> 16    print slots -> {0, 1, 2, 3}
+    print/x slots -> {0x0, 0x1, 0x2, 0x3}                     print $exec -> 349525
+    print $v1 -> {0 <repeats 64 times>}                       print $nobody -> void
+    """))  # fmt: skip
 def test_values_have_numbers(run, line, value):
     assert run(line) == f"$1 = {value}\n"
 
@@ -601,80 +597,47 @@ def test_memory_fits_the_width_and_has_strings():
     assert run(f"x/sh {address}").split("\t")[1].startswith('u"')
 
 
-@for_each("line, message",
-    ("print", "The history is empty"),
-    ("print $", "The history is empty"),
-    ("print $$", "History does not go back to $$1"),
-    ("print $3", "History has not yet reached $3"),
-    ("print $$3", "History does not go back to $$3"),
-    ("print zork", "no variable `zork` in X"),
-    ("print -elements zork -- limit", "print elements is a number from 0, or unlimited, not 'zork'"),
-    ("print -elements", "`print`: -elements needs N"),
-    ("print -elements -- limit", "`print`: -elements needs N"),
-    ("print -s on -- limit", "`print`: -s is -static-members or -symbol"),
-    ("print -zork -- limit", "`print`: -zork is no option of it"),
-    ("with print pretty on", "`with` needs a setting, `--` and a command"),
-    ("with zork on -- print 1", "there is no setting 'zork on'"),
-    ("print/y limit", 'Undefined output format "y".'),
-    ("print/i limit", 'Format letter "i" is meaningless in "print" command.'),
-    ("print/2x limit", 'Item count other than 1 is meaningless in "print" command.'),
-    ("print/xb limit", 'Size letters are meaningless in "print" command.'),
-    ("print -lane 64 limit", "there is no lane 64"),
-    ("print -lane zork limit", "'zork' is no lane and no range"),
-    ("print limit +", "an operand is missing"),
-    ("print out[99]", "Cannot access memory at address generic#0x1018c"),
-    ("print $v200", "the contents of register v200 are not available"),
-    ("print zork#1", "Address space zork not recognised by the architecture"),
-    ("print $_lane_count = 3", "the left side of an assignment must be"),
-    ("print $1 = 3", "History has not yet reached $1"),
-    ("eval", "needs EXPR"),
-    ("eval -hex 3", "is not bytes"),
-    ("eval -ops DW_OP_zork", "DW_OP_zork"),
-    ("eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div", "the divisor is 0"),
-    ("eval -ops DW_OP_lit1 -hex 30", "takes -ops or -hex"),
-    ("eval -repair zork left", "there is no repair 'zork'"),
-    ("set var", "needs EXPR = EXPR"),
-    ("set var 3 = 4", "the left side of an assignment must be a variable, a register or memory"),
-    ("set var slots = 3", "cannot be assigned as a whole"),
-    ("set var unused = 3", "it has neither a location"),
-    ("set var zork = 3", "no variable `zork`"),
-    ("x", "`x` needs an address"),
-    ("x zork", "no variable `zork`"),
-    ("x zork#1", "Address space zork not recognised by the architecture"),
-    ("x/y slots", 'Undefined output format "y".'),
-    ("x/- slots", "/- is no format"),
-    ("x/4- slots", "/4- is no format"),
-    ("x/99999999999999x slots", "units are too many"),
-    ("x $v3", "Attempt to take address of value not located in memory."),
-    ("x/i", "`x` needs an address"),
-    ("x 1.5 / 0.0", "Cannot access memory at address 0x7fffffffffffffff"),
-    ("x/-2i 8", "No function contains the address before 0x8."),
-    ("whatis", "The history is empty"),
-    ("whatis zork", "no variable `zork`"),
-    ("whatis struct zork", "No struct type named zork."),
-    ("ptype union zork", "No union type named zork."),
-    ("ptype enum zork", "No enum type named zork."),
-    ("ptype/x left", "`ptype` has no format 'x'"),
-    ("ptype left +", "an operand is missing"),
-    ("whatis left.x", "there is no member named x"),
-    ("display zork", "no variable `zork`"),
-    ("display left +", "an operand is missing"),
-    ("display/x", "Argument required (expression to compute)."),
-    ("display/y left", 'Undefined output format "y".'),
-    ("undisplay zork", "'zork' is no display"),
-    ("undisplay 4", "there is no display 4"),
-    ("info display x", "takes no arguments"),
-    ("printf 3", "Bad format string"),
-    ('printf "%d"', "Wrong number of arguments for specified format-string"),
-    ('printf "%d", 1, 2', "Wrong number of arguments for specified format-string"),
-    ('printf "%d" limit', "Invalid argument syntax"),
-    ('printf "%y", limit', "Unrecognized format specifier"),
-    ('printf "%d", zork', "no variable `zork`"),
-    ('printf "%d", unused', "it has neither a location"),
-    ('printf "%s", limit', "%s takes a string"),
-    ('printf "%d", slots', "Value can't be converted to integer"),
-    ('printf "%s', "has no end"),
-    ("printf ", "needs"))  # fmt: skip
+@pytest.mark.parametrize("line, message", [*told("""
+    print -elements zork -- limit -> print elements is a number from 0, or unlimited, not 'zork'
+    print -elements | print -elements -- limit -> `print`: -elements needs N
+    print -s on -- limit -> `print`: -s is -static-members or -symbol
+    print -zork -- limit -> `print`: -zork is no option of it
+    with print pretty on -> `with` needs a setting, `--` and a command
+    print/y limit | x/y slots | display/y left -> Undefined output format "y".
+    print/i limit -> Format letter "i" is meaningless in "print" command.
+    print/2x limit -> Item count other than 1 is meaningless in "print" command.
+    print/xb limit -> Size letters are meaningless in "print" command.
+    print limit + | ptype left + | display left + -> an operand is missing
+    print out[99] -> Cannot access memory at address generic#0x1018c
+    print $v200 -> the contents of register v200 are not available
+    print zork#1 | x zork#1 -> Address space zork not recognised by the architecture
+    print $_lane_count = 3 -> the left side of an assignment must be
+    eval -lane 1 -ops DW_OP_lit1; DW_OP_lit0; DW_OP_div -> the divisor is 0
+    set var 3 = 4 -> the left side of an assignment must be a variable, a register or memory
+    set var unused = 3 | printf "%d", unused -> it has neither a location
+    set var zork = 3 | x zork | whatis zork | display zork | printf "%d", zork -> no variable `zork`
+    x $v3 -> Attempt to take address of value not located in memory.
+    x 1.5 / 0.0 -> Cannot access memory at address 0x7fffffffffffffff
+    printf "%d" | printf "%d", 1, 2 -> Wrong number of arguments for specified format-string
+    printf "%d", slots -> Value can't be converted to integer
+    print | print $ | whatis -> The history is empty          print $$ -> History does not go back to $$1
+    print $3 -> History has not yet reached $3                print $$3 -> History does not go back to $$3
+    print zork -> no variable `zork` in X                     with zork on -- print 1 -> there is no setting 'zork on'
+    print -lane 64 limit -> there is no lane 64               print -lane zork limit -> 'zork' is no lane and no range
+    print $1 = 3 -> History has not yet reached $1            eval -> needs EXPR           eval -hex 3 -> is not bytes
+    eval -ops DW_OP_zork -> DW_OP_zork                        eval -ops DW_OP_lit1 -hex 30 -> takes -ops or -hex
+    eval -repair zork left -> there is no repair 'zork'       set var -> needs EXPR = EXPR
+    set var slots = 3 -> cannot be assigned as a whole        x | x/i -> `x` needs an address
+    x/- slots -> /- is no format                              x/4- slots -> /4- is no format
+    x/99999999999999x slots -> units are too many             x/-2i 8 -> No function contains the address before 0x8.
+    whatis struct zork -> No struct type named zork.          ptype union zork -> No union type named zork.
+    ptype enum zork -> No enum type named zork.               ptype/x left -> `ptype` has no format 'x'
+    whatis left.x -> there is no member named x               display/x -> Argument required (expression to compute).
+    undisplay zork -> 'zork' is no display                    undisplay 4 -> there is no display 4
+    info display x -> takes no arguments                      printf 3 -> Bad format string
+    printf "%d" limit -> Invalid argument syntax              printf "%y", limit -> Unrecognized format specifier
+    printf "%s", limit -> %s takes a string                   printf "%s -> has no end
+    """), ("printf ", "needs")])  # fmt: skip
 def test_errors(run, line, message):
     assert message in str(run.fails(line))
     assert not run.debugger.state_of(Remembered).history

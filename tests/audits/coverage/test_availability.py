@@ -20,7 +20,7 @@ from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, SIZE, gpu, named, ops, typed, variable
 from tests.builders.lists import loclist, rnglist
-from tests.builders.parameters import for_each, some_slow
+from tests.builders.parameters import for_each, some_slow, told
 
 FIXTURES = Path("fixtures")
 REGISTER = ops("DW_OP_regx s4").hex()
@@ -54,25 +54,21 @@ def sums(record):
     return dict(record.written), dict(record.missing)
 
 
-@for_each("text,kind",
-    ("DW_OP_regx s4", "register"),
-    ("DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset", "register"),
-    ("DW_OP_addr 0x10000", "memory global"),
-    ("DW_OP_lit16", "memory global"),
-    ("DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address", "memory local"),
-    ("DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", "memory private_lane"),
-    ("DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_lit4; DW_OP_LLVM_offset",
-     "memory private_wave"),
-    ("DW_OP_lit16; DW_OP_bregx s4+0; DW_OP_LLVM_form_aspace_address", "memory"),
-    ("DW_OP_call_frame_cfa", "memory"),
-    ("DW_OP_lit1; DW_OP_stack_value", "implicit"),
-    ("DW_OP_implicit_value 01020304", "implicit"),
-    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4", "composite"),
-    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4", "partial composite"),
-    ("DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4", "partial composite"),
-    ("DW_OP_push_object_address", "open"),
-    ("DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:",
-     "open"))  # fmt: skip
+@pytest.mark.parametrize("text,kind", told("""
+    DW_OP_regx s4 | DW_OP_regx v0; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl; DW_OP_LLVM_offset -> register
+    DW_OP_lit16; DW_OP_lit3; DW_OP_LLVM_form_aspace_address -> memory local
+    DW_OP_lit16; DW_OP_lit5; DW_OP_LLVM_form_aspace_address -> memory private_lane
+    DW_OP_lit16; DW_OP_lit6; DW_OP_LLVM_form_aspace_address; DW_OP_lit4; DW_OP_LLVM_offset -> memory private_wave
+    DW_OP_lit16; DW_OP_bregx s4+0; DW_OP_LLVM_form_aspace_address | DW_OP_call_frame_cfa -> memory
+    DW_OP_lit1; DW_OP_stack_value | DW_OP_implicit_value 01020304 -> implicit
+    DW_OP_regx s4; DW_OP_piece 4; DW_OP_regx s5; DW_OP_piece 4 -> composite
+    DW_OP_regx s4; DW_OP_piece 4; DW_OP_piece 4 | DW_OP_regx s4; DW_OP_piece 4; DW_OP_LLVM_undefined; DW_OP_piece 4
+        -> partial composite
+    DW_OP_push_object_address |
+        DW_OP_bregx s4+0; DW_OP_bra @else; DW_OP_regx s4; DW_OP_skip @end; else: DW_OP_lit1; DW_OP_stack_value; end:
+        -> open
+    DW_OP_addr 0x10000 | DW_OP_lit16 -> memory global
+    """))  # fmt: skip
 def test_the_kind_is_told_from_the_operations(text, kind):
     record = records(variable("x", location=text))["x"]
     assert sums(record) == ({kind: SIZE}, {})
