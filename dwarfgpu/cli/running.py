@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -10,6 +11,8 @@ from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
@@ -52,21 +55,47 @@ def run_kernel(session: Session, options: Any) -> int:
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
     )
-    _show(session, result, list(running.printed()))
+    _show(session, result, list(running.printed()), list(_fault_lines(session, running, result)))
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
         if options.state is None:
-            session.hint("with --state OUT the waves would have been kept in a snapshot")
+            session.hint("with --state STATE.json the waves would have been kept in a snapshot")
         return INTERRUPTED
     if result.has_failed:
-        state = options.state or "OUT.json"
+        state = options.state or "STATE.json"
         kept = "" if options.state else f"with --state {state} the waves are kept: "
-        session.hint(f"{kept}`dwarfgpu fault {state}` says what has failed")
+        more = (
+            "debug --state {}` looks at its waves"
+            if result.halt.kind != "stuck"
+            else "fault {}` says what the waves wait for"
+        )
+        session.hint(f"{kept}`dwarfgpu {more.format(state)}")
+        for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
+            session.hint(f"{option} N gives more of it")
     return NO_ANSWER if result.has_failed else OK
 
 
-def _show(session: Session, result: RunReport, printed: list[str]) -> None:
+def _fault_lines(session: Session, running: Running, result: RunReport) -> Iterator[str]:
+    """Yield why the kernel has stopped, in the words of `fault`."""
+    from functools import partial
+
+    from dwarfgpu.questions.faults import call_text, faults_in
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.questions.sources import sources_of
+    from dwarfgpu.render.faults import stopped_text
+
+    if result.halt.kind not in ("fault", "trap") or session.wants_json:
+        return
+    selection = Selection(session.output())
+    selection.use(running.program, running.attached)
+    for number, fault in enumerate(faults_in(running.attached.stopped, sources_of(selection).reader)):
+        if number:
+            yield ""
+        yield from stopped_text(result.kernel, fault, partial(call_text, selection))
+
+
+def _show(session: Session, result: RunReport, printed: list[str], fault: list[str]) -> None:
     """Write what the kernel has printed, and what the run has come to."""
     from dwarfgpu.render.running import report_json, report_text
 
@@ -77,7 +106,7 @@ def _show(session: Session, result: RunReport, printed: list[str]) -> None:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in report_text(result):
+        for line in report_text(result, fault):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)

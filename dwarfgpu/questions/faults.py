@@ -73,14 +73,17 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     waits = [*waiting_groups(machine.stopped)]
     if found:  # what else is interrupted by a crash need not wait for long
         waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
+    none = None
     if not found and not waits:
         hint = "`dwarfgpu waves`, or `info waves` at a prompt, shows where each wave is"
-        raise NotFound("no_fault", "no wave has crashed, and none is known to wait", hint=hint)
+        none = NotFound("no_fault", "no wave has crashed, and none is known to wait", hint=hint)
+        if not logged:
+            raise none
 
     def text(_output: Output) -> Iterator[str]:
         rest = [render.waits_text(waits, is_after_crash=bool(found))] if waits else []
         told = [render.logged_text(logged)] if logged else []
-        return paragraphs([*told, *map(render.fault_text, found), *rest])
+        return paragraphs([*told, *(render.fault_text(each, partial(call_text, selection)) for each in found), *rest])
 
     data = {
         "target": machine.state.target.name,
@@ -89,7 +92,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         "waits": map(render.WAITS.json, waits),
         "problems": (problem_json(error) for error in machine.stopped.problems),
     }
-    return Document(data, text, rows="faults")
+    return Document(data, text, rows="faults", problems=[none] if none else ())
 
 
 def _logged_document(logged: list[LoggedFault], program: Program | None) -> Document:
@@ -109,6 +112,9 @@ def _logged_document(logged: list[LoggedFault], program: Program | None) -> Docu
 
 def _log_text(word: str) -> str:
     """Return the text of a log: a file, standard input, or the lines themselves."""
+    if not word.strip():
+        hint = "a file, `-` for standard input, or a line of the console itself"
+        raise UsageError("-log is empty", hint=hint)
     if word == "-":
         data = read_stream(sys.stdin.buffer, "standard input", MAX_LOG)
     elif not os.path.lexists(word) and (" " in word or word.startswith("HSA_")):
@@ -136,6 +142,11 @@ def _address(arguments: Arguments, logged: Iterable[LoggedFault]) -> int | None:
         if 0 <= int(word, 0) < 1 << 64:
             return int(word, 0)
     raise UsageError(f"-address takes an address such as 0x7f0000001000, not {word[:40]!r}")
+
+
+def call_text(selection: Selection, frame: Frame, lane: int | None) -> str:
+    """Return the function of a frame with its arguments in a lane, as a backtrace shows it."""
+    return selection.call_writer(frame, lane).call(frame)
 
 
 def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None) -> Iterator[WaveFault]:

@@ -14,7 +14,7 @@ from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
 from dwarfgpu.questions.waves import chosen_lanes, lanes_here, target_id, titles
-from dwarfgpu.render.lanes import SIGNAL_MEANINGS, signal_text, stop_text
+from dwarfgpu.render.lanes import SIGNAL_MEANINGS, shown_reason, signal_text, stop_text
 from dwarfgpu.render.layout import fitted
 
 if TYPE_CHECKING:
@@ -109,17 +109,23 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def wave_find(debugger: Debugger, arguments: Arguments) -> None:
-    """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function and line."""
+    """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function, line and the
+    reason why it stopped, such as MEMORY_VIOLATION, with the signal, such as SIGSEGV.
+    """
     arguments.needed()
     pattern = arguments.pattern()
     name = debugger.noun.capitalize()
+    stops = debugger.machine.stopped.machine.all_stops() if debugger.machine.has_waves else ()
+    reasons = [shown_reason(stop) for stop in stops]
     found = 0
     for number, text in titles(debugger):
-        if pattern.search(text):
+        if pattern.search(text) or (reasons and pattern.search(reasons[number - 1])):
             debugger.output.lines(fitted(f"{name} {number} has {text}", 2))
             found += 1
     if not found:
         debugger.output.line(f"No {debugger.noun}s match '{arguments.text}'")
+        known = "; ".join(dict.fromkeys(filter(None, reasons)))
+        debugger.output.lines(fitted(f"Reasons here: {known}", 2) if known else ())
 
 
 def title(debugger: Debugger) -> str:

@@ -143,12 +143,13 @@ class Selection:
         )
         return found
 
-    def call_writer(self, frame: Frame) -> CallWriter:
-        """Return what writes frames with their arguments in the selected lane."""
+    def call_writer(self, frame: Frame, lane: int | None = None) -> CallWriter:
+        """Return what writes frames with their arguments in a lane, or else in the selected one."""
         from dwarfgpu.render.backtrace import CallWriter
 
         look = evolve(self.renderer(frame=frame).look, is_pretty=False)
-        return CallWriter(self.lane if frame.has_lanes else None, look, self.settings["print frame-arguments"])
+        lane = self.lane if lane is None else lane
+        return CallWriter(lane if frame.has_lanes else None, look, self.settings["print frame-arguments"])
 
     # --- What is selected -----------------------------------------------------------------------------------------
 

@@ -282,7 +282,7 @@ COMMANDS = (
             operands="[N|ID]", completes="wave"),
     command("wave apply", "run a command in several waves", "focus.wave_apply", group=FOCUS,
             operands="LIST|all [-q] [-c|-s] COMMAND", completes="command"),
-    command("wave find", "find waves by id, work-group, function or line", "focus.wave_find", group=FOCUS,
+    command("wave find", "find waves by id, work-group, function, line or stop reason", "focus.wave_find", group=FOCUS,
             operands="REGEXP", repeats="same"),
     command("lane", "select a lane, or show which one is selected", "focus.lane", group=FOCUS, aliases="la",
             operands="[N]", completes="lane", gdb="lane"),

@@ -225,7 +225,11 @@ class CallWriter:
         if frame.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
         place = f"{_place(frame)} ({frame.found})" if frame.found else _place(frame)
-        return f"{_address(frame)}{shown(frame.name or '??')} ({self._arguments(frame)})", place
+        return f"{_address(frame)}{self.call(frame)}", place
+
+    def call(self, frame: Frame) -> str:
+        """Return the function of a frame with its arguments."""
+        return f"{shown(frame.name or '??')} ({self._arguments(frame)})"
 
     def lines(self, frame: Frame) -> list[str]:
         """Return a frame with its number, in lines that fit the screen."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
+from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
@@ -13,13 +15,14 @@ from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
     from dwarfgpu.audits.faults.wave_faults import CallingLine, FailedAccess, LanesOutside, MissedBuffer, WaveFault
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.scopes import SourceLine
+    from dwarfgpu.program.frames.frame import Frame
 
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
@@ -28,6 +31,8 @@ MAX_NUMBERS = 60
 """A longer list of waves is cut."""
 MAX_LOGGED = 4
 """So many faults of a log are shown."""
+MAX_FACTS = 12
+"""So many facts of each are shown."""
 MAX_NAMED = 8
 """So many kernels of a file are named."""
 
@@ -72,12 +77,31 @@ LOGGED = Record(
 DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 
-def fault_text(fault: WaveFault) -> Iterator[str]:
+def bare_call(frame: Frame, _lane: int | None) -> str:
+    """Return the function of a frame without its arguments, as `print frame-arguments presence` of GDB does."""
+    return f"{shown(frame.name or '??')} ({'...' if any(each.kind == PARAMETER for each in frame.variables()) else ''})"
+
+
+def fault_text(fault: WaveFault, call: Callable[[Frame, int | None], str] = bare_call) -> Iterator[str]:
     """Yield one fault: the place, the access and its lanes, the values."""
     kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
     signal, why = signal_text(fault.reasons), "|".join(fault.reasons) or shown(fault.detail)
-    head = f"{kernel}{shown(fault.frame.name or '??')} (){_at(fault.source)}: {why}"
+    head = f"{kernel}{call(fault.frame, fault.lane)}{_at(fault.source)}: {why}"
     yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
+    yield from _fault_lines(fault, call)
+
+
+def stopped_text(kernel: str, fault: WaveFault, call: Callable[[Frame, int | None], str]) -> Iterator[str]:
+    """Yield the fault that a kernel has stopped with."""
+    name = fault.frame.name
+    why = "|".join(fault.reasons) or shown(fault.detail)
+    function = f" in {shown(name)}" if name and name != fault.kernel else ""
+    yield from (style("error", line) for line in fitted(f"{demangled(kernel)}: {why}{function}{_at(fault.source)}", 2))
+    yield from _fault_lines(fault, call)
+
+
+def _fault_lines(fault: WaveFault, call: Callable[[Frame, int | None], str]) -> Iterator[str]:
+    """Yield a fault without its first line."""
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
     numbers = _some(ranges_text(number + 1 for number in fault.numbers), len(fault.numbers))
@@ -100,7 +124,7 @@ def fault_text(fault: WaveFault) -> Iterator[str]:
         yield f"variables of the line in the lanes of wave {_values_wave(fault)}:"
     yield from _values_lines(fault.values)
     for caller in fault.callers:
-        yield from _caller_lines(caller)
+        yield from _caller_lines(caller, call(caller.frame, fault.lane))
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
 
@@ -115,9 +139,11 @@ def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
         yield from (style("error", line) for line in fitted(f"{fault.kind}{place} (line {fault.line}{times})", 2))
         if fault.is_near_null:
             yield from labelled("  address", "near 0: probably a null pointer, with the offset of an element")
-        for row in fault.facts:
+        for row in fault.facts[:MAX_FACTS]:
             words = f"{row.value}: {row.meaning}" if row.meaning else row.value
             yield from labelled(f"  {row.name}", f"{words} [{row.source}]")
+        if len(fault.facts) > MAX_FACTS:
+            yield f"  and {len(fault.facts) - MAX_FACTS:,} more such lines (--json has all)"
     if len(faults) > MAX_LOGGED:
         yield f"and {counted(len(faults) - MAX_LOGGED, 'more fault')}, from line {faults[MAX_LOGGED].line} on"
 
@@ -169,10 +195,10 @@ def _values_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from fitted(f"  {', '.join(names)} = {value}", 4)
 
 
-def _caller_lines(caller: CallingLine) -> Iterator[str]:
+def _caller_lines(caller: CallingLine, call: str) -> Iterator[str]:
     frame, source = caller.frame, caller.frame.call.source
     found = f" ({frame.found})" if frame.found else ""
-    yield from fitted(f"called by {shown(frame.name or '??')} (){_at(source)}{found}", 2)
+    yield from fitted(f"called by {call}{_at(source)}{found}", 2)
     if caller.line is not None and source is not None:
         yield f"{source.line}\t{shown(caller.line.strip())}"
     yield from _values_lines(caller.values)

@@ -75,6 +75,12 @@ def signal_text(reasons: tuple[str, ...]) -> str | None:
     return None if name is None else f"{name}, {SIGNAL_MEANINGS[name]}"
 
 
+def shown_reason(stop: WaveStop | None) -> str:
+    """Return the reasons of a stop with their signal, ``MEMORY_VIOLATION (SIGSEGV, Segmentation fault)``."""
+    signal = None if stop is None else signal_text(stop.reasons)
+    return "" if stop is None else f"{stop.name} ({signal})" if signal else stop.name
+
+
 def stop_text(stop: WaveStop) -> str:
     """Return why a wave has stopped, with the lanes: ``MEMORY_VIOLATION: no memory at 0x8; lanes [8-31]``."""
     return f"{stop.text}; {lanes_of(stop.lanes)}" if stop.lanes else stop.text

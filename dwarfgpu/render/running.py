@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.layout import counted, lanes_text, room, style
+from dwarfgpu.render.layout import counted, fitted, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
 from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedWave
@@ -29,29 +29,31 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(report: RunReport) -> Iterator[str]:
-    """Yield what a run has come to."""
+def report_text(report: RunReport, fault: Iterable[str] = ()) -> Iterator[str]:
+    """Yield what a run has come to, with the lines of its fault."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
         yield f"{name}: {waves} ended after {report.instructions:,} instructions"
+    elif lines := list(fault):
+        yield from lines
+        yield _counts(report)
     else:
         where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
-        yield f"{name}: {reason}{where}"
+        yield from fitted(f"{name}: {reason}{where}", 2)
         for wave in report.waves[:MAX_WAVES]:
             group = ",".join(map(str, wave.work_group))
             lanes = f", {lanes_text(wave.lanes)}" if wave.lanes else ""
-            yield f"  wave {wave.id}, work-group ({group}){lanes}{_items_text(wave)}"
+            yield from fitted(f"  wave {wave.id}, work-group ({group}){lanes}{_items_text(wave)}", 4)
         more = len(report.waves) - MAX_WAVES
         if more > 0:
             yield f"  ... and {counted(more, 'more wave')} (--json has all)"
         if report.loop is not None:
             yield from loop_text(report.loop)
-        ended = f"{report.waves_ended:,} of {report.wave_count:,} waves have ended"
-        yield f"  {ended}, {report.instructions:,} instructions were executed"
+        yield f"  {_counts(report)}"
     for buffer in report.buffers:
         yield from _buffer_text(buffer)
     if report.profile is not None:
@@ -59,6 +61,11 @@ def report_text(report: RunReport) -> Iterator[str]:
         yield from profile_text(report.profile)
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
+
+
+def _counts(report: RunReport) -> str:
+    ended = f"{report.waves_ended:,} of {report.wave_count:,} waves have ended"
+    return f"{ended}, {report.instructions:,} instructions were executed"
 
 
 def loop_text(loop: EndlessLoop) -> Iterator[str]:

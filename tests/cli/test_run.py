@@ -59,8 +59,10 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
     status, out, err = run(*LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
     assert status == 1
-    assert err == f"hint: `dwarfgpu fault {tmp_path}/s.json` says what has failed\n"
-    assert out.startswith("group_x: MEMORY_VIOLATION: no memory at 0x1234 at 0x7f")
+    assert err == f"hint: `dwarfgpu debug --state {tmp_path}/s.json` looks at its waves\n"
+    assert out.startswith("group_x: MEMORY_VIOLATION at ")
+    assert "\n    write 4 bytes at 0x1234\n" in out
+    assert max(map(len, out.splitlines())) <= 80
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
     path = tmp_path / "out.npy"
     path.write_bytes(b"old")
@@ -76,7 +78,7 @@ def test_a_breakpoint_and_a_snapshot_of_it(run, tmp_path):
     status, out, _err = run(*LAUNCH, "out=zeros(4)", "--break", "group_x", "--state", str(path))
     assert status == 0
     assert "group_x: breakpoint 1 at 0x7f" in out
-    assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31, work-items [224,0,0] to [255,0,0]\n" in out
+    assert "  wave 1:1:1:8, work-group (0,0,0), lanes 0-31, work-items [224,0,0] to\n    [255,0,0]\n" in out
     assert "  ... and 2 more waves (--json has all)\n" in out
     status, out, _err = run("waves", FILE, "--state", str(path), "--json")
     assert status == 0
@@ -130,5 +132,5 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 128 + signal.SIGINT
     assert "group_x: interrupted" in done.stdout
-    assert has_state or "with --state OUT the waves would have been kept" in done.stderr
+    assert has_state or "with --state STATE.json the waves would have been kept" in done.stderr
     assert (tmp_path / "s.json").exists() == has_state

@@ -117,6 +117,7 @@ class _Message:
 def logged_faults(text: str) -> list[LoggedFault]:
     """Return the faults that a log tells of, in their order; raise `NotFound` if there is none."""
     found: dict[tuple[str, object], LoggedFault] = {}
+    told: dict[tuple[str, object], dict[LogFact, None]] = {}
     seen: dict[tuple[object, str], int] = {}
     for message in _messages(_COLOURS.sub("", text)):
         address = message.fields.get("address")
@@ -124,13 +125,13 @@ def logged_faults(text: str) -> list[LoggedFault]:
         key = message.kind, message.fields.get("status") if page is None else page
         seen[key, message.source] = times = seen.get((key, message.source), 0) + 1
         fault = found.get(key) or LoggedFault(message.kind, page, message.line, 1, ())
-        first = min(fault.line, message.line)
-        facts = dict.fromkeys((*fault.facts, *_facts(message)))
-        found[key] = evolve(fault, line=first, facts=tuple(facts), times=max(fault.times, times))
+        told.setdefault(key, {}).update(dict.fromkeys(_facts(message)))
+        found[key] = evolve(fault, line=min(fault.line, message.line), times=max(fault.times, times))
     if not found or all(fault.kind == DUMP for fault in found.values()):
         hint = "such as `Memory access fault by GPU node-1 ...`, `[gfxhub] page fault ...`, `HSA_STATUS_ERROR_...`"
         raise NotFound("no_fault", "the log has no line about a fault of a GPU", hint=hint)
-    return sorted(found.values(), key=lambda fault: fault.line)
+    faults = (evolve(fault, facts=tuple(told[key])) for key, fault in found.items())
+    return sorted(faults, key=lambda fault: fault.line)
 
 
 def reported_address(faults: Iterable[LoggedFault]) -> int | None:
@@ -153,14 +154,15 @@ def _messages(text: str) -> Iterator[_Message]:
     lines = {line: starts for line, _at, source, _kind, starts, _match in reversed(rows) if source == AMDGPU}
     if _is_newest_first([starts for _line, starts in sorted(lines.items())]):
         rows.sort(key=lambda row: (-row[0], row[1]))
+    named = ((bisect_left(ends, match.start()) + 1, match[1]) for match in _DEVICE.finditer(text))
+    devices = dict(reversed([*named]))
     parts: dict[str | None, _Message] = {}
-    for line, at, source, kind, starts, match in rows:
+    for line, _at, source, kind, starts, match in rows:
         fields = {name: value for name, value in match.groupdict().items() if value is not None}
         if source != AMDGPU:
             yield _Message(source, kind, line, fields)
             continue
-        device = _DEVICE.search(text, text.rfind("\n", 0, at) + 1, at)
-        key = None if device is None else device[1]
+        key = devices.get(line)
         message = parts.get(key)
         if starts or (kind == PAGE_LINE and (message is None or "address" in message.fields)):
             if message is not None:

@@ -189,6 +189,8 @@ class WaveFault:
     """What a trap, an assertion or an instruction that is none says."""
     lanes: tuple[LanesOutside, ...] = ()
     """The lanes that executed it."""
+    lane: int | None = None
+    """The lane of the frame whose arguments are shown."""
     examined: int = 0
     """In how many of the waves the registers were read."""
     problems: tuple[str, ...] = ()
@@ -274,7 +276,7 @@ class FaultSearch:
             self.stop.detail,
             kernel,
             self.pc,
-            self.frame,
+            frame,
             source,
             line,
             tuple(accesses),
@@ -283,6 +285,7 @@ class FaultSearch:
             tuple(self._callers(frame, lanes, kernel)),
             cause,
             () if accesses or not self.frame.has_lanes else tuple(map(self._executing, self.waves)),
+            lanes[0] if lanes else None,
             len(self.waves),
             tuple(self.problems),
         )

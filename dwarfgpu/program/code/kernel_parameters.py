@@ -37,7 +37,7 @@ class KernelParameter:
 
 @frozen
 class DescribedKernel:
-    """A kernel with what the debugging information adds to its metadata, each part read when it is needed first."""
+    """A kernel with what the debugging information adds to its metadata, computed when it is asked for."""
 
     file: CodeObject
     of_metadata: Kernel
