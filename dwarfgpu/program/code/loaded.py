@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attrs import field
+
 from dwarfgpu import budget, dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
@@ -428,6 +430,8 @@ class FileUnit:
     unit: Unit
     code: LoadedCode
     pc: int | None
+    _entries: dict[DieReference, DieInfo] = field(factory=dict, init=False, eq=False, repr=False)
+    """What evaluations have needed of entries."""
 
     # --- Questions of expressions ---------------------------------------------------------------------------------
 
@@ -453,6 +457,8 @@ class FileUnit:
 
     def die(self, reference: DieReference) -> DieInfo:
         """Return what an evaluation needs of an entry of this unit, or of ``.debug_info``."""
+        if (known := self._entries.get(reference)) is not None:
+            return known
         if reference.base == "unit":
             die = self._entry(reference.offset)
         else:
@@ -460,11 +466,12 @@ class FileUnit:
         unit = self if die.unit is self.unit else FileUnit(die.unit, self.code, self.pc)
         location = die.find("DW_AT_location")
         constant = die.find("DW_AT_const_value")
-        return DieInfo(
+        known = self._entries[reference] = DieInfo(
             unit,
             None if location is None else unit.expressions(location),
             None if constant is None else constant_bytes(constant),
         )
+        return known
 
     def _entry(self, offset: int) -> Die:
         try:

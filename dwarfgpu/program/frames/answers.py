@@ -842,7 +842,7 @@ def values_of(quantity: Quantity, text: str, lanes: Iterable[int] | int | str | 
             if is_all or len(chosen) == 1:
                 values.ask(positions[first], lane_set, there)
             else:
-                values.ask(0, lane_set, there, b.array(positions, 64))
+                values.ask(0, lane_set, there, b.array(positions[first : first + lane_set.count], 64))
             first += lane_set.count
     return values
 

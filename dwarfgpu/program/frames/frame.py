@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from attrs import evolve
 
 from dwarfgpu import bits as b
+from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall, Thread
 from dwarfgpu.encoding.operands import Format
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 16
 """For so many choices of lanes a frame keeps what was found."""
+COSTLY = 1000
+"""Where a lane in turn costs so much of the budget of the question, the others are evaluated together."""
 
 
 FOR_USERS = (
@@ -406,13 +409,16 @@ class Frame(Handle):
                 self._parts[numbers] = part
         return part
 
-    def lane_sets(self, numbers: tuple[int | None, ...]) -> list[tuple[tuple[int | None, ...], LaneSet]]:
-        """Return lanes as sets to evaluate: together, or few of them one by one where no trace is kept."""
-        if not numbers:
-            return []
-        if len(numbers) == 1 or b.arrays_pay(len(numbers)) or (self.trace is not None and b.has_arrays()):
-            return [(numbers, self.lane_set(numbers))]
-        return [((number,), self.lane(number)) for number in numbers]
+    def lane_sets(self, numbers: tuple[int | None, ...]) -> Iterator[tuple[tuple[int | None, ...], LaneSet]]:
+        """Yield lanes as sets to evaluate: together, or few in turn where no trace is kept, until one is costly."""
+        asked, count = budget.asked(), len(numbers)
+        is_together = count == 1 or b.arrays_pay(count) or (self.trace is not None and b.has_arrays())
+        left = 0 if asked is None else asked.left - COSTLY
+        while numbers:
+            is_together = is_together or (asked is not None and asked.left < left and b.has_arrays())
+            count = len(numbers) if is_together else 1
+            chosen, numbers = numbers[:count], numbers[count:]
+            yield chosen, self.lane_set(chosen)
 
     @property
     def active_mask(self) -> int | None:
