@@ -22,7 +22,6 @@ from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.wave_groups import wave_runs
 from dwarfgpu.render import lanes as render_lanes
-from dwarfgpu.render import wave_tables
 from dwarfgpu.render.backtrace import BacktraceRenderer
 from dwarfgpu.render.trace import Tracer
 from dwarfgpu.render.variables import VariablesRenderer, lines_of_waves
@@ -239,7 +238,7 @@ def waves(code: CodeObject) -> None:
         for wave in range(len(found)):
             with ALLOWED:
                 lanes = wave_lanes.lanes_of_wave(found.stopped, wave)
-                list(wave_tables.lanes_table(lanes, wave_tables.same_places(lanes.lanes), None))
+                list(render_lanes.lanes_table(lanes, render_lanes.same_places(lanes.lanes), None))
                 json.dumps(render_lanes.lanes_document(lanes, [lanes.lanes]), default=list)
         with ALLOWED:
             runs = wave_runs(found.stopped)

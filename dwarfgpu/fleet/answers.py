@@ -160,8 +160,7 @@ def make_question(name: str, *words: str, **options: Any) -> Question:
         option = given.replace("_", "-")
         argument = selecting.get(option) or others.get(option)
         if argument is None:
-            hint = nearest_hint(option, (*selecting, *others))
-            raise UsageError(f"`{name}` has no option {option}", hint=hint)
+            raise UsageError(f"`{name}` has no option {option}", hint=nearest_hint(option, (*selecting, *others)))
         if value is None or value is False:
             continue
         checked = _checked(argument, value)

@@ -254,8 +254,7 @@ def connected(scheduler: str = "local", *, memory: str | None = None) -> Iterato
         try:
             client = Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
-            message = f"there is no scheduler at {scheduler}: {error}"
-            raise UsageError(message, kind="no_scheduler") from None
+            raise UsageError(f"there is no scheduler at {scheduler}: {error}", kind="no_scheduler") from None
         with client:
             yield client
         return

@@ -17,11 +17,11 @@ from dwarfgpu.questions.settings import SECTIONS
 from dwarfgpu.questions.sources import shown_line, sources_of, standing_lanes, start_of, text_of
 from dwarfgpu.questions.variables import why_none, without_value
 from dwarfgpu.questions.waves import lanes_here
+from dwarfgpu.render.lanes import same_places
 from dwarfgpu.render.layout import Style, counted, fitted, lanes_text, shortened, shown
 from dwarfgpu.render.values import OPTIMIZED_OUT, launched_note
 from dwarfgpu.render.variables import VariablesRenderer, frame_text
 from dwarfgpu.render.wave_map import place_letters
-from dwarfgpu.render.wave_tables import same_places
 from dwarfgpu.render.written_text import without_styles
 
 if TYPE_CHECKING:

@@ -49,8 +49,7 @@ def bytes_of(text: str) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        message = f"{text[:60]!r} is not bytes: an even number of hex digits is needed"
-        raise UsageError(message) from None
+        raise UsageError(f"{text[:60]!r} is not bytes: an even number of hex digits is needed") from None
 
 
 def disassemble(selection: Selection, arguments: Arguments) -> Document:

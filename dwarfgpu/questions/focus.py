@@ -218,8 +218,7 @@ def up(debugger: Debugger, arguments: Arguments) -> None:
     if number == debugger.frame_number and wanted != number:
         is_up = wanted > number
         which = "Initial" if is_up else "Bottom (innermost)"
-        message = f"{which} frame selected; you cannot go {'up' if is_up else 'down'}."
-        raise UsageError(message, kind="no_frame")
+        raise UsageError(f"{which} frame selected; you cannot go {'up' if is_up else 'down'}.", kind="no_frame")
     debugger.select_frame(number)
     if not name.endswith("silently"):
         show_frame(debugger)
@@ -236,8 +235,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
         count = sum(1 for _frame in debugger.wave)
         numbers = numbers_in(which, 0, count - 1, "frame")
         if not numbers:
-            message = f"No frames match '{which[:40]}'."
-            raise UsageError(message, kind="no_frame", hint="`bt` shows all frames")
+            raise UsageError(f"No frames match '{which[:40]}'.", kind="no_frame", hint="`bt` shows all frames")
     else:
         minus = "-" if text[0] == "-" else ""
         which, flags, command = split(debugger, evolve(arguments, text=text[len(minus) :]))

@@ -14,7 +14,7 @@ from dwarfgpu.execution.launch.triton import kernel_and_arguments
 from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.verification import sarif_document
 from dwarfgpu.render import judging as text_of
-from dwarfgpu.render.judged_page import judged_page, value_words
+from dwarfgpu.render.judging import judged_page, value_words
 from dwarfgpu.render.layout import WIDTH, laid_out
 
 if TYPE_CHECKING:

@@ -77,8 +77,7 @@ class Setting:
             found = -1
         if not self.least <= found < MAX_NUMBER:
             words = ("unlimited",) * self.unlimited + ("auto",) * self.automatic
-            what = f"a number from {self.least}" + "".join(f", or {word}" for word in words)
-            raise self._wrong(text, what)
+            raise self._wrong(text, f"a number from {self.least}" + "".join(f", or {word}" for word in words))
         return found
 
     def _wrong(self, text: str, wanted: str) -> UsageError:

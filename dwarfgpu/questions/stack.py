@@ -24,9 +24,8 @@ from dwarfgpu.questions.sources import line_text
 from dwarfgpu.questions.variables import variable_document, variable_lines
 from dwarfgpu.questions.waves import lanes_here
 from dwarfgpu.render import backtrace as render
-from dwarfgpu.render.lanes import stop_text, stops_json
+from dwarfgpu.render.lanes import lane_place, stop_text, stops_json
 from dwarfgpu.render.layout import fitted, lanes_text, paragraphs, plain, problem_json, ranges_text, shown, wrapped
-from dwarfgpu.render.wave_tables import lane_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

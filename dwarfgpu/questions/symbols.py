@@ -252,8 +252,7 @@ def ptype(debugger: Debugger, arguments: Arguments) -> Document:
     """
     offsets = "o" in arguments.format
     if arguments.format.strip("o"):
-        hint = "/o shows offsets and sizes"
-        raise UsageError(f"`ptype` has no format {arguments.format[:20]!r}", hint=hint)
+        raise UsageError(f"`ptype` has no format {arguments.format[:20]!r}", hint="/o shows offsets and sizes")
     found, _is_name = _asked(debugger, arguments)
     text = declaration_with_offsets(found) if offsets else declaration(found)
     return _type(found, text, HEAD if offsets and isinstance(found, Struct) else "")
@@ -296,8 +295,7 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[Type, bool]:
         tagged = _TAGGED.match(text)
         if tagged is not None:
             message = f"No {tagged[1]} type named {tagged[2]}."
-            hint = nearly(frame, tagged[2], ("type",))
-            raise UsageError(message, kind="no_type", hint=hint) from None
+            raise UsageError(message, kind="no_type", hint=nearly(frame, tagged[2], ("type",))) from None
     if debugger.attached is None:  # where a variable is does not matter for its type
         named = variables_named(frame, text)
         if named:

@@ -193,8 +193,7 @@ class Answers(_FramesDocument):
             raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
         for name in ("trace", "location"):
             if arguments.has(name) and forms and forms[0] in ("--csv", "--npz"):
-                message = f"{forms[0]} has no column for --{name} shows"
-                raise UsageError(message, hint="text and --json show it")
+                raise UsageError(f"{forms[0]} has no column for --{name} shows", hint="text and --json show it")
 
     def _write(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""

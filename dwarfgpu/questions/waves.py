@@ -16,22 +16,25 @@ from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup, wave_runs, wo
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.variables import expression_document
 from dwarfgpu.render.lane_svg import lanes_svg
-from dwarfgpu.render.lanes import lanes_document, standing_error, stop_text, wave_json
-from dwarfgpu.render.layout import TableLine, columns, fitted, problem_json
-from dwarfgpu.render.wave_map import places_map, values_grid, values_map
-from dwarfgpu.render.wave_tables import (
+from dwarfgpu.render.lanes import (
     dispatch_position,
     folded,
     item_text,
     lane_title,
+    lanes_document,
     lanes_table,
     same_places,
+    standing_error,
+    stop_text,
+    wave_json,
     wave_texts,
     wave_title,
     waves_table,
     work_groups_json,
     work_groups_table,
 )
+from dwarfgpu.render.layout import TableLine, columns, fitted, problem_json
+from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus
-from dwarfgpu.render.lanes import lane_counts, lanes_heading
+from dwarfgpu.render.lanes import item_text, lane_counts, lane_place, lanes_heading, wave_title
 from dwarfgpu.render.layout import shortened, shown
 from dwarfgpu.render.pictures import style_sheet
 from dwarfgpu.render.wave_map import place_letters
-from dwarfgpu.render.wave_tables import item_text, lane_place, wave_title
 
 CELL = 32
 GAP = 4

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
+from dwarfgpu.render.lanes import item_text
 from dwarfgpu.render.layout import counted, fitted, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
-from dwarfgpu.render.wave_tables import item_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,10 +10,9 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED, Lanes
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.render.lanes import states_text
+from dwarfgpu.render.lanes import lane_place, same_places, states_text, wave_title
 from dwarfgpu.render.layout import TableLine, columns, counted, cut, fitted, ranges_text, room, shown, style
 from dwarfgpu.render.values import Look, value_line, value_text
-from dwarfgpu.render.wave_tables import lane_place, same_places, wave_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.render.lanes import LaneTable
-    from dwarfgpu.repl.runner import Runner
+    from dwarfgpu.repl.start import Runner
     from dwarfgpu.repl.terminal import Terminal
 
 

@@ -10,8 +10,7 @@ from prompt_toolkit.output import DummyOutput
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.render.written_text import SafeStream
-from dwarfgpu.repl.runner import Runner
-from dwarfgpu.repl.start import sit_down
+from dwarfgpu.repl.start import Runner, sit_down
 from dwarfgpu.repl.terminal import Terminal
 
 LEAVE = "\x04"

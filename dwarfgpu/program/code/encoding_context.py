@@ -72,11 +72,9 @@ def setting(
     """Return the context with the given names; what is not named follows from the target."""
     known = resolve(target, byte_order=byte_order, address_size=address_size)
     if not 2 <= dwarf_version <= 6:
-        message = f"there is no DWARF {dwarf_version}"
-        raise UsageError(message, hint="the versions are 2 to 6")
+        raise UsageError(f"there is no DWARF {dwarf_version}", hint="the versions are 2 to 6")
     name = rules or known.default_rules
     if name not in PRESETS:
-        message = f"there are no rules {name!r}"
-        raise UsageError(message, hint=f"the rules are {', '.join(PRESETS)}")
+        raise UsageError(f"there are no rules {name!r}", hint=f"the rules are {', '.join(PRESETS)}")
     form = Format(known.address_size, offset_size, known.byte_order, dwarf_version)
     return EncodingContext(known, dialects.get(dialect or known.default_dialect), form, PRESETS[name])

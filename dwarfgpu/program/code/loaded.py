@@ -184,8 +184,7 @@ class LoadedCode:
         kernel = self._kernel_at(address)
         if broken is None and kernel is not None:
             raise NoInformation(OUTERMOST, f"{kernel} is a kernel: no function has called it")
-        message = f"the callers are not known: {self.file.name} {what}"
-        raise broken or NoInformation(NO_INFORMATION, message)
+        raise broken or NoInformation(NO_INFORMATION, f"the callers are not known: {self.file.name} {what}")
 
     def _kernel_at(self, address: int) -> str | None:
         if not self.file.is_amdgpu:
@@ -371,8 +370,7 @@ class Loaded:
         if code is None:
             from dwarfgpu.cfi.activation import OUTSIDE_CODE, NoInformation
 
-            message = f"the address {pc:#x} is not in any loaded code"
-            raise NoInformation(OUTSIDE_CODE, message)
+            raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is not in any loaded code")
         return code.information_at(pc)
 
 
@@ -494,8 +492,7 @@ class FileUnit:
             block = attribute.block()
             return self.decoded(attribute, block.data, block.section, block.offset)
         if self.pc is None:
-            message = "a location list can be read only at a program location"
-            raise MissingContext("pc", message)
+            raise MissingContext("pc", "a location list can be read only at a program location")
         entries = location_list(attribute)
         return tuple(
             self.decoded(attribute, entry.expression, entries.section, entry.expression_offset)

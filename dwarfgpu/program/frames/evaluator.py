@@ -423,8 +423,7 @@ class Evaluator:
             operand = self._convenience(remembered, node.name)
         if operand is None:
             hint = "registers are named as the target names them, such as $pc, $exec or $v4"
-            message = f"there is no register ${node.name[:80]}"
-            raise self.error(node, message, hint=hint, kind="no_register")
+            raise self.error(node, f"there is no register ${node.name[:80]}", hint=hint, kind="no_register")
         return operand
 
     def _may_set(self, name: str) -> bool:

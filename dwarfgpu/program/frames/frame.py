@@ -655,8 +655,7 @@ class Frame(Handle):
             raise MissingContext("frame", message, spec="A.3.3.5 (2)")
         for base in bases:
             if any(step.operation.name == "DW_OP_fbreg" for step in base.instructions):
-                message = "DW_AT_frame_base must not use DW_OP_fbreg"
-                raise IllFormed("bad_operand", message, spec="A.3.3.5 (2)")
+                raise IllFormed("bad_operand", "DW_AT_frame_base must not use DW_OP_fbreg", spec="A.3.3.5 (2)")
         return unit, bases if self._is_repaired else tuple(map(as_written, bases))
 
     def frame_base(self, lanes: LaneSet) -> locations.Location:

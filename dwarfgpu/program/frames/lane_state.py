@@ -148,8 +148,7 @@ class Simt:
 
     def _whole(self, reading: Reading, what: str) -> b.Bits:
         if type(reading.undefined) is not int or reading.undefined:
-            message = f"{what} has bits without a value"
-            raise EvaluationError("undefined_read", message, spec="A.3.3.5 (6)")
+            raise EvaluationError("undefined_read", f"{what} has bits without a value", spec="A.3.3.5 (6)")
         return reading.bits
 
     # --- DW_AT_LLVM_lane_pc ---------------------------------------------------------------------------------------
@@ -301,8 +300,7 @@ class Simt:
             reading = self._reading(location, min(size, place.storage.bit_size), lanes)
             count = int(b.signed(b.settled(reading.bits), size))
         if count <= 0:
-            message = f"DW_AT_LLVM_iterations is {count}"
-            raise IllFormed("bad_operand", message, spec="A.3.3.5 (7)")
+            raise IllFormed("bad_operand", f"DW_AT_LLVM_iterations is {count}", spec="A.3.3.5 (7)")
         return count
 
     # --- Evaluation -----------------------------------------------------------------------------------------------
@@ -337,5 +335,4 @@ class Simt:
         return Accessor(self.frame.backend, self.target.byte_order, lanes.count).read(location, size)
 
     def _not_single(self, name: str, spec: str) -> NoReturn:
-        message = f"{name} must have exactly one single location description"
-        raise IllFormed("wrong_kind", message, spec=spec)
+        raise IllFormed("wrong_kind", f"{name} must have exactly one single location description", spec=spec)

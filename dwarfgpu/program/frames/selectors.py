@@ -126,6 +126,5 @@ def numbers_of(text: str, first: int, last: int, what: str) -> list[int]:
     for low, high in ranges_in(text, what):
         if low < first or high > last:
             part = str(low) if low == high else f"{low}-{high}"
-            hint = f"they are {first} to {last}"
-            raise UsageError(f"there is no {what} {part}", kind=f"no_{what}", hint=hint)
+            raise UsageError(f"there is no {what} {part}", kind=f"no_{what}", hint=f"they are {first} to {last}")
     return numbers_in(text, first, last, what)

@@ -238,13 +238,11 @@ class Variable(Quantity):
         if location is None:
             constant = self.definition.find_number(dw.DW_AT_const_value)
             if constant is None:
-                what = "it has neither a location nor a constant value"
-                raise reasons.unavailable(reasons.OPTIMIZED_OUT, what)
+                raise reasons.unavailable(reasons.OPTIMIZED_OUT, "it has neither a location nor a constant value")
             return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
-            what = "its location list can be read only at a program location"
-            raise reasons.unavailable(reasons.MISSING, what)
+            raise reasons.unavailable(reasons.MISSING, "its location list can be read only at a program location")
         expressions = _tuple(unit.expressions(location))
         if not expressions and frame.place is not None:
             bias, entries = self.code.in_program, location_list(location).entries

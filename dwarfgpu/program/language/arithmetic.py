@@ -594,8 +594,7 @@ def _vector(type: t.Type) -> tuple[t.Type, int] | None:
 
 def _limited(element: t.Type, count: int) -> tuple[t.Type, int]:
     if count > MAX_ELEMENTS:
-        message = f"vectors of more than {MAX_ELEMENTS} elements are not supported"
-        raise UsageError(message, kind="limit_exceeded")
+        raise UsageError(f"vectors of more than {MAX_ELEMENTS} elements are not supported", kind="limit_exceeded")
     return element, count
 
 

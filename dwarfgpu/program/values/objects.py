@@ -179,8 +179,7 @@ class Object(ShownInNotebooks, Handle):
         """Return the member with a name, also one in a base or in a member without a name."""
         member = self.found(name)
         if member is None:
-            message = f"there is no member named {name}"
-            raise UsageError(message, kind="no_member", hint=_members_hint(self))
+            raise UsageError(f"there is no member named {name}", kind="no_member", hint=_members_hint(self))
         return member
 
     def found(self, name: str, depth: int = 0, seen: set[object] | None = None) -> Object | None:

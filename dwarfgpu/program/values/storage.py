@@ -336,8 +336,7 @@ class Located(Storage):
         else:
             result = self.around.evaluated(dynamic.source, object=location, initial_stack=(), result_kind=kind)
         if not isinstance(result, Location):
-            message = f"{dynamic.attribute} does not give a location"
-            raise EvaluationError("no_location", message, spec="A.5.18.1")
+            raise EvaluationError("no_location", f"{dynamic.attribute} does not give a location", spec="A.5.18.1")
         return result
 
     def variable(self, die: Die) -> ObjectPlace | None:
