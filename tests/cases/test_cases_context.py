@@ -1,6 +1,7 @@
 import pytest
 
 from dwarfgpu.cases.case import run_case
+from tests.builders.cases import Rows, answer
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}
@@ -12,11 +13,11 @@ def ask(text, context=None, **case):
     return run_case({"ops": text, "context": context or {}, **case}, 1)
 
 
-def short(answer):
+def short(found):
     """The kind of an error, a number, or the location without what is 0."""
-    if answer["status"] == "error":
-        return answer["error"]["kind"]
-    found = answer["result"]
+    if found["status"] == "error":
+        return found["error"]["kind"]
+    found = found["result"]
     if found["kind"] == "value":
         return found["value"]
     return {key: one for key, one in found.items() if one and key not in ("space_name", "name")}
@@ -26,162 +27,151 @@ def mem(address, **more):
     return {"kind": "memory", "address": address, **more}
 
 
-CASES = [
+class Asked(Rows):
+    """Rows as their programs, what is given with them, and what comes of it."""
+
+    def row(self, clause, ops, expected, **case):
+        return ops, case, expected
+
+
+CASES = Asked("", vars())("""
     # --- registers
-    ("DW_OP_breg5 2", {"registers": {"5": 0x10}}, {}, mem(0x12)),
-    ("DW_OP_breg5 2", {"registers": {"r5": "0x10"}}, {}, mem(0x12)),
-    ("DW_OP_breg5 -1", {"registers": {"0x5": 0}}, {}, mem(2**64 - 1)),
-    ("DW_OP_breg5 0", {"registers": {"4": 1}}, {}, "register_unavailable"),
-    ("DW_OP_breg5 0", {}, {}, "register_unavailable"),
-    ("DW_OP_bregx 9999 0", {}, GPU, "bad_operand"),
-    ("DW_OP_bregx 9999 0", {"registers": {"9999": 3}}, {}, mem(3)),
-    ("DW_OP_breg7 8", {"registers": {"rsp": "0x1000"}}, {"target": "x86_64"}, mem(0x1008)),
-    ("DW_OP_breg7 8", {"registers": {"RSP": {"bytes": "0010000000000000"}}}, {"target": "x86_64"}, mem(0x1008)),
-    ("DW_OP_regval_type 5 1", {"registers": {"5": {"bytes": "0102"}}, "base_types": {"1": U16}}, {}, 0x0201),
-    ("DW_OP_regval_type 5 1",
-     {"registers": {"5": {"bytes": "0102"}}, "base_types": {"1": U16}}, {"byte_order": "big"}, 0x0102),
-    ("DW_OP_breg5 0", {"registers": {"5": {"bytes": "0102"}}}, {}, "read_past_storage"),
-    ("DW_OP_breg5 0", {"registers": {"5": [7, 8]}, "lane": 1}, {}, mem(8)),
-    ("DW_OP_breg5 0", {"registers": {"5": [7, 8]}, "lane": 2}, {}, "register_unavailable"),
-    ("DW_OP_breg5 0", {"registers": {"5": [7, 8]}}, {}, "lane"),
-    ("DW_OP_regx 5", {"registers": {"5": [7, 8]}}, {}, "lane"),
+    breg5 2 => mem(0x12) where registers={"5": 0x10}
+    breg5 2 => mem(0x12) where registers={"r5": "0x10"}
+    breg5 -1 => mem(2**64 - 1) where registers={"0x5": 0}
+    breg5 0 -> register_unavailable where registers={"4": 1}
+    breg5 0 -> register_unavailable
+    bregx 9999 0 -> bad_operand where **GPU
+    bregx 9999 0 => mem(3) where registers={"9999": 3}
+    breg7 8 => mem(0x1008) where registers={"rsp": "0x1000"}, target="x86_64"
+    breg7 8 => mem(0x1008) where registers={"RSP": {"bytes": "0010000000000000"}}, target="x86_64"
+    regval_type 5 1 => 0x0201 where registers={"5": {"bytes": "0102"}}, base_types={"1": U16}
+    regval_type 5 1 => 0x0102 where registers={"5": {"bytes": "0102"}}, base_types={"1": U16}, byte_order="big"
+    breg5 0 -> read_past_storage where registers={"5": {"bytes": "0102"}}
+    breg5 0 => mem(8) where registers={"5": [7, 8]}, lane=1
+    breg5 0 -> register_unavailable where registers={"5": [7, 8]}, lane=2
+    breg5 0 | regx 5 -> lane where registers={"5": [7, 8]}
     # --- memory
-    ("DW_OP_addr 4; DW_OP_deref_size 2", {"memory": [{"space": 0, "address": 4, "bytes": "0102"}]}, {}, 0x0201),
-    ("DW_OP_addr 4; DW_OP_deref_size 2",
-     {"memory": [{"space": "none", "address": "0x4", "bytes": "0102"}]}, {"byte_order": "big"}, 0x0102),
-    ("DW_OP_addr 4; DW_OP_deref_size 3",
-     {"memory": [{"space": 0, "address": 4, "bytes": "0102"}]}, {}, "memory_unavailable"),
-    ("DW_OP_lit4; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 1",
-     {"memory": [{"space": "local", "address": 4, "bytes": "09"}]}, GPU, 9),
-    ("DW_OP_lit4; DW_OP_lit3; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 1",
-     {"memory": [{"space": 0, "address": 4, "bytes": "09"}]}, GPU, "memory_unavailable"),
-    ("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 1",
-     {"lane": 3, "memory": [{"space": 5, "address": 4, "bytes": "09"}]}, GPU, 9),
-    ("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 1",
-     {"lane": 3, "memory": [{"space": 5, "lane": 3, "address": 4, "bytes": "09"}]}, GPU, 9),
-    ("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address; DW_OP_deref_size 1",
-     {"lane": 3, "memory": [{"space": 5, "lane": 2, "address": 4, "bytes": "09"}]}, GPU, "memory_unavailable"),
+    addr 4; deref_size 2 => 0x0201 where memory=[{"space": 0, "address": 4, "bytes": "0102"}]
+    addr 4; deref_size 2 => 0x0102 where memory=[{"space": "none", "address": "0x4", "bytes": "0102"}], byte_order="big"
+    addr 4; deref_size 3 -> memory_unavailable where memory=[{"space": 0, "address": 4, "bytes": "0102"}]
+    lit4; lit3; LLVM_form_aspace_address; deref_size 1 => 9
+        where memory=[{"space": "local", "address": 4, "bytes": "09"}], **GPU
+    lit4; lit3; LLVM_form_aspace_address; deref_size 1 -> memory_unavailable
+        where memory=[{"space": 0, "address": 4, "bytes": "09"}], **GPU
+    lit4; lit5; LLVM_form_aspace_address; deref_size 1 => 9
+        where lane=3, memory=[{"space": 5, "address": 4, "bytes": "09"}], **GPU
+    lit4; lit5; LLVM_form_aspace_address; deref_size 1 => 9
+        where lane=3, memory=[{"space": 5, "lane": 3, "address": 4, "bytes": "09"}], **GPU
+    lit4; lit5; LLVM_form_aspace_address; deref_size 1 -> memory_unavailable
+        where lane=3, memory=[{"space": 5, "lane": 2, "address": 4, "bytes": "09"}], **GPU
     # --- lane, lane_count, iteration, iterations
-    ("DW_OP_LLVM_push_lane", {"lane": 7}, GPU, 7),
-    ("DW_OP_LLVM_push_lane", {"lane": 64}, GPU, "bad_operand"),
-    ("DW_OP_LLVM_push_lane", {"lane": 7, "lane_count": 7}, GPU, "bad_operand"),
-    ("DW_OP_LLVM_push_lane", {"lane": 7, "lane_count": 8}, AMD, 7),
-    ("DW_OP_LLVM_push_lane", {}, GPU, "lane"),
-    ("DW_OP_lit4; DW_OP_lit5; DW_OP_LLVM_form_aspace_address", {}, GPU, "lane"),
-    ("DW_OP_LLVM_push_iteration", {"iteration": 2, "iterations": 3}, AMD, 2),
-    ("DW_OP_LLVM_push_iteration", {"iteration": 2, "iterations": 2}, AMD, "bad_operand"),
-    ("DW_OP_LLVM_push_iteration", {"iteration": 0}, AMD, 0),
-    ("DW_OP_LLVM_push_iteration", {"iteration": 1}, AMD, "bad_operand"),
-    ("DW_OP_LLVM_push_iteration", {}, AMD, "iteration"),
+    LLVM_push_lane => 7 where lane=7, **GPU
+    LLVM_push_lane -> bad_operand where lane=64, **GPU
+    LLVM_push_lane -> bad_operand where lane=7, lane_count=7, **GPU
+    LLVM_push_lane => 7 where lane=7, lane_count=8, **AMD
+    LLVM_push_lane | lit4; lit5; LLVM_form_aspace_address -> lane where **GPU
+    LLVM_push_iteration => 2 where iteration=2, iterations=3, **AMD
+    LLVM_push_iteration -> bad_operand where iteration=2, iterations=2, **AMD
+    LLVM_push_iteration => 0 where iteration=0, **AMD
+    LLVM_push_iteration -> bad_operand where iteration=1, **AMD
+    LLVM_push_iteration -> iteration where **AMD
     # --- cfa, frame_base, object
-    ("DW_OP_call_frame_cfa", {"cfa": "0x100"}, {}, mem(256)),
-    ("DW_OP_call_frame_cfa",
-     {"cfa": {"kind": "memory", "space": "private_wave", "address": 16}}, GPU, mem(16, space=6)),
-    ("DW_OP_call_frame_cfa",
-     {"cfa": {"kind": "memory", "space": 5, "address": 16}, "lane": 4}, GPU, mem(16, space=5, lane=4)),
-    ("DW_OP_call_frame_cfa", {"cfa": {"kind": "memory", "space": 5, "address": 16}}, GPU, "lane"),
-    ("DW_OP_call_frame_cfa", {}, {}, "frame"),
-    ("DW_OP_fbreg -8", {"frame_base": "0x100"}, {}, mem(0xF8)),
-    ("DW_OP_fbreg 8",
-     {"frame_base": {"kind": "register", "name": "rbp"}, "registers": {"rbp": 64}}, {"target": "x86_64"}, mem(72)),
-    ("DW_OP_fbreg 8", {"frame_base": {"kind": "undefined"}}, {}, "wrong_kind"),
-    ("DW_OP_fbreg 8", {"frame_base": {"kind": "composite", "parts": []}}, {}, "wrong_kind"),
-    ("DW_OP_fbreg 8", {"cfa": 5}, {}, "frame"),
-    ("DW_OP_push_object_address", {"object": 16}, {}, mem(16)),
-    ("DW_OP_push_object_address", {"object": {"kind": "register", "register": "v4", "bit_offset": 32}}, GPU,
-     {"kind": "register", "register": 2564, "bit_offset": 32}),
-    ("DW_OP_push_object_address",
-     {"object": {"kind": "memory", "space_name": "local", "address": 16, "bit": 3}}, GPU, mem(16, bit=3, space=3)),
-    ("DW_OP_push_object_address", {"object": {"kind": "memory", "space": 5, "address": 1}}, GPU, "lane"),
-    ("DW_OP_push_object_address",
-     {"object": {"kind": "register", "register": 5}, "registers": {"5": [1]}}, {}, "lane"),
-    ("DW_OP_push_object_address", {}, {}, "object"),
+    call_frame_cfa => mem(256) where cfa="0x100"
+    call_frame_cfa => mem(16, space=6) where cfa={"kind": "memory", "space": "private_wave", "address": 16}, **GPU
+    call_frame_cfa => mem(16, space=5, lane=4) where cfa={"kind": "memory", "space": 5, "address": 16}, lane=4, **GPU
+    call_frame_cfa -> lane where cfa={"kind": "memory", "space": 5, "address": 16}, **GPU
+    call_frame_cfa -> frame
+    fbreg -8 => mem(0xF8) where frame_base="0x100"
+    fbreg 8 => mem(72) where frame_base={"kind": "register", "name": "rbp"}, registers={"rbp": 64}, target="x86_64"
+    fbreg 8 -> wrong_kind where frame_base={"kind": "undefined"}
+    fbreg 8 -> wrong_kind where frame_base={"kind": "composite", "parts": []}
+    fbreg 8 -> frame where cfa=5
+    push_object_address => mem(16) where object=16
+    push_object_address => {"kind": "register", "register": 2564, "bit_offset": 32}
+        where object={"kind": "register", "register": "v4", "bit_offset": 32}, **GPU
+    push_object_address => mem(16, bit=3, space=3)
+        where object={"kind": "memory", "space_name": "local", "address": 16, "bit": 3}, **GPU
+    push_object_address -> lane where object={"kind": "memory", "space": 5, "address": 1}, **GPU
+    push_object_address -> lane where object={"kind": "register", "register": 5}, registers={"5": [1]}
+    push_object_address -> object
     # --- initial_stack
-    ("DW_OP_plus", {"initial_stack": [3, "0x4"]}, {}, 7),
-    ("DW_OP_minus", {"initial_stack": [3, {"value": 4, "type": "generic"}]}, {}, 2**64 - 1),
-    ("DW_OP_plus", {"initial_stack": [{"value": 3, "type": S32}, {"value": -4, "type": S32}]}, {}, -1),
-    ("DW_OP_plus", {"initial_stack": [3, {"value": 4, "type": S32}]}, {}, "type_mismatch"),
-    ("DW_OP_LLVM_offset_uconst 4", {"initial_stack": [{"kind": "memory", "address": 4}]}, AMD, mem(8)),
-    ("DW_OP_nop", {"initial_stack": [{"value": 1, "type": {"encoding": "signed", "byte_size": 0}}]}, {}, "bad_type"),
+    plus => 7 where initial_stack=[3, "0x4"]
+    minus => 2**64 - 1 where initial_stack=[3, {"value": 4, "type": "generic"}]
+    plus => -1 where initial_stack=[{"value": 3, "type": S32}, {"value": -4, "type": S32}]
+    plus -> type_mismatch where initial_stack=[3, {"value": 4, "type": S32}]
+    LLVM_offset_uconst 4 => mem(8) where initial_stack=[{"kind": "memory", "address": 4}], **AMD
+    nop -> bad_type where initial_stack=[{"value": 1, "type": {"encoding": "signed", "byte_size": 0}}]
     # --- base_types
-    ("DW_OP_const_type 0x2a ffffffff", {"base_types": {"0x2a": S32}}, {}, -1),
-    ("DW_OP_const_type 42 ffffffff", {"base_types": {"41": S32}}, {}, "bad_type"),
-    ("DW_OP_const_type 42 ffffffff", {}, {}, "unit"),
-    ("DW_OP_const_type 42 ffff", {"base_types": {"42": S32}}, {}, "bad_size"),
-    ("DW_OP_lit1; DW_OP_convert 42", {"base_types": {"42": {"encoding": "float", "byte_size": 8}}}, {}, 1.0),
-    ("DW_OP_lit1; DW_OP_convert 42",
-     {"base_types": {"42": {"encoding": "signed", "byte_size": 4, "vector_size": 0}}}, {}, "bad_type"),
-    ("DW_OP_lit1; DW_OP_convert 42",
-     {"base_types": {"42": {"encoding": "signed", "byte_size": 1, "bit_size": 9}}}, {}, "bad_type"),
-    ("DW_OP_lit1; DW_OP_convert 42",
-     {"base_types": {"42": {"encoding": "signed", "byte_size": 1 << 31}}}, {}, "bad_type"),
-    ("DW_OP_lit1", {"base_types": {"42": {"encoding": "signed", "byte_size": 0}}}, {}, 1),
+    const_type 0x2a ffffffff => -1 where base_types={"0x2a": S32}
+    const_type 42 ffffffff -> bad_type where base_types={"41": S32}
+    const_type 42 ffffffff -> unit
+    const_type 42 ffff -> bad_size where base_types={"42": S32}
+    lit1; convert 42 => 1.0 where base_types={"42": {"encoding": "float", "byte_size": 8}}
+    lit1; convert 42 -> bad_type where base_types={"42": {"encoding": "signed", "byte_size": 4, "vector_size": 0}}
+    lit1; convert 42 -> bad_type where base_types={"42": {"encoding": "signed", "byte_size": 1, "bit_size": 9}}
+    lit1; convert 42 -> bad_type where base_types={"42": {"encoding": "signed", "byte_size": 1 << 31}}
+    lit1 => 1 where base_types={"42": {"encoding": "signed", "byte_size": 0}}
     # --- debug_addr, tls
-    ("DW_OP_addrx 3", {"debug_addr": {"3": "0x40"}}, {}, mem(0x40)),
-    ("DW_OP_constx 3", {"debug_addr": {"3": "0x40"}}, {}, 0x40),
-    ("DW_OP_constx 2", {"debug_addr": {"3": "0x40"}}, {}, "bad_operand"),
-    ("DW_OP_constx 2", {}, {}, "unit"),
-    ("DW_OP_lit4; DW_OP_form_tls_address", {"tls": {"0x4": "0x40"}}, {}, mem(0x40)),
-    ("DW_OP_lit4; DW_OP_form_tls_address", {"tls": {"5": "0x40"}}, {}, "memory_unavailable"),
-    ("DW_OP_lit4; DW_OP_form_tls_address", {}, {}, "thread"),
+    addrx 3 => mem(0x40) where debug_addr={"3": "0x40"}
+    constx 3 => 0x40 where debug_addr={"3": "0x40"}
+    constx 2 -> bad_operand where debug_addr={"3": "0x40"}
+    constx 2 -> unit
+    lit4; form_tls_address => mem(0x40) where tls={"0x4": "0x40"}
+    lit4; form_tls_address -> memory_unavailable where tls={"5": "0x40"}
+    lit4; form_tls_address -> thread
     # --- entry_values, entry_registers
-    ("DW_OP_entry_value (DW_OP_reg5)", {"entry_values": {"55": 9}}, {}, 9),
-    ("DW_OP_entry_value 55", {"entry_values": {"DW_OP_reg5": -1}}, {}, 2**64 - 1),
-    ("DW_OP_entry_value (DW_OP_reg4)", {"entry_values": {"55": 9}}, {}, "frame"),
-    ("DW_OP_entry_value (DW_OP_reg4)", {}, {}, "frame"),
-    ("DW_OP_GNU_parameter_ref 16", {}, {}, "frame"),
-    ("DW_OP_LLVM_call_frame_entry_reg 5", {"entry_registers": {"5": {"kind": "memory", "address": 8}}}, AMD, mem(8)),
-    ("DW_OP_LLVM_call_frame_entry_reg 5",
-     {"entry_registers": {"r5": {"kind": "register", "register": 6}}}, AMD, {"kind": "register", "register": 6}),
-    ("DW_OP_LLVM_call_frame_entry_reg 5",
-     {"entry_registers": {"4": {"kind": "undefined"}}}, AMD, {"kind": "undefined"}),
-    ("DW_OP_LLVM_call_frame_entry_reg 17", {}, GPU, {"kind": "register", "register": 17}),
-    ("DW_OP_LLVM_call_frame_entry_reg 2600", {}, GPU, {"kind": "register", "register": 2600}),
-    ("DW_OP_LLVM_call_frame_entry_reg 2560", {}, GPU, {"kind": "undefined"}),
-    ("DW_OP_LLVM_call_frame_entry_reg 64; DW_OP_deref_size 4",
-     {"cfa": {"kind": "memory", "space": 6, "address": 512}}, GPU, 512),
-    ("DW_OP_LLVM_call_frame_entry_reg 64; DW_OP_deref_size 4",
-     {"cfa": {"kind": "memory", "space": 6, "address": 512}},
-     {"target": "amdgcn-gfx1100-wave32"}, 16),
-    ("DW_OP_LLVM_call_frame_entry_reg 64", {"cfa": {"kind": "undefined"}}, GPU, "wrong_kind"),
-    ("DW_OP_LLVM_call_frame_entry_reg 64", {}, GPU, "frame"),
-    ("DW_OP_LLVM_call_frame_entry_reg 7",
-     {"cfa": 64}, {**AMD, "target": "x86_64"}, {"kind": "implicit", "bytes": "4000000000000000"}),
-    ("DW_OP_LLVM_call_frame_entry_reg 3", {}, {**AMD, "target": "x86_64"}, {"kind": "register", "register": 3}),
-    ("DW_OP_LLVM_call_frame_entry_reg 9999", {}, GPU, "bad_operand"),
+    entry_value (reg5) => 9 where entry_values={"55": 9}
+    entry_value 55 => 2**64 - 1 where entry_values={"DW_OP_reg5": -1}
+    entry_value (reg4) -> frame where entry_values={"55": 9}
+    entry_value (reg4) | GNU_parameter_ref 16 -> frame
+    LLVM_call_frame_entry_reg 5 => mem(8) where entry_registers={"5": {"kind": "memory", "address": 8}}, **AMD
+    LLVM_call_frame_entry_reg 5 => {"kind": "register", "register": 6}
+        where entry_registers={"r5": {"kind": "register", "register": 6}}, **AMD
+    LLVM_call_frame_entry_reg 5 => {"kind": "undefined"} where entry_registers={"4": {"kind": "undefined"}}, **AMD
+    LLVM_call_frame_entry_reg 17 => {"kind": "register", "register": 17} where **GPU
+    LLVM_call_frame_entry_reg 2600 => {"kind": "register", "register": 2600} where **GPU
+    LLVM_call_frame_entry_reg 2560 => {"kind": "undefined"} where **GPU
+    LLVM_call_frame_entry_reg 64; deref_size 4 => 512 where cfa={"kind": "memory", "space": 6, "address": 512}, **GPU
+    LLVM_call_frame_entry_reg 64; deref_size 4 => 16
+        where cfa={"kind": "memory", "space": 6, "address": 512}, target="amdgcn-gfx1100-wave32"
+    LLVM_call_frame_entry_reg 64 -> wrong_kind where cfa={"kind": "undefined"}, **GPU
+    LLVM_call_frame_entry_reg 64 -> frame where **GPU
+    LLVM_call_frame_entry_reg 7 => {"kind": "implicit", "bytes": "4000000000000000"}
+        where cfa=64, **AMD, target="x86_64"
+    LLVM_call_frame_entry_reg 3 => {"kind": "register", "register": 3} where **AMD, target="x86_64"
+    LLVM_call_frame_entry_reg 9999 -> bad_operand where **GPU
     # --- dies
-    ("DW_OP_call2 16", {"dies": {"unit:0x10": {"location": "35"}}}, {}, 5),
-    ("DW_OP_call4 16", {"dies": {"unit:16": {"location": {"ops": "DW_OP_lit5"}}}}, {}, 5),
-    ("DW_OP_call_ref 16", {"dies": {"info:16": {"location": "35"}}}, {}, 5),
-    ("DW_OP_call_ref 16", {"dies": {"unit:16": {"location": "35"}}}, {}, "bad_operand"),
-    ("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {}}}, {}, 1),
-    ("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {"location": None}}}, {}, 1),
-    ("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {"location": "3122"}}}, {}, 2),
-    ("DW_OP_call4 16", {"dies": {"unit:16": {"const_value": "0102"}}}, {}, {"kind": "implicit", "bytes": "0102"}),
-    ("DW_OP_call4 16", {"dies": {"unit:16": {"location": []}}}, AMD, {"kind": "undefined"}),
-    ("DW_OP_call4 16", {"dies": {"unit:16": {"location": ["50"]}}}, AMD, {"kind": "register"}),
-    ("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {"location": ["22"]}}}, AMD, "stack_underflow"),
-    ("DW_OP_lit1; DW_OP_call4 16", {"dies": {"unit:16": {"location": [{"ops": "DW_OP_lit2; DW_OP_plus"}]}}}, {}, 3),
-    ("DW_OP_call4 16", {"dies": {}}, {}, "bad_operand"),
-    ("DW_OP_call4 16", {}, {}, "unit"),
-    ("DW_OP_implicit_pointer 16 1; DW_OP_deref; DW_OP_deref_size 1",
-     {"dies": {"info:16": {"const_value": "0102"}}}, AMD, 2),
-    ("DW_OP_implicit_pointer 16 0; DW_OP_deref; DW_OP_deref_size 1",
-     {"dies": {"info:16": {}}}, AMD, "implicit_pointer_misuse"),
-    ("DW_OP_implicit_pointer 16 0; DW_OP_deref; DW_OP_deref_size 1",
-     {"dies": {"info:16": {"location": "50"}}, "registers": {"0": 9}}, AMD, 9),
-    ("DW_OP_push_object_address; DW_OP_deref; DW_OP_deref_size 1",
-     {"object": {"kind": "implicit_pointer", "die": "unit:16"}, "dies": {"unit:16": {"const_value": "07"}}}, AMD, 7),
-    ("DW_OP_implicit_pointer 16 0", {}, {"rules": "dwarf6"}, "unit"),
-    ("DW_OP_GNU_variable_value 16",
-     {"dies": {"info:16": {"const_value": "0102030405060708"}}}, {}, 0x0807060504030201),
+    call2 16 => 5 where dies={"unit:0x10": {"location": "35"}}
+    call4 16 => 5 where dies={"unit:16": {"location": {"ops": "DW_OP_lit5"}}}
+    call_ref 16 => 5 where dies={"info:16": {"location": "35"}}
+    call_ref 16 -> bad_operand where dies={"unit:16": {"location": "35"}}
+    lit1; call4 16 => 1 where dies={"unit:16": {}}
+    lit1; call4 16 => 1 where dies={"unit:16": {"location": None}}
+    lit1; call4 16 => 2 where dies={"unit:16": {"location": "3122"}}
+    call4 16 => {"kind": "implicit", "bytes": "0102"} where dies={"unit:16": {"const_value": "0102"}}
+    call4 16 => {"kind": "undefined"} where dies={"unit:16": {"location": []}}, **AMD
+    call4 16 => {"kind": "register"} where dies={"unit:16": {"location": ["50"]}}, **AMD
+    lit1; call4 16 -> stack_underflow where dies={"unit:16": {"location": ["22"]}}, **AMD
+    lit1; call4 16 => 3 where dies={"unit:16": {"location": [{"ops": "DW_OP_lit2; DW_OP_plus"}]}}
+    call4 16 -> bad_operand where dies={}
+    call4 16 -> unit
+    implicit_pointer 16 1; deref; deref_size 1 => 2 where dies={"info:16": {"const_value": "0102"}}, **AMD
+    implicit_pointer 16 0; deref; deref_size 1 -> implicit_pointer_misuse where dies={"info:16": {}}, **AMD
+    implicit_pointer 16 0; deref; deref_size 1 => 9
+        where dies={"info:16": {"location": "50"}}, registers={"0": 9}, **AMD
+    push_object_address; deref; deref_size 1 => 7
+        where object={"kind": "implicit_pointer", "die": "unit:16"}, dies={"unit:16": {"const_value": "07"}}, **AMD
+    implicit_pointer 16 0 -> unit where rules="dwarf6"
+    GNU_variable_value 16 => 0x0807060504030201 where dies={"info:16": {"const_value": "0102030405060708"}}
     # --- pc does no harm
-    ("DW_OP_lit1", {"pc": "0x1000"}, {}, 1)]  # fmt: skip
+    lit1 => 1 where pc="0x1000"
+    """)
 
 
-@pytest.mark.parametrize("text, context, case, expected", CASES, ids=[f"{i}-{row[0]}" for i, row in enumerate(CASES)])
-def test_what_a_context_describes(text, context, case, expected):
-    assert short(ask(text, context, **case)) == expected
+@pytest.mark.parametrize("text, case, expected", CASES, ids=[f"{i}-{row[0]}" for i, row in enumerate(CASES)])
+def test_what_a_context_describes(text, case, expected):
+    assert short(answer(text, **case)) == expected
 
 
 MISSING = [

@@ -19,8 +19,8 @@ BYTE = {"space": 0, "address": 0, "bytes": "00"}
 GPU = {"target": "amdgcn-gfx90a"}
 S32 = {"encoding": "signed", "byte_size": 4}
 CONTEXT = {
-    "registers", "memory", "spaces", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "object",
-    "initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers", "dies"}  # fmt: skip
+    "registers", "memory", "spaces", "lane", "lane_count", "iteration", "iterations", "pc", "cfa", "frame_base", "dies",
+    "object", "initial_stack", "base_types", "debug_addr", "tls", "entry_values", "entry_registers"}  # fmt: skip
 SEVEN_BITS = {"encoding": "signed", "byte_size": 1, "bit_size": 7}
 THREE = {"encoding": "signed", "byte_size": 1, "vector_size": 3}
 LOCAL = {"kind": "memory", "space": 0, "space_name": "local", "address": 0}

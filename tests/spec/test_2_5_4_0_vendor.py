@@ -1,5 +1,7 @@
 """A.2.5.4.0 Vendor Extension Operations, and the bytes of every operation in every dialect (A.7.7.1)."""
 
+from functools import partial
+
 import pytest
 
 from dwarfgpu import dialects
@@ -7,7 +9,8 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr import table as operations
 from dwarfgpu.expr.instruction import decode
-from tests.builders.cases import Case, answer, table
+from tests.builders.cases import Case, answer, full, table
+from tests.builders.parameters import told
 
 CONTEXT = {
     "rules": "amd",             "lane": 3,                  "lane_count": 8,            "iteration": 1,
@@ -26,22 +29,11 @@ def row(clause, ops, expected, data, **case):
     return Case(clause, ops, expected, expr=data.replace(" ", ""), **{**CONTEXT, **case})
 
 
-def user(ops, expected, data, **case):
-    return row("A.2.5.4.0 (1)", ops, expected, data, **{"dialect": "llvm-user", **case})
-
-
-def legacy(ops, expected, data, **case):
-    return row("A.7.7.1", ops, expected, data, **{"dialect": "llvm-legacy", **case})
-
-
-def oldest(ops, expected, data, **case):
-    return row("A.7.7.1", ops, expected, data, **{"dialect": "amdgpu-2020", **case})
-
-
-def gnu(ops, expected, data, **case):
-    return row("GCC", ops, expected, data, **{"dialect": "gnu", **case})
-
-
+user = partial(row, "A.2.5.4.0 (1)", dialect="llvm-user")
+legacy = partial(row, "A.7.7.1", dialect="llvm-legacy")
+oldest = partial(row, "A.7.7.1", dialect="amdgpu-2020")
+gnu = partial(row, "GCC", dialect="gnu")
+mux = partial(row, "LLVM Dwarf.def", dialect="llvm-user")
 PREFIX = [
     # "It has at least one operand: a ULEB128 constant identifying a vendor extension operation. The remaining operands
     # are defined by the vendor extension."
@@ -59,38 +51,26 @@ PREFIX = [
     user("reg5; LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 e90b 10 03"),
     user("reg5; reg6; lit2; LLVM_select_bit_piece 16 3", "{16:r5 16:r6+16 16:r5+32}", "55 56 32 e90c 10 03"),
     # The ULEB128 may be padded, as any other.
-    user("LLVM_push_lane", "3", "e9 8300"),
-    user("LLVM_push_lane", "3", "e9 838000"),
+    *(user("LLVM_push_lane", "3", data) for data in ("e9 8300", "e9 838000")),
     user("reg5; LLVM_offset_uconst 4", "r5+32", "55 e9 8500 8400"),
     # "The vendor extension opcode 0 is reserved and cannot be used by any vendor extension."
-    user("", "unknown_operation", "e900"),
-    user("", "unknown_operation", "e9 8000"),
-    user("", "unknown_operation", "e900 01"),
-    user("", "unknown_operation", "35 e900"),
+    *(user("", "unknown_operation", data) for data in ("e900", "e9 8000", "e900 01", "35 e900")),
     # What no vendor has taken is no operation either.
     *(user("", "unknown_operation", f"e9 {code:02x}") for code in (0x0E, 0x0F, 0x10, 0x20, 0x7F)),
-    user("", "unknown_operation", "e9 8001"),
-    user("", "unknown_operation", "e9 ffffffffffffffffff01"),
-    user("", "unknown_operation", "e9 8101"),
+    *(user("", "unknown_operation", data) for data in ("e9 8001", "e9 ffffffffffffffffff01", "e9 8101")),
     # A constant that is not there, or has no end, or is too large.
-    user("", "truncated", "e9"),
-    user("", "truncated", "e9 80"),
-    user("", "truncated", "35 e9"),
+    *(user("", "truncated", data) for data in ("e9", "e9 80", "35 e9")),
     user("", "leb128_overflow", "e9 ffffffffffffffffff02"),
     # The operands of DW_OP_LLVM_NVIDIA_mux are known to nobody, so what follows cannot be decoded.
-    row("LLVM Dwarf.def", "LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d", dialect="llvm-user"),
-    row("LLVM Dwarf.def", "LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01", dialect="llvm-user"),
-    row("LLVM Dwarf.def", "lit1; LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02", dialect="llvm-user"),
+    mux("LLVM_NVIDIA_mux 0x", "DW_OP_LLVM_NVIDIA_mux", "e90d"),
+    mux("LLVM_NVIDIA_mux 01", "DW_OP_LLVM_NVIDIA_mux", "e90d 01"),
+    mux("lit1; LLVM_NVIDIA_mux 0102", "DW_OP_LLVM_NVIDIA_mux", "31 e90d 01 02"),
     # ... also where a branch goes into it, but what stands before it runs.
-    row("LLVM Dwarf.def", "skip 4; LLVM_NVIDIA_mux 012f30", "DW_OP_LLVM_NVIDIA_mux", "2f 0400 e90d 01 2f 30",
-        dialect="llvm-user"),
-    row("LLVM Dwarf.def", "lit1; lit0; div; LLVM_NVIDIA_mux 0x", "division_by_zero", "31 30 1b e90d",
-        dialect="llvm-user"),
-    row("LLVM Dwarf.def", "drop; LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d", dialect="llvm-user"),
+    mux("skip 4; LLVM_NVIDIA_mux 012f30", "DW_OP_LLVM_NVIDIA_mux", "2f 0400 e90d 01 2f 30"),
+    mux("lit1; lit0; div; LLVM_NVIDIA_mux 0x", "division_by_zero", "31 30 1b e90d"),
+    mux("drop; LLVM_NVIDIA_mux 0x", "stack_underflow", "13 e90d"),
     # 0xe9 is a prefix in this dialect alone.
-    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf5"),
-    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="gnu"),
-    row("A.2.5.4.0 (1)", "", "unknown_operation", "e903", dialect="dwarf6")]  # fmt: skip
+    *(user("", "unknown_operation", "e903", dialect=name) for name in ("dwarf5", "gnu", "dwarf6"))]  # fmt: skip
 LEGACY = [
     legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
     legacy("LLVM_push_lane", "3", "e2"),
@@ -114,10 +94,7 @@ OLDEST = [
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
     oldest("LLVM_push_lane", "3", "ea"),
     oldest("GNU_const_index 300", "163", "fc ac02"),
-    *(
-        oldest("", "unknown_operation", f"{code:02x}")
-        for code in (0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE8, 0xEB, 0xEC)
-    )]  # fmt: skip
+    *(oldest("", "unknown_operation", f"{code:02x}") for code in {*range(0xE1, 0xED)} - {0xE7, 0xE9, 0xEA})]  # fmt: skip
 
 # 0xe9 means three things: which one is said by whoever names the dialect, and never guessed.
 THREE_MEANINGS = [
@@ -187,149 +164,68 @@ test_standard_operations = table(STANDARD)
 
 # DWARF 5, table 7.9: bytes on a little-endian target with addresses of 8 bytes and offsets of 4.
 TABLE_7_9 = """
-    03 0807060504030201     DW_OP_addr 0x102030405060708
-    06                      DW_OP_deref
-    08 ff                   DW_OP_const1u 255
-    09 ff                   DW_OP_const1s -1
-    0a 0201                 DW_OP_const2u 0x102
-    0b feff                 DW_OP_const2s -2
-    0c 04030201             DW_OP_const4u 0x1020304
-    0d fdffffff             DW_OP_const4s -3
-    0e 0807060504030201     DW_OP_const8u 0x102030405060708
-    0f fcffffffffffffff     DW_OP_const8s -4
-    10 ac02                 DW_OP_constu 300
-    11 d47d                 DW_OP_consts -300
-    12                      DW_OP_dup
-    13                      DW_OP_drop
-    14                      DW_OP_over
-    15 02                   DW_OP_pick 2
-    16                      DW_OP_swap
-    17                      DW_OP_rot
-    18                      DW_OP_xderef
-    19                      DW_OP_abs
-    1a                      DW_OP_and
-    1b                      DW_OP_div
-    1c                      DW_OP_minus
-    1d                      DW_OP_mod
-    1e                      DW_OP_mul
-    1f                      DW_OP_neg
-    20                      DW_OP_not
-    21                      DW_OP_or
-    22                      DW_OP_plus
-    23 ac02                 DW_OP_plus_uconst 300
-    24                      DW_OP_shl
-    25                      DW_OP_shr
-    26                      DW_OP_shra
-    27                      DW_OP_xor
-    28 feff                 DW_OP_bra -2
-    29                      DW_OP_eq
-    2a                      DW_OP_ge
-    2b                      DW_OP_gt
-    2c                      DW_OP_le
-    2d                      DW_OP_lt
-    2e                      DW_OP_ne
-    2f 0201                 DW_OP_skip 258
-    30                      DW_OP_lit0
-    4f                      DW_OP_lit31
-    50                      DW_OP_reg0
-    6f                      DW_OP_reg31
-    70 7e                   DW_OP_breg0 -2
-    8f ac02                 DW_OP_breg31 300
-    90 80808001             DW_OP_regx 0x200000
-    91 40                   DW_OP_fbreg -64
-    92 ac02 d47d            DW_OP_bregx 300 -300
-    93 04                   DW_OP_piece 4
-    94 08                   DW_OP_deref_size 8
-    95 ff                   DW_OP_xderef_size 255
-    96                      DW_OP_nop
-    97                      DW_OP_push_object_address
-    98 0201                 DW_OP_call2 0x102
-    99 04030201             DW_OP_call4 0x1020304
-    9a 04030201             DW_OP_call_ref 0x1020304
-    9b                      DW_OP_form_tls_address
-    9c                      DW_OP_call_frame_cfa
-    9d ac02 7f              DW_OP_bit_piece 300 127
-    9e 03 010203            DW_OP_implicit_value 010203
-    9f                      DW_OP_stack_value
-    a0 04030201 7f          DW_OP_implicit_pointer 0x1020304 -1
-    a1 ac02                 DW_OP_addrx 300
-    a2 ac02                 DW_OP_constx 300
-    a3 02 7504              DW_OP_entry_value (DW_OP_breg5 4)
-    a4 ac02 02 0102         DW_OP_const_type 300 0102
-    a5 ac02 ad02            DW_OP_regval_type 300 301
-    a6 02 ac02              DW_OP_deref_type 2 300
-    a7 02 ac02              DW_OP_xderef_type 2 300
-    a8 ac02                 DW_OP_convert 300
-    a9 00                   DW_OP_reinterpret 0
+    03 0807060504030201 -> addr 0x102030405060708             06 -> deref                  08 ff -> const1u 255
+    09 ff -> const1s -1          0a 0201 -> const2u 0x102     0b feff -> const2s -2
+    0c 04030201 -> const4u 0x1020304                          0d fdffffff -> const4s -3
+    0e 0807060504030201 -> const8u 0x102030405060708          0f fcffffffffffffff -> const8s -4
+    10 ac02 -> constu 300        11 d47d -> consts -300       12 -> dup                    13 -> drop
+    14 -> over                   15 02 -> pick 2              16 -> swap                   17 -> rot
+    18 -> xderef                 19 -> abs                    1a -> and                    1b -> div
+    1c -> minus                  1d -> mod                    1e -> mul                    1f -> neg
+    20 -> not                    21 -> or                     22 -> plus                   23 ac02 -> plus_uconst 300
+    24 -> shl                    25 -> shr                    26 -> shra                   27 -> xor
+    28 feff -> bra -2            29 -> eq                     2a -> ge                     2b -> gt
+    2c -> le                     2d -> lt                     2e -> ne                     2f 0201 -> skip 258
+    30 -> lit0                   4f -> lit31                  50 -> reg0                   6f -> reg31
+    70 7e -> breg0 -2            8f ac02 -> breg31 300        90 80808001 -> regx 0x200000
+    91 40 -> fbreg -64           92 ac02 d47d -> bregx 300 -300                            93 04 -> piece 4
+    94 08 -> deref_size 8        95 ff -> xderef_size 255     96 -> nop                    97 -> push_object_address
+    98 0201 -> call2 0x102       99 04030201 -> call4 0x1020304
+    9a 04030201 -> call_ref 0x1020304                         9b -> form_tls_address       9c -> call_frame_cfa
+    9d ac02 7f -> bit_piece 300 127                           9e 03 010203 -> implicit_value 010203
+    9f -> stack_value            a0 04030201 7f -> implicit_pointer 0x1020304 -1           a1 ac02 -> addrx 300
+    a2 ac02 -> constx 300        a3 02 7504 -> entry_value (breg5 4)
+    a4 ac02 02 0102 -> const_type 300 0102                    a5 ac02 ad02 -> regval_type 300 301
+    a6 02 ac02 -> deref_type 2 300                            a7 02 ac02 -> xderef_type 2 300
+    a8 ac02 -> convert 300       a9 00 -> reinterpret 0
 """
 # ... and on a big-endian one with addresses and offsets of 8 bytes, where they differ.
 BIG = """
-    03 0102030405060708     DW_OP_addr 0x102030405060708
-    0a 0102                 DW_OP_const2u 0x102
-    0b fffe                 DW_OP_const2s -2
-    0c 01020304             DW_OP_const4u 0x1020304
-    0d fffffffd             DW_OP_const4s -3
-    0e 0102030405060708     DW_OP_const8u 0x102030405060708
-    0f fffffffffffffffc     DW_OP_const8s -4
-    10 ac02                 DW_OP_constu 300
-    11 d47d                 DW_OP_consts -300
-    28 fffe                 DW_OP_bra -2
-    2f 0102                 DW_OP_skip 258
-    98 0102                 DW_OP_call2 0x102
-    99 01020304             DW_OP_call4 0x1020304
-    9a 0102030405060708     DW_OP_call_ref 0x102030405060708
-    a0 0102030405060708 7f  DW_OP_implicit_pointer 0x102030405060708 -1
+    03 0102030405060708 -> addr 0x102030405060708             0a 0102 -> const2u 0x102     0b fffe -> const2s -2
+    0c 01020304 -> const4u 0x1020304                          0d fffffffd -> const4s -3
+    0e 0102030405060708 -> const8u 0x102030405060708          0f fffffffffffffffc -> const8s -4
+    10 ac02 -> constu 300        11 d47d -> consts -300       28 fffe -> bra -2            2f 0102 -> skip 258
+    98 0102 -> call2 0x102       99 01020304 -> call4 0x1020304
+    9a 0102030405060708 -> call_ref 0x102030405060708
+    a0 0102030405060708 7f -> implicit_pointer 0x102030405060708 -1
 """
 # A.7.7.1, and the layouts before it.
 LLVM_USER = """
-    e901                    DW_OP_LLVM_nop
-    e902                    DW_OP_LLVM_form_aspace_address
-    e903                    DW_OP_LLVM_push_lane
-    e904                    DW_OP_LLVM_offset
-    e905 ac02               DW_OP_LLVM_offset_uconst 300
-    e906                    DW_OP_LLVM_bit_offset
-    e907 80808001           DW_OP_LLVM_call_frame_entry_reg 0x200000
-    e908                    DW_OP_LLVM_undefined
-    e909 ac02 d47d          DW_OP_LLVM_aspace_bregx 300 -300
-    e90a                    DW_OP_LLVM_piece_end
-    e90b 20 40              DW_OP_LLVM_extend 32 64
-    e90c 20 40              DW_OP_LLVM_select_bit_piece 32 64
-    e90d 0102               DW_OP_LLVM_NVIDIA_mux 0102
+    e901 -> LLVM_nop             e902 -> LLVM_form_aspace_address                          e903 -> LLVM_push_lane
+    e904 -> LLVM_offset          e905 ac02 -> LLVM_offset_uconst 300                       e906 -> LLVM_bit_offset
+    e907 80808001 -> LLVM_call_frame_entry_reg 0x200000       e908 -> LLVM_undefined
+    e909 ac02 d47d -> LLVM_aspace_bregx 300 -300              e90a -> LLVM_piece_end
+    e90b 20 40 -> LLVM_extend 32 64                           e90c 20 40 -> LLVM_select_bit_piece 32 64
+    e90d 0102 -> LLVM_NVIDIA_mux 0102
 """
 LLVM_LEGACY = """
-    e1                      DW_OP_LLVM_form_aspace_address
-    e2                      DW_OP_LLVM_push_lane
-    e3                      DW_OP_LLVM_offset
-    e4 ac02                 DW_OP_LLVM_offset_uconst 300
-    e5                      DW_OP_LLVM_bit_offset
-    e6 80808001             DW_OP_LLVM_call_frame_entry_reg 0x200000
-    e7                      DW_OP_LLVM_undefined
-    e8 ac02 d47d            DW_OP_LLVM_aspace_bregx 300 -300
-    e9 04030201 7f          DW_OP_LLVM_aspace_implicit_pointer 0x1020304 -1
-    ea                      DW_OP_LLVM_piece_end
-    eb 20 40                DW_OP_LLVM_extend 32 64
-    ec 20 40                DW_OP_LLVM_select_bit_piece 32 64
+    e1 -> LLVM_form_aspace_address                            e2 -> LLVM_push_lane         e3 -> LLVM_offset
+    e4 ac02 -> LLVM_offset_uconst 300                         e5 -> LLVM_bit_offset
+    e6 80808001 -> LLVM_call_frame_entry_reg 0x200000         e7 -> LLVM_undefined
+    e8 ac02 d47d -> LLVM_aspace_bregx 300 -300
+    e9 04030201 7f -> LLVM_aspace_implicit_pointer 0x1020304 -1                            ea -> LLVM_piece_end
+    eb 20 40 -> LLVM_extend 32 64                             ec 20 40 -> LLVM_select_bit_piece 32 64
 """
 AMDGPU_2020 = """
-    e7                      DW_OP_LLVM_form_aspace_address
-    e9                      DW_OP_LLVM_offset
-    ea                      DW_OP_LLVM_push_lane
+    e7 -> LLVM_form_aspace_address                            e9 -> LLVM_offset            ea -> LLVM_push_lane
 """
 GNU_BYTES = """
-    e0                      DW_OP_GNU_push_tls_address
-    f0                      DW_OP_GNU_uninit
-    f1 02 0201              DW_OP_GNU_encoded_addr 2 258
-    f2 04030201 7f          DW_OP_GNU_implicit_pointer 0x1020304 -1
-    f3 02 7504              DW_OP_GNU_entry_value (DW_OP_breg5 4)
-    f4 ac02 02 0102         DW_OP_GNU_const_type 300 0102
-    f5 ac02 ad02            DW_OP_GNU_regval_type 300 301
-    f6 02 ac02              DW_OP_GNU_deref_type 2 300
-    f7 ac02                 DW_OP_GNU_convert 300
-    f9 00                   DW_OP_GNU_reinterpret 0
-    fa 04030201             DW_OP_GNU_parameter_ref 0x1020304
-    fb ac02                 DW_OP_GNU_addr_index 300
-    fc ac02                 DW_OP_GNU_const_index 300
-    fd 04030201             DW_OP_GNU_variable_value 0x1020304
+    e0 -> GNU_push_tls_address   f0 -> GNU_uninit             f1 02 0201 -> GNU_encoded_addr 2 258
+    f2 04030201 7f -> GNU_implicit_pointer 0x1020304 -1       f3 02 7504 -> GNU_entry_value (breg5 4)
+    f4 ac02 02 0102 -> GNU_const_type 300 0102                f5 ac02 ad02 -> GNU_regval_type 300 301
+    f6 02 ac02 -> GNU_deref_type 2 300                        f7 ac02 -> GNU_convert 300   f9 00 -> GNU_reinterpret 0
+    fa 04030201 -> GNU_parameter_ref 0x1020304                fb ac02 -> GNU_addr_index 300
+    fc ac02 -> GNU_const_index 300                            fd 04030201 -> GNU_variable_value 0x1020304
 """
 # Addresses of every size.
 ADDRESSES = {
@@ -340,9 +236,7 @@ BIG_FORM = Format(address_size=8, offset_size=8, byte_order="big")
 
 
 def encodings(text):
-    for line in text.strip().splitlines():
-        data, _, ops = line.strip().partition("DW_OP")
-        yield data.replace(" ", ""), f"DW_OP{ops}"
+    return ((data.replace(" ", ""), full(ops)) for data, ops in told(text))
 
 
 ENCODINGS = [
