@@ -3,6 +3,7 @@
 The code is a list of instructions and of what they make true, so that a test can write one thing wrong.
 """
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,7 +54,7 @@ class Fact:
     """same, register, lane, lanes, pieces, whole, masked, pointer"""
     other: str = ""
     """The register that has it, or that the address is computed from."""
-    at: int = 0
+    at: int = field(default=0, converter=int)
     """The first lane, or the offset in bytes of one lane."""
     space: int = 6
     is_swapped: bool = False
@@ -67,6 +68,15 @@ class Step:
 
     text: str
     facts: tuple[Fact, ...] = field(default=())
+
+
+def _steps(text: str) -> list[Step]:
+    """Return the instructions of a text; three spaces part those of a line, and behind ``->`` is what becomes true."""
+    steps = []
+    for instruction in re.split(r"\n *| {3,}", text.strip()):
+        words, _, fact = instruction.partition(" -> ")
+        steps.append(Step(words, (Fact(*[word.strip("-") for word in fact.split()]),) if fact else ()))
+    return steps
 
 
 def steps_of(processor: Processor) -> tuple[list[Step], list[Step]]:
@@ -87,79 +97,44 @@ def steps_of(processor: Processor) -> tuple[list[Step], list[Step]]:
             return f"scratch_load_b32 v{register}, off, s33 offset:{at}"
         return f"buffer_load_dword v{register}, off, s[0:3], s33 offset:{at}"
 
-    size = 0x20 if processor.is_flat else 0x800
     add = "v_add_nc_u32_e32" if processor.is_flat else "v_add_u32_e32"
     wait = "s_waitcnt vmcnt(0)"
-    kernel = [
-        *([] if processor.is_flat else [Step("s_add_u32 s0, s0, s7"), Step("s_addc_u32 s1, s1, 0")]),
-        Step("s_movk_i32 s32, 0x400" if not processor.is_flat else "s_movk_i32 s32, 0x10"),
-        Step("s_movk_i32 s33, 0x77"),
-        Step("s_movk_i32 s34, 0x34"),
-        Step("s_movk_i32 s35, 0x35"),
-        Step("v_mov_b32_e32 v1, v0"),
-        Step(f"{add} v40, 0x4000, v0"),
-        Step(f"{add} v41, 0x4100, v0"),
-        Step(f"{add} v42, 0x4200, v0"),
-        Step("v_cmp_gt_u32_e32 vcc" + ("" if wide else "_lo") + ", 20, v0"),
-        Step(f"s_and_saveexec_{suffix} {pair(36)}, vcc" + ("" if wide else "_lo")),
-        Step("s_getpc_b64 s[4:5]"),
-        Step("s_add_u32 s4, s4, saving@rel32@lo+4"),
-        Step("s_addc_u32 s5, s5, saving@rel32@hi+12"),
-        Step("s_swappc_b64 s[30:31], s[4:5]"),
-        Step(f"s_mov_{suffix} {mask}, {pair(36)}"),
-        Step("s_endpgm"),
-    ]
-    same = "same"
-    function = [
-        Step("s_nop 0"),
-        Step("s_mov_b32 s8, s33", (Fact("s33", "register", "s8"),)),
-        Step("s_mov_b32 s33, s32", (Fact(CFA, "pointer", "s33"),)),
-        Step(f"s_or_saveexec_{suffix} {pair(6)}, -1", (Fact("exec", "pieces", "s6"),)),
-        Step(store(41, 4), (Fact("v41", "whole", at=4),)),
-        Step(f"s_mov_{suffix} {mask}, {pair(6)}", (Fact("exec", same),)),
-        Step(f"s_mov_{suffix} {pair(6)}, 0"),
-        Step("v_writelane_b32 v41, s30, 0"),
-        Step("v_writelane_b32 v41, s31, 1", (Fact("pc", "lanes", "v41", 0),)),
-        Step("v_writelane_b32 v41, s34, 2", (Fact("s34", "lane", "v41", 2),)),
-        Step("v_writelane_b32 v41, s8, 3", (Fact("s33", "lane", "v41", 3),)),
-        Step("s_mov_b32 s9, s35", (Fact("s35", "register", "s9"),)),
-        Step(store(40, 0), (Fact("v40", "masked", "v40", 0),)),
-        Step(store(42, 8), (Fact("v42", "masked", "v42", 8),)),
-        Step(f"s_add_u32 s32, s32, {size:#x}"),
-        Step("s_mov_b32 s8, 0"),
-        Step("s_movk_i32 s34, 0x1234"),
-        Step("s_movk_i32 s35, 0x1235"),
-        Step("v_mov_b32_e32 v40, 1"),
-        Step("v_mov_b32_e32 v42, 2"),
-        Step("v_cmp_gt_u32_e32 vcc" + ("" if wide else "_lo") + ", 10, v1"),
-        Step(f"s_and_saveexec_{suffix} {pair(10)}, vcc" + ("" if wide else "_lo"), (Fact("exec", "pieces", "s10"),)),
-        Step("s_getpc_b64 s[4:5]"),
-        Step("s_add_u32 s4, s4, leaf@rel32@lo+4"),
-        Step("s_addc_u32 s5, s5, leaf@rel32@hi+12"),
-        Step("s_swappc_b64 s[30:31], s[4:5]"),
-        Step(f"s_mov_{suffix} {mask}, {pair(10)}", (Fact("exec", same),)),
-        Step(f"s_mov_{suffix} {pair(10)}, 0"),
-        Step(load(42, 8), (Fact("v42", same),)),
-        Step(wait),
-        Step(load(40, 0), (Fact("v40", same),)),
-        Step(wait),
-        Step("s_mov_b32 s35, s9", (Fact("s35", same),)),
-        Step("s_mov_b32 s9, 0"),
-        Step("v_readlane_b32 s34, v41, 2", (Fact("s34", same),)),
-        Step("v_readlane_b32 s8, v41, 3", (Fact("s33", "register", "s8"),)),
-        Step("v_readlane_b32 s31, v41, 1"),
-        Step("v_readlane_b32 s30, v41, 0", (Fact("pc", "pieces", "s30"),)),
-        Step("s_mov_b32 s32, s33"),
-        Step(f"s_or_saveexec_{suffix} {pair(6)}, -1", (Fact("exec", "pieces", "s6"),)),
-        Step(load(41, 4), (Fact("v41", same),)),
-        Step(wait),
-        Step(f"s_mov_{suffix} {mask}, {pair(6)}", (Fact("exec", same),)),
-        Step(f"s_mov_{suffix} {pair(6)}, 0", (Fact(CFA, "pointer", "s32"),)),
-        Step("s_mov_b32 s33, s8", (Fact("s33", same),)),
-        Step("s_mov_b32 s8, 0"),
-        Step("s_setpc_b64 s[30:31]"),
-    ]
-    return kernel, function
+    low = "" if wide else "_lo"
+    frame, size = (0x10, 0x20) if processor.is_flat else (0x400, 0x800)
+    buffer = "" if processor.is_flat else "s_add_u32 s0, s0, s7   s_addc_u32 s1, s1, 0   "
+    kernel = f"""
+        {buffer}s_movk_i32 s32, {frame:#x}                 s_movk_i32 s33, 0x77        s_movk_i32 s34, 0x34        s_movk_i32 s35, 0x35
+        v_mov_b32_e32 v1, v0        {add} v40, 0x4000, v0       {add} v41, 0x4100, v0       {add} v42, 0x4200, v0
+        v_cmp_gt_u32_e32 vcc{low}, 20, v0                       s_and_saveexec_{suffix} {pair(36)}, vcc{low}
+        s_getpc_b64 s[4:5]          s_add_u32 s4, s4, saving@rel32@lo+4
+        s_addc_u32 s5, s5, saving@rel32@hi+12                   s_swappc_b64 s[30:31], s[4:5]
+        s_mov_{suffix} {mask}, {pair(36)}                       s_endpgm
+    """
+    function = f"""
+        s_nop 0                     s_mov_b32 s8, s33 -> s33 register s8
+        s_mov_b32 s33, s32 -> cfa pointer s33                   s_or_saveexec_{suffix} {pair(6)}, -1 -> exec pieces s6
+        {store(41, 4)} -> v41 whole - 4                         s_mov_{suffix} {mask}, {pair(6)} -> exec same
+        s_mov_{suffix} {pair(6)}, 0                             v_writelane_b32 v41, s30, 0
+        v_writelane_b32 v41, s31, 1 -> pc lanes v41             v_writelane_b32 v41, s34, 2 -> s34 lane v41 2
+        v_writelane_b32 v41, s8, 3 -> s33 lane v41 3            s_mov_b32 s9, s35 -> s35 register s9
+        {store(40, 0)} -> v40 masked v40                        {store(42, 8)} -> v42 masked v42 8
+        s_add_u32 s32, s32, {size:#x}                           s_mov_b32 s8, 0             s_movk_i32 s34, 0x1234
+        s_movk_i32 s35, 0x1235      v_mov_b32_e32 v40, 1        v_mov_b32_e32 v42, 2
+        v_cmp_gt_u32_e32 vcc{low}, 10, v1
+        s_and_saveexec_{suffix} {pair(10)}, vcc{low} -> exec pieces s10                     s_getpc_b64 s[4:5]
+        s_add_u32 s4, s4, leaf@rel32@lo+4                       s_addc_u32 s5, s5, leaf@rel32@hi+12
+        s_swappc_b64 s[30:31], s[4:5]                           s_mov_{suffix} {mask}, {pair(10)} -> exec same
+        s_mov_{suffix} {pair(10)}, 0                            {load(42, 8)} -> v42 same   {wait}
+        {load(40, 0)} -> v40 same   {wait}                      s_mov_b32 s35, s9 -> s35 same
+        s_mov_b32 s9, 0             v_readlane_b32 s34, v41, 2 -> s34 same
+        v_readlane_b32 s8, v41, 3 -> s33 register s8            v_readlane_b32 s31, v41, 1
+        v_readlane_b32 s30, v41, 0 -> pc pieces s30             s_mov_b32 s32, s33
+        s_or_saveexec_{suffix} {pair(6)}, -1 -> exec pieces s6                              {load(41, 4)} -> v41 same
+        {wait}                      s_mov_{suffix} {mask}, {pair(6)} -> exec same
+        s_mov_{suffix} {pair(6)}, 0 -> cfa pointer s32          s_mov_b32 s33, s8 -> s33 same
+        s_mov_b32 s8, 0             s_setpc_b64 s[30:31]
+    """
+    return _steps(kernel), _steps(function)
 
 
 # --- Assembly -----------------------------------------------------------------------------------------------------

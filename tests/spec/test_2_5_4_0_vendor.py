@@ -94,7 +94,7 @@ OLDEST = [
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
     oldest("LLVM_push_lane", "3", "ea"),
     oldest("GNU_const_index 300", "163", "fc ac02"),
-    *(oldest("", "unknown_operation", f"{code:02x}") for code in {*range(0xE1, 0xED)} - {0xE7, 0xE9, 0xEA})]  # fmt: skip
+    *(oldest("", "unknown_operation", f"{n:02x}") for n in {*range(0xE1, 0xED)} - {0xE7, 0xE9, 0xEA})]  # fmt: skip
 
 # 0xe9 means three things: which one is said by whoever names the dialect, and never guessed.
 THREE_MEANINGS = [
