@@ -103,8 +103,9 @@ def steps_of(processor: Processor) -> tuple[list[Step], list[Step]]:
     frame, size = (0x10, 0x20) if processor.is_flat else (0x400, 0x800)
     buffer = "" if processor.is_flat else "s_add_u32 s0, s0, s7   s_addc_u32 s1, s1, 0   "
     kernel = f"""
-        {buffer}s_movk_i32 s32, {frame:#x}                 s_movk_i32 s33, 0x77        s_movk_i32 s34, 0x34        s_movk_i32 s35, 0x35
-        v_mov_b32_e32 v1, v0        {add} v40, 0x4000, v0       {add} v41, 0x4100, v0       {add} v42, 0x4200, v0
+        {buffer}s_movk_i32 s32, {frame:#x}                      s_movk_i32 s33, 0x77
+        s_movk_i32 s34, 0x34        s_movk_i32 s35, 0x35        v_mov_b32_e32 v1, v0        {add} v40, 0x4000, v0
+        {add} v41, 0x4100, v0       {add} v42, 0x4200, v0
         v_cmp_gt_u32_e32 vcc{low}, 20, v0                       s_and_saveexec_{suffix} {pair(36)}, vcc{low}
         s_getpc_b64 s[4:5]          s_add_u32 s4, s4, saving@rel32@lo+4
         s_addc_u32 s5, s5, saving@rel32@hi+12                   s_swappc_b64 s[30:31], s[4:5]

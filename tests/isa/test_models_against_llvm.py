@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from tests.builders import float_models, integer_models
+from tests.builders.parameters import told
 from tests.isa.test_rows_against_models import FLOATS, INTEGERS, MODELS
 
 IR = {"f16": "half", "f32": "float", "f64": "double", "i16": "i16", "i32": "i32", "i64": "i64", "i1": "i1"}
@@ -34,31 +35,8 @@ CALLS = {
     },
     **{f"v_ldexp_{kind}": (f"{kind} {kind} i32", "llvm.ldexp") for kind in ("f32", "f64")},
     **{f"v_frexp_mant_{kind}": (f"{kind} {kind}", "llvm.amdgcn.frexp.mant") for kind in ("f16", "f32", "f64")},
-    "v_frexp_exp_i32_f32": ("i32 f32", "llvm.amdgcn.frexp.exp"),
-    "v_frexp_exp_i32_f64": ("i32 f64", "llvm.amdgcn.frexp.exp"),
     **{f"v_cmp_class_{kind}": (f"i1 {kind} i32", "llvm.amdgcn.class") for kind in ("f32", "f64")},
-    "v_med3_f32": ("f32 f32 f32 f32", "llvm.amdgcn.fmed3"),
-    "v_med3_f16": ("f16 f16 f16 f16", "llvm.amdgcn.fmed3"),
-    "v_fma_legacy_f32": ("f32 f32 f32 f32", "llvm.amdgcn.fma.legacy"),
-    "v_mul_legacy_f32": ("f32 f32 f32", "llvm.amdgcn.fmul.legacy"),
     **{f"v_cube{word}_f32": ("f32 f32 f32 f32", f"llvm.amdgcn.cube{word}") for word in ("id", "sc", "tc", "ma")},
-    "v_trig_preop_f64": ("f64 f64 i32", "llvm.amdgcn.trig.preop"),
-    "v_cvt_f16_f32": ("f16 f32", "fptrunc"),
-    "v_cvt_f32_f64": ("f32 f64", "fptrunc"),
-    "v_cvt_f32_f16": ("f32 f16", "fpext"),
-    "v_cvt_f64_f32": ("f64 f32", "fpext"),
-    "v_cvt_f32_i32": ("f32 i32", "sitofp"),
-    "v_cvt_f32_u32": ("f32 i32", "uitofp"),
-    "v_cvt_f64_i32": ("f64 i32", "sitofp"),
-    "v_cvt_f64_u32": ("f64 i32", "uitofp"),
-    "v_cvt_f16_i16": ("f16 i16", "sitofp"),
-    "v_cvt_f16_u16": ("f16 i16", "uitofp"),
-    "v_cvt_i32_f32": ("i32 f32", "llvm.fptosi.sat"),
-    "v_cvt_u32_f32": ("i32 f32", "llvm.fptoui.sat"),
-    "v_cvt_i32_f64": ("i32 f64", "llvm.fptosi.sat"),
-    "v_cvt_u32_f64": ("i32 f64", "llvm.fptoui.sat"),
-    "v_cvt_i16_f16": ("i16 f16", "llvm.fptosi.sat"),
-    "v_cvt_u16_f16": ("i16 f16", "llvm.fptoui.sat"),
     **{
         f"v_cmp_{word}_{kind}": (f"i1 {kind} {kind}", f"fcmp {call}")
         for word, call in (
@@ -77,22 +55,31 @@ CALLS = {
         for word, call in calls for bits in (16, 32, 64)
     },
     **{f"s_{word}_b{bits}": (f"i{bits} i{bits} i{bits}", word) for word in ("and", "or", "xor") for bits in (32, 64)},
-    "s_add_nc_u64": ("i64 i64 i64", "add"),
-    "s_sub_nc_u64": ("i64 i64 i64", "sub"),
-    "s_mul_u64": ("i64 i64 i64", "mul"),
-    "v_mul_lo_u32": ("i32 i32 i32", "mul"),
     **{f"v_{word}_{sign}{bits}": (f"i{bits} i{bits} i{bits}", f"llvm.{'us'[sign == 'i']}{word}")
        for word in ("min", "max") for sign in "ui" for bits in (16, 32)},
-    "v_bfrev_b32": ("i32 i32", "llvm.bitreverse"),
-    "s_brev_b64": ("i64 i64", "llvm.bitreverse"),
-    "s_bcnt1_i32_b32": ("i32 i32", "llvm.ctpop"),
-    "v_alignbit_b32": ("i32 i32 i32 i32", "llvm.fshr"),
-    "v_bfe_u32": ("i32 i32 i32 i32", "llvm.amdgcn.ubfe"),
-    "v_bfe_i32": ("i32 i32 i32 i32", "llvm.amdgcn.sbfe"),
-    "s_wqm_b32": ("i32 i32", "llvm.amdgcn.s.wqm"),
-    "s_wqm_b64": ("i64 i64", "llvm.amdgcn.s.wqm"),
-    "s_quadmask_b32": ("i32 i32", "llvm.amdgcn.s.quadmask"),
-    "s_bitreplicate_b64_b32": ("i64 i32", "llvm.amdgcn.s.bitreplicate")}  # fmt: skip
+    **{name: tuple(types.rsplit(" ", 1)) for name, types in told("""
+        v_frexp_exp_i32_f32 -> i32 f32 llvm.amdgcn.frexp.exp    v_frexp_exp_i32_f64 -> i32 f64 llvm.amdgcn.frexp.exp
+        v_med3_f32 -> f32 f32 f32 f32 llvm.amdgcn.fmed3         v_med3_f16 -> f16 f16 f16 f16 llvm.amdgcn.fmed3
+        v_fma_legacy_f32 -> f32 f32 f32 f32 llvm.amdgcn.fma.legacy
+        v_mul_legacy_f32 -> f32 f32 f32 llvm.amdgcn.fmul.legacy
+        v_trig_preop_f64 -> f64 f64 i32 llvm.amdgcn.trig.preop
+        v_cvt_f16_f32 -> f16 f32 fptrunc                        v_cvt_f32_f64 -> f32 f64 fptrunc
+        v_cvt_f32_f16 -> f32 f16 fpext                          v_cvt_f64_f32 -> f64 f32 fpext
+        v_cvt_f32_i32 -> f32 i32 sitofp                         v_cvt_f32_u32 -> f32 i32 uitofp
+        v_cvt_f64_i32 -> f64 i32 sitofp                         v_cvt_f64_u32 -> f64 i32 uitofp
+        v_cvt_f16_i16 -> f16 i16 sitofp                         v_cvt_f16_u16 -> f16 i16 uitofp
+        v_cvt_i32_f32 -> i32 f32 llvm.fptosi.sat                v_cvt_u32_f32 -> i32 f32 llvm.fptoui.sat
+        v_cvt_i32_f64 -> i32 f64 llvm.fptosi.sat                v_cvt_u32_f64 -> i32 f64 llvm.fptoui.sat
+        v_cvt_i16_f16 -> i16 f16 llvm.fptosi.sat                v_cvt_u16_f16 -> i16 f16 llvm.fptoui.sat
+        s_add_nc_u64 -> i64 i64 i64 add                         s_sub_nc_u64 -> i64 i64 i64 sub
+        s_mul_u64 -> i64 i64 i64 mul                            v_mul_lo_u32 -> i32 i32 i32 mul
+        v_bfrev_b32 -> i32 i32 llvm.bitreverse                  s_brev_b64 -> i64 i64 llvm.bitreverse
+        s_bcnt1_i32_b32 -> i32 i32 llvm.ctpop                   v_alignbit_b32 -> i32 i32 i32 i32 llvm.fshr
+        v_bfe_u32 -> i32 i32 i32 i32 llvm.amdgcn.ubfe           v_bfe_i32 -> i32 i32 i32 i32 llvm.amdgcn.sbfe
+        s_wqm_b32 -> i32 i32 llvm.amdgcn.s.wqm                  s_wqm_b64 -> i64 i64 llvm.amdgcn.s.wqm
+        s_quadmask_b32 -> i32 i32 llvm.amdgcn.s.quadmask
+        s_bitreplicate_b64_b32 -> i64 i32 llvm.amdgcn.s.bitreplicate
+        """)}}  # fmt: skip
 ROUNDS = 24
 
 

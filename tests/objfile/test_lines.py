@@ -146,34 +146,24 @@ def test_addresses_of_64_bits_wrap_around():
     assert [row.split()[0] for row in rows(*code)] == [f"{LAST:x}", "2", "7", "7"]
 
 
-@for_each("code, kind",
-    (["copy"], "no_end_sequence"),
-    (["copy", b"\x02"], "truncated"),
-    (["copy", b"\x02\x80"], "truncated"),
-    (["copy", b"\x09\x01"], "truncated"),
-    (["copy", b"\x00"], "truncated"),
-    (["copy", b"\x00\x05\x01"], "truncated"),
-    (["copy", b"\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01"], "truncated"),
-    (["copy", b"\x00\x00"], "bad_extended_opcode"),
-    (["copy", ("extended", 2, b"\x01\x02\x03")], "bad_address_size"),
-    (["copy", ("extended", 2, b"")], "bad_address_size"),
-    (["copy", ("extended", 3, b"name")], "bad_file"),
-    (["copy", ("extended", 3, b"name\0")], "truncated"),
-    (["copy", ("extended", 4, b"")], "truncated"),
-    (["copy", b"\x02" + b"\xff" * 10 + b"\x01"], "leb128_overflow"),
-    (["copy", b"\x02" + b"\xff" * 5000], "leb128_overflow"),
-    (["copy", b"\x03" + b"\xff" * 5000], "truncated"),
-    (["copy", b"\x03" + b"\xfe" * 5000], "leb128_overflow"),
-    (["copy", b"\x03" + b"\xff" * 9 + b"\x3f"], "leb128_overflow"),
-    (["copy", ("advance_line", -2), "copy"], "bad_line"),
-    (["copy", ("advance_line", -2), ("special", 0, 0)], "bad_line"),
-    (["copy", ("advance_line", -2), "end_sequence"], "bad_line"),
-    (["copy", ("advance_line", 1 << 33), "copy"], "bad_line"),
-    (["copy", ("set_address", LAST), ("advance_line", -2), ("special", 1, 0)], "bad_line"),
-    (["copy", ("set_column", 1 << 32)], "register_overflow"),
-    (["copy", ("set_file", 1 << 32)], "register_overflow"),
-    (["copy", ("set_discriminator", 1 << 32)], "register_overflow"),
-    (["copy", ("set_isa", 1 << 16)], "register_overflow"))  # fmt: skip
+MINUS = ("advance_line", -2)
+ERRORS = {
+    "no_end_sequence": [()],
+    "truncated": [(b"\x02",), (b"\x02\x80",), (b"\x09\x01",), (b"\x00",), (b"\x00\x05\x01",),
+                  (b"\x00\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01",), (("extended", 3, b"name\0"),),
+                  (("extended", 4, b""),), (b"\x03" + b"\xff" * 5000,)],
+    "bad_extended_opcode": [(b"\x00\x00",)],
+    "bad_address_size": [(("extended", 2, b"\x01\x02\x03"),), (("extended", 2, b""),)],
+    "bad_file": [(("extended", 3, b"name"),)],
+    "leb128_overflow": [(b"\x02" + b"\xff" * 10 + b"\x01",), (b"\x02" + b"\xff" * 5000,), (b"\x03" + b"\xfe" * 5000,),
+                        (b"\x03" + b"\xff" * 9 + b"\x3f",)],
+    "bad_line": [(MINUS, "copy"), (MINUS, ("special", 0, 0)), (MINUS, "end_sequence"),
+                 (("advance_line", 1 << 33), "copy"), (("set_address", LAST), MINUS, ("special", 1, 0))],
+    "register_overflow": [(("set_column", 1 << 32),), (("set_file", 1 << 32),), (("set_discriminator", 1 << 32),),
+                          (("set_isa", 1 << 16),)]}  # fmt: skip
+
+
+@pytest.mark.parametrize("code, kind", [(["copy", *code], kind) for kind, codes in ERRORS.items() for code in codes])
 def test_the_rows_before_an_error_are_good(code, kind):
     found = read(("set_address", 16), *code)
     assert shown(found) == ["10 1:1:0 is_stmt"]

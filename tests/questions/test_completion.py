@@ -10,7 +10,7 @@ from dwarfgpu.questions.completion import KINDS, complete, operand_before
 from dwarfgpu.questions.registry import Command
 from dwarfgpu.questions.table import COMMANDS
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, told
 from tests.questions.harness import Run
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -64,38 +64,24 @@ class TestCommands:
 
 
 class TestOperands:
-    @for_each("line, expected",
-        ("print -l", ["print -lane"]),
-        ("print -lane ac", ["print -lane active"]),
-        ("print -lane active ev", ["print -lane active even"]),
-        ("print/x ev", ["print/x even"]),
-        ("print/", []),
-        ("explain -repair o", ["explain -repair off"]),
-        ("core-file -f", ["core-file -force"]),
-        ("set pagin", ["set pagination"]),
-        ("set pagination o", ["set pagination on", "set pagination off"]),
-        ("set style enabled of", ["set style enabled off"]),
-        ("set width a", ["set width auto"]),
-        ("set print elements u", ["set print elements unlimited"]),
-        ("set editing-mode v", ["set editing-mode vi"]),
-        ("set context-sections source st", ["set context-sections source stack"]),
-        ("show confir", ["show confirm"]),
-        ("show user z", []),
-        ("context loc", ["context locals"]),
-        ("set var ev", ["set var even"]),
-        ("set ev", ["set even"]),
-        ("info registers exe", ["info registers exec"]),
-        ("info registers $exe", ["info registers $exec"]),
-        ("target launch X", ["target launch X"]),
-        ("wave 1:1", ["wave 1:1:1:1"]),
-        ("lane 6", ["lane 6", "lane 60", "lane 61", "lane 62", "lane 63"]),
-        ("list X", ["list X"]),
-        ("list lane-", ["list lane-pc.c:"]),
-        ("disassemble whole", ["disassemble whole_wave"]),
-        ("maint print die whole", ["maint print die whole_wave"]),
-        ("info line X la", ["info line X lane-pc.c:"]))  # fmt: skip
-    def test_operands(self, run: Run, line: str, expected: list[str]) -> None:
-        assert texts(run, line) == expected
+    @pytest.mark.parametrize("line, expected", told("""
+        set pagination o -> set pagination on, set pagination off
+        set context-sections source st -> set context-sections source stack
+        print -l -> print -lane      print -lane ac -> print -lane active
+        print -lane active ev -> print -lane active even          print/x ev -> print/x even   print/ | show user z ->
+        explain -repair o -> explain -repair off                  core-file -f -> core-file -force
+        set pagin -> set pagination                               set style enabled of -> set style enabled off
+        set width a -> set width auto                             set print elements u -> set print elements unlimited
+        set editing-mode v -> set editing-mode vi                 show confir -> show confirm
+        context loc -> context locals                             set var ev -> set var even   set ev -> set even
+        info registers exe -> info registers exec                 info registers $exe -> info registers $exec
+        target launch X -> target launch X                        wave 1:1 -> wave 1:1:1:1
+        lane 6 -> lane 6, lane 60, lane 61, lane 62, lane 63      list X -> list X
+        list lane- -> list lane-pc.c:                             disassemble whole -> disassemble whole_wave
+        maint print die whole -> maint print die whole_wave       info line X la -> info line X lane-pc.c:
+        """))  # fmt: skip
+    def test_operands(self, run: Run, line: str, expected: str) -> None:
+        assert ", ".join(texts(run, line)) == expected
 
     def test_lanes_say_whether_they_are_active_and_few_are_listed(self, run: Run) -> None:
         found = {each.text: each.meta for each in complete(run.debugger, "lane ")[1]}

@@ -15,7 +15,7 @@ from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.cases import Rows, base_types, notation, parsed, run, run_lanes, table
 from tests.builders.contexts import Unit
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, told
 
 TYPES = base_types(
     "0x10 signed8, 0x11 signed16, 0x12 signed32, 0x13 signed64, 0x20 unsigned8, 0x21 unsigned16, 0x22 unsigned32, "
@@ -417,51 +417,46 @@ def in_frames(ops, want=None, target=GENERIC, **changes):
 
 # "E is evaluated with the current context, except the result kind is unspecified, the call frame is the one that
 # called the current frame, ... the object is unspecified, and the initial stack is empty."
-ENTRY = [
+ENTRY = told("""
     # "If the result of E is a location description L, and the last operation executed by E is a DW_OP_reg* for
     # register R with a target architecture specific base type of T, then the contents of the register are retrieved"
-    ("entry_value (reg5)", str(0x1005)),          ("entry_value (regx 5)", str(0x1005)),
-    ("entry_value (regx 400)", str(0x1000 + 400)),                       ("entry_value (reg31)", str(0x101F)),
-    ("GNU_entry_value (reg5)", str(0x1005)),      ("entry_value (lit1; reg5)", str(0x1005)),
-    ("entry_value (reg6; reg5)", str(0x1005)),    ("entry_value (skip @reg; reg6; reg: reg5)", str(0x1005)),
-    ("entry_value (reg8)", str(0x0706050403020100)),  # saved in memory by the frame that was called
-    ("entry_value (reg9)", "undefined_read"),
+    entry_value (reg5) | entry_value (regx 5) | GNU_entry_value (reg5) | entry_value (lit1; reg5) |
+        entry_value (reg6; reg5) | entry_value (skip @reg; reg6; reg: reg5) -> 0x1005
+    # reg8: saved in memory by the frame that was called
+    entry_value (regx 400) -> 0x1190                          entry_value (reg31) -> 0x101f
+    entry_value (reg8) -> 0x706050403020100                   entry_value (reg9) -> undefined_read
     # "If the result of E is a value V, then V is pushed on the stack."
-    ("entry_value (lit5)", "5"),          ("entry_value (breg5 0xfb; deref)", str(0x0706050403020100)),
-    ("entry_value (breg5 0xfb; deref_size 2)", "256"),       ("entry_value (regval_type 5 1)", "4101:unsigned32"),
-    ("entry_value (breg5 0; lit1; plus)", str(0x1006)),
+    entry_value (lit5) -> 5      entry_value (breg5 0xfb; deref) -> 0x706050403020100
+    entry_value (breg5 0xfb; deref_size 2) -> 256             entry_value (regval_type 5 1) -> 4101:unsigned32
+    entry_value (breg5 0; lit1; plus) -> 0x1006
     # "Otherwise, the DWARF expression is ill-formed."
-    ("entry_value 0x", "bad_result_kind"),                   ("entry_value (nop)", "bad_result_kind"),
-    ("entry_value (breg5 0)", "bad_result_kind"),            ("entry_value (addr 0x10)", "bad_result_kind"),
-    ("entry_value (call_frame_cfa)", "bad_result_kind"),     ("entry_value (lit5; stack_value)", "bad_result_kind"),
-    ("entry_value (implicit_value 01)", "bad_result_kind"),  ("entry_value (LLVM_undefined)", "bad_result_kind"),
-    ("entry_value (reg5; piece 8)", "bad_result_kind"),
+    entry_value 0x | entry_value (nop) | entry_value (breg5 0) | entry_value (addr 0x10) |
+        entry_value (call_frame_cfa) | entry_value (lit5; stack_value) | entry_value (implicit_value 01) |
+        entry_value (LLVM_undefined) | entry_value (reg5; piece 8) -> bad_result_kind
     # ... it is the operation that was executed last that must be a DW_OP_reg*, not the one that stands last
-    ("entry_value (reg5; nop)", "bad_result_kind"),
-    ("entry_value (reg5; lit1; drop)", "bad_result_kind"),
-    ("entry_value (reg5; skip @end; reg6; end:)", "bad_result_kind"),
-    ("entry_value (reg5; lit1; bra @end; reg6; end:)", "bad_result_kind"),
+    entry_value (reg5; nop) | entry_value (reg5; lit1; drop) | entry_value (reg5; skip @end; reg6; end:) |
+        entry_value (reg5; lit1; bra @end; reg6; end:) -> bad_result_kind
     # "The initial stack is empty", "the object is unspecified", and what E leaves is one value.
-    ("lit1; entry_value (lit5); plus", "6"),                 ("lit1; lit2; entry_value (plus)", "stack_underflow"),
-    ("lit1; entry_value (lit7; lit5); plus", "6"),           ("entry_value (push_object_address; deref)", "object"),
-    ("push_object_address; drop; entry_value (lit1)", "1"),
+    lit1; entry_value (lit5); plus | lit1; entry_value (lit7; lit5); plus -> 6
+    lit1; lit2; entry_value (plus) -> stack_underflow         entry_value (push_object_address; deref) -> object
+    push_object_address; drop; entry_value (lit1) -> 1
     # The frame is the caller's only while E is evaluated.
-    ("entry_value (reg5); breg5 0; plus", str(0x100A)),
-    ("entry_value (call_frame_cfa; deref_size 1)", "0"),
+    entry_value (reg5); breg5 0; plus -> 0x100a               entry_value (call_frame_cfa; deref_size 1) -> 0
     # E may contain another DW_OP_entry_value: the caller of the caller.
-    ("entry_value (entry_value (reg5))", str(0x2005)),
-    ("entry_value (breg5 0; entry_value (reg5); plus)", str(0x300A)),
+    entry_value (breg5 0; entry_value (reg5); plus) -> 0x300a
+    entry_value (entry_value (reg5)) -> 0x2005
     # A value that the call site states is taken as it is.
-    ("entry_value (reg7)", str(0x99)),
+    entry_value (reg7) -> 0x99
     # What is wrong in E.
-    ("entry_value (lit1; lit0; div)", "division_by_zero"),   ("entry_value (skip 1)", "bad_branch"),
-    ("entry_value 01", "unknown_operation"),                 ("entry_value 08", "truncated"),
-    ("entry_value a30255", "truncated"),                     ("GNU_parameter_ref 4", "5")]  # fmt: skip
+    entry_value (lit1; lit0; div) -> division_by_zero         entry_value (skip 1) -> bad_branch
+    entry_value 01 -> unknown_operation                       entry_value 08 | entry_value a30255 -> truncated
+    GNU_parameter_ref 4 -> 5
+    """)
 
 
 @pytest.mark.parametrize("ops, expected", ENTRY)
 def test_entry_value_in_the_calling_frame(ops, expected):
-    assert in_frames(ops) == expected
+    assert in_frames(ops) == (str(int(expected, 16)) if expected.startswith("0x") else expected)
 
 
 def test_the_type_and_the_kind_of_an_entry_value():

@@ -101,38 +101,16 @@ test_incomplete_composites = table(
     # One that is not on top is discarded, as every entry is.
     row("", "reg5; piece 4; reg6", "r6"),
     row("", "reg5; piece 4; lit6", "6"),
-    # A stack entry that must be a location description, or anything at all, must not be an incomplete composite.
+    # A stack entry that must be a location description, or anything at all, must not be an incomplete composite; nor
+    # may a stack operation access it (A.2.5.4.1).
     *[
         row("", f"reg5; reg5; piece 4; {ops}", "incomplete_composite", registers={"5": 1})
-        for ops in (
-            "deref",
-            "deref_size 4",
-            "deref_type 4 2",
-            "lit1; LLVM_offset",
-            "LLVM_offset_uconst 1",
-            "lit1; LLVM_bit_offset",
-            "LLVM_extend 8 2",
-            "lit1; LLVM_select_bit_piece 8 2",
-            "reg6; lit1; LLVM_select_bit_piece 8 2",
-            "lit0; lit4; LLVM_overlay",
-            "reg6; lit0; lit4; LLVM_overlay",
-            "lit0; lit4; LLVM_bit_overlay",
-            "stack_value",
-            "lit1; plus",
-            "neg",
-            f"lit0; {FORM}",
-            # A.2.5.4.1: nor may a stack operation access it.
-            "dup",
-            "drop",
-            "swap",
-            "lit1; swap",
-            "over; over",
-            "lit1; over",
-            "pick 0",
-            "lit1; pick 1",
-            "lit1; rot",
-            "lit1; lit1; rot",
-        )
+        for ops in f"""
+            deref | deref_size 4 | deref_type 4 2 | lit1; LLVM_offset | LLVM_offset_uconst 1 | lit1; LLVM_bit_offset |
+            LLVM_extend 8 2 | lit1; LLVM_select_bit_piece 8 2 | reg6; lit1; LLVM_select_bit_piece 8 2 | stack_value |
+            lit0; lit4; LLVM_overlay | reg6; lit0; lit4; LLVM_overlay | lit0; lit4; LLVM_bit_overlay | lit1; plus |
+            neg | lit0; {FORM} | dup | drop | swap | lit1; swap | over; over | lit1; over | pick 0 | lit1; pick 1 |
+            lit1; rot | lit1; lit1; rot""".split("|")
     ],
     rows("""
     # What lies beside it can be used.

@@ -137,9 +137,8 @@ PIECE_OF_VALUE_BITS = [
 # offset operations are checked as for every storage.
 UNDEFINED_HAS_SIZE = rows("""
     [A.2.5.4.4.2] LLVM_undefined; const1s -1; LLVM_offset -> undefined / undefined / offset_out_of_storage
-    LLVM_undefined; lit4; LLVM_offset -> undefined
-    LLVM_undefined; lit4; LLVM_offset; const1s -4; LLVM_offset -> undefined
     LLVM_undefined; lit4; LLVM_offset; const1s -5; LLVM_offset -> undefined / undefined / offset_out_of_storage
+    LLVM_undefined; lit4; LLVM_offset | LLVM_undefined; lit4; LLVM_offset; const1s -4; LLVM_offset -> undefined
     LLVM_undefined; const_type 2 ffffffff00000000; LLVM_offset; lit1; LLVM_offset
         -> undefined / undefined / offset_out_of_storage where address_size=4
     LLVM_undefined; const_type 2 ffffffff00000000; LLVM_offset -> undefined where address_size=4
@@ -219,8 +218,7 @@ CALL_OF_LIST = rows("""
 # DWARF 5, 2.5.1.4: operands "must have the same type, either the same base type or the generic type", which
 # neither AMD A.2.5.4.3.2 nor DWARF 6 changes. What debuggers compute has a field, and no preset.
 MIXED_OPERANDS = rows("""
-    [A.2.5.4.3.2] const_type 2 0300000000000000; lit8; mul -> type_mismatch
-    lit8; const_type 2 0300000000000000; lt -> type_mismatch
+    [A.2.5.4.3.2] const_type 2 0300000000000000; lit8; mul | lit8; const_type 2 0300000000000000; lt -> type_mismatch
     lit3; convert 2; convert 0; lit8; mul -> 24
     """)
 
@@ -274,8 +272,7 @@ OBJECT_BEYOND_COMPOSITE = rows("""
     push_object_address; deref -> undefined_read / read_past_storage / undefined_read
         where object={"kind": "composite", "parts": [{"bit_size": 32, "location": {"kind": "register", "register": 5}}]}
     reg5; piece 4 -> not_writable / read_past_storage / not_writable where write="0102030405"
-    reg5 -> read_past_storage where read={"bytes": 9}
-    lit5; stack_value -> read_past_storage where read={"bytes": 9}
+    reg5 | lit5; stack_value -> read_past_storage where read={"bytes": 9}
     """)
 
 # AMD A.2.5.4.4.1 (1): it is an evaluation error if the updated offset is "greater than or equal to the size of the
@@ -284,8 +281,7 @@ OFFSET_OF_EMPTY_COMPOSITE = rows("""
     [A.2.5.4.4.1 (1)] composite; lit0; LLVM_offset -> offset_out_of_storage / offset_out_of_storage / {}
     [A.2.5.4.4.1 (3)] composite; lit0; LLVM_bit_offset -> offset_out_of_storage / offset_out_of_storage / {}
     [A.2.5.4.4.1 (2)] composite; LLVM_offset_uconst 0 -> offset_out_of_storage / offset_out_of_storage / {}
-    [A.2.5.4.4.1 (1)] composite; lit1; LLVM_offset -> offset_out_of_storage
-    composite; const1s -1; LLVM_offset -> offset_out_of_storage
+    [A.2.5.4.4.1 (1)] composite; lit1; LLVM_offset | composite; const1s -1; LLVM_offset -> offset_out_of_storage
     [DWARF 6 (230524.1), 3.12 (2)] composite; lit0; LLVM_offset; reg5; piece 4
         -> offset_out_of_storage / offset_out_of_storage / {32:r5}
     """)
