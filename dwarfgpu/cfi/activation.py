@@ -47,6 +47,8 @@ CFA = -(1 << 32)
 """Stands for the CFA where registers are numbers; no register has it."""
 BY_CODE = "by the code"
 """The source of rules that reading the code has found."""
+AS_EXECUTED = "as executed"
+"""How a caller is known whose call the machine has executed, where the file has no rules."""
 MAX_NESTING = 40
 """How many registers may depend on each other. Compilers go through two or three; the limit is one of this program."""
 
@@ -77,6 +79,8 @@ class Activation(LoneFrame):
         self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
         """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
+        self.executed: str = ""
+        """Its caller, `AS_EXECUTED` and whether the registers tell another one; else it was not found so."""
         self._changes = thread.backend.changes
         """Up to which write it holds."""
         self._busy: set[int] = set()
@@ -101,10 +105,10 @@ class Activation(LoneFrame):
 
     @property
     def found(self) -> str:
-        """How it was found, where no call frame information leads to it: `BY_CODE`."""
+        """How it was found, where no call frame information leads to it: `AS_EXECUTED` or `BY_CODE`."""
         if isinstance(self.callee, TailCall):
             return self.callee.found
-        return "" if self.callee is None else self.callee.information.source
+        return "" if self.callee is None else self.callee.executed or self.callee.information.source
 
     @property
     def register_rules(self) -> dict[int, Rule]:
@@ -258,6 +262,8 @@ class Activation(LoneFrame):
         It is the default of the target, with two exceptions that follow from the other rules. If these name every
         changed register, all others are unchanged; and a register in which another one is stored has changed.
         """
+        if self.executed and not self.register_rules:  # nothing tells what the function has changed
+            return UnspecifiedRegister.UNDEFINED
         if self._taken is None:
             from dwarfgpu.cfi import rules
 
@@ -575,8 +581,11 @@ class CallStack:
         *,
         is_in_call: bool = False,
         tail_calls: Callable[[int, int], tuple[TailCallSite, ...]] | None = None,
+        executed: tuple[int, ...] = (),
     ) -> None:
         self.thread = thread
+        self._executed = executed
+        """The return addresses of the calls that the thread was seen to make, the innermost first."""
         self._tail_calls = tail_calls
         """Finds the tail calls between a call, by its return address, and the function at a place, innermost first."""
         self._waiting: list[Activation] = []
@@ -613,6 +622,36 @@ class CallStack:
 
     def _next(self, inner: Activation) -> Activation | End:
         """Return the caller of an activation, or the reason why the stack ends."""
+        pc, end = self._return_address(inner)
+        try:
+            information = inner.information
+        except DwarfGpuError:
+            information = None
+        executed = self._executed[inner.returns : inner.returns + 1]
+        if information is not None and information.source != BY_CODE:  # the rules of the file win
+            self._executed = self._executed if executed == (pc,) else ()
+        elif executed:
+            other = "" if pc in (None, *executed) else f"; the return address is now {pc:#x}"
+            inner.executed, pc, end = f"{AS_EXECUTED}{other}", executed[0], None
+        if end is not None or pc is None:
+            return end or End(FAILED, "the caller cannot be found: the return address has bits without a value")
+        if inner.level + 1 >= self.max_frames:
+            return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
+        if inner.level >= FREE_FRAMES and not budget.take_half(LANE_COST * self.thread.target.lane_count):
+            return End(LIMIT, f"there are more than {inner.level + 1} frames{budget.exceeded('').message}")
+        is_call = information is None or not information.is_signal_frame
+        gone: list[Activation] = []
+        for site in self._tail_calls(pc, inner.place) if self._tail_calls is not None and is_call else ():
+            gone.append(TailCall(self.thread, site.pc, gone[-1] if gone else inner, is_call=site.is_behind))
+        caller = Activation(self.thread, pc, gone[-1] if gone else inner, is_call=is_call)
+        end = None if inner.executed else self._checked(caller, inner)
+        if end is not None:
+            return end
+        self._waiting = [*gone, caller]
+        return self._waiting.pop(0)
+
+    def _return_address(self, inner: Activation) -> tuple[int | None, End | None]:
+        """Return the return address that the rules give, or None if bits of it have no value; why the stack ends."""
         try:
             information = inner.information
             if information.row.cfa is None:
@@ -621,30 +660,16 @@ class CallStack:
                 self._identify(inner, inner.cfa(self.thread.lanes))
             location = inner.entry_register(information.return_register, self.thread.lanes)
             if is_undefined(location):
-                return End(OUTERMOST, "the return address is undefined")
+                return None, End(OUTERMOST, "the return address is undefined")
             pc = self._address(information.return_register, location)
         except NoInformation as error:
-            return End(error.kind, error.message, error)
+            return None, End(error.kind, error.message, error)
         except DwarfGpuError as error:
-            return End(FAILED, f"the caller cannot be found: {error}", error)
-        if pc is None:
-            return End(FAILED, "the caller cannot be found: the return address has bits without a value")
-        if not information.follows_call(pc):
-            return End(NO_CALL, f"the return address {pc:#x} does not follow a call: the stack may be damaged")
-        if inner.level + 1 >= self.max_frames:
-            return End(LIMIT, f"there are more than {self.max_frames} frames (`set backtrace limit`)")
-        if inner.level >= FREE_FRAMES and not budget.take_half(LANE_COST * self.thread.target.lane_count):
-            return End(LIMIT, f"there are more than {inner.level + 1} frames{budget.exceeded('').message}")
-        gone: list[Activation] = []
-        if self._tail_calls is not None and not information.is_signal_frame:
-            for site in self._tail_calls(pc, inner.place):
-                gone.append(TailCall(self.thread, site.pc, gone[-1] if gone else inner, is_call=site.is_behind))
-        caller = Activation(self.thread, pc, gone[-1] if gone else inner, is_call=not information.is_signal_frame)
-        end = self._checked(caller, inner)
-        if end is not None:
-            return end
-        self._waiting = [*gone, caller]
-        return self._waiting.pop(0)
+            return None, End(FAILED, f"the caller cannot be found: {error}", error)
+        if pc is not None and not information.follows_call(pc):
+            why = f"the return address {pc:#x} does not follow a call: the stack may be damaged"
+            return pc, End(NO_CALL, why)
+        return pc, None
 
     def returns_to(self, level: int) -> Activation | None:
         """Return the activation that goes on when that of a level returns: the next one whose frame is not gone."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -53,13 +55,21 @@ NOTHING = np.zeros((1, 1), np.uint32)
 """What a vector register holds that nothing has written. It is told by identity."""
 NOTHING.setflags(write=False)
 
+MOST_CALLS = 1 << 12
+"""The calls in each other that are followed; of a wave that goes deeper none is known any more."""
+Calls = tuple[int, Any, int]
+"""A call that has not returned: the return address, the call that it was made in, and how many calls there are."""
+NO_CALLS: Calls = (-1, None, 0)
+LOST_CALLS: Calls = (-1, None, -1)
+"""The calls of a wave that is not followed any more."""
+
 
 class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "_index", "accumulation", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows", "scalar",
-        "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
+        "_index", "accumulation", "calls", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows",
+        "scalar", "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -91,6 +101,8 @@ class WaveBatch:
         self.exec: Any = 0
         self.mask: Any = None
         """The executing lanes, as flags that fit ``[wave, lane]``; None if all are."""
+        self.calls: Calls | list[Calls] = NO_CALLS
+        """The calls that the waves are in: of all of them, or of each."""
 
     def set_exec(self, value: Any) -> None:
         """Change the executing lanes."""
@@ -105,6 +117,31 @@ class WaveBatch:
             is_range = (self.waves == np.arange(first, first + self.count)).all()
             self._index = slice(first, first + self.count) if is_range else self.waves
         return self._index
+
+    # --- Calls ----------------------------------------------------------------------------------------------------
+
+    def each_calls(self) -> list[Calls]:
+        """Return the calls that each wave is in."""
+        return self.calls if isinstance(self.calls, list) else [self.calls] * self.count
+
+    def called(self, behind: int) -> Calls | list[Calls]:
+        """Return the calls after one that returns to an address."""
+        new = {id(calls): _called(calls, behind) for calls in self.each_calls()}
+        return _shared([new[id(calls)] for calls in self.each_calls()])
+
+    def calls_after_jump(self, target: Any, behind: int) -> Calls | list[Calls]:
+        """Return the calls after a jump to an address, one or each wave's: a return, a call by hand, or neither.
+
+        It is a call by hand if the return address is that behind it.
+        """
+        link = self.scalar[RETURN_LOW] | self.scalar[RETURN_HIGH] << 32
+        columns = (each.reshape(-1).tolist() if hasattr(each, "reshape") else [each] for each in (target, link))
+        targets, links = (column * (self.count // len(column)) for column in columns)
+        by_hand = (behind if each == behind else NOWHERE for each in links)
+        keys = [*zip(map(id, self.each_calls()), targets, by_hand, strict=True)]
+        each = dict(zip(keys, self.each_calls(), strict=True))
+        new = {key: _jumped(each[key], *key[1:]) for key in each}
+        return _shared([new[key] for key in keys])
 
     # --- Parting and joining --------------------------------------------------------------------------------------
 
@@ -125,6 +162,7 @@ class WaveBatch:
         other.scc = _numbers(self.scc, index)
         other.status = _numbers(self.status, index)
         other.set_exec(_numbers(self.exec, index))
+        other.calls = _shared([self.calls[row] for row in index]) if isinstance(self.calls, list) else self.calls
         return other
 
     def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
@@ -144,6 +182,9 @@ class WaveBatch:
         joined.scc = _joined([batch.scc for batch in batches], counts)
         joined.status = _joined([batch.status for batch in batches], counts)
         joined.set_exec(_joined([batch.exec for batch in batches], counts))
+        joined.calls = self.calls
+        if isinstance(self.calls, list) or any(batch.calls is not self.calls for batch in others):
+            joined.calls = _shared([calls for batch in batches for calls in batch.each_calls()])
         return joined
 
     def copy(self) -> WaveBatch:
@@ -152,8 +193,51 @@ class WaveBatch:
         other.pc, other.mode, other.scc, other.status = self.pc, self.mode, self.scc, self.status
         other.spent = self.spent
         other.scalar, other.vector, other.accumulation = list(self.scalar), list(self.vector), list(self.accumulation)
-        other.exec, other.mask = self.exec, self.mask
+        other.exec, other.mask, other.calls = self.exec, self.mask, self.calls
         return other
+
+
+def _called(calls: Calls, behind: int) -> Calls:
+    depth = calls[2] + 1
+    return (behind, calls, depth) if 0 < depth <= MOST_CALLS else LOST_CALLS
+
+
+def _jumped(calls: Calls, target: int, behind: int) -> Calls:
+    """Return the calls after a jump, which may return from several at once, or be a call by hand."""
+    outer: Calls | None = calls
+    while outer is not None and outer[0] != target:
+        outer = outer[1]
+    if outer is not None:
+        return outer[1]  # type: ignore[no-any-return]
+    return calls if behind == NOWHERE else _called(calls, behind)
+
+
+def _shared(each: list[Calls]) -> Calls | list[Calls]:
+    """Return the calls of waves, equal ones as one object; only that if all are equal."""
+    distinct: list[Calls] = []
+    found: dict[int, Calls] = {}
+    for calls in each:
+        if id(calls) not in found:
+            found[id(calls)] = next((one for one in distinct if _are_same(one, calls)), calls)
+            distinct += [calls] * (found[id(calls)] is calls)
+    return distinct[0] if len(distinct) == 1 else [found[id(calls)] for calls in each]
+
+
+def _are_same(one: Calls, other: Calls) -> bool:
+    while one is not other:
+        if one[::2] != other[::2]:
+            return False
+        one, other = one[1], other[1]
+    return True
+
+
+def return_addresses(calls: Calls) -> tuple[int, ...] | None:
+    """Return where calls return to, the innermost first; None where they are not followed."""
+    found: list[int] = []
+    while calls[2] > 0:
+        found.append(calls[0])
+        calls = calls[1]
+    return None if calls[2] < 0 else tuple(found)
 
 
 # --- Masks --------------------------------------------------------------------------------------------------------

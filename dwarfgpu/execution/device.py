@@ -19,7 +19,18 @@ import numpy as np
 
 from dwarfgpu.execution import halts, instructions
 from dwarfgpu.execution.barriers import GroupBarriers
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOTHING, NOWHERE, UNSET, VCC, VCC_HI, WaveBatch
+from dwarfgpu.execution.batch import (
+    FLAT_SCRATCH,
+    M0,
+    NO_CALLS,
+    NOTHING,
+    NOWHERE,
+    UNSET,
+    VCC,
+    VCC_HI,
+    WaveBatch,
+    return_addresses,
+)
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
@@ -773,6 +784,10 @@ class Device:
                 if column is not NOTHING:
                     machine.put(file, register, column, batch.index)
         machine.set_numbers(self._scalars(batch), batch.index)
+        if machine.calls or batch.calls is not NO_CALLS:
+            known = {id(calls): return_addresses(calls) for calls in batch.each_calls()}
+            found = (known[id(calls)] for calls in batch.each_calls())
+            machine.calls.update(zip(batch.waves.tolist(), found, strict=True))
 
     def _refresh(self) -> None:
         """Take over what has been changed in the machine since the waves were written to it."""
@@ -798,7 +813,9 @@ class Device:
         """Yield the waves of a batch with the registers that the machine has; what it does not have is kept."""
         for new in _batches_of(self.machine, batch.waves, self.lanes):
             kept = batch.part(np.isin(batch.waves, new.waves))
-            new.scc = kept.scc
+            new.scc, new.calls = kept.scc, kept.calls
+            if new.pc != batch.pc:
+                new.calls = new.calls_after_jump(new.pc, NOWHERE)
             new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)
             new.passed = batch.passed
             yield new

@@ -741,17 +741,27 @@ def leave(condition: Any, target: int, following: int) -> Any:
     return target if condition else following
 
 
+NOTED_CALL = "c = b.calls; b.calls = ({0}, c, c[2] + 1) if type(c) is tuple and 0 <= c[2] < 4096 else b.called({0})"
+NOTED_JUMP = (
+    "c = b.calls; b.calls = c[1] if type(t) is int and type(c) is tuple and c[0] == t else b.calls_after_jump(t, {0})"
+)
+"""What notes a call or a jump to ``t``, with the address behind it: in place what is most frequent."""
+
+
 def _jump(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
     source = writer.scalar(instruction.sources[0], 64)
     writer.write(f"t = {source}")
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], str(address + instruction.size), 64)
+    note = NOTED_CALL if instruction.destinations else NOTED_JUMP
+    writer.write(note.format(address + instruction.size))
     writer.write("return t if isinstance(t, int) else t[:, 0]")
 
 
 def _call(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
     following = address + instruction.size
     writer.set_scalar(instruction.destinations[0], str(following), 64)
+    writer.write(NOTED_CALL.format(following))
     writer.write(f"return {address + (instruction.branch or 0)}")
 
 

@@ -123,6 +123,8 @@ class Machine(WaveBackend):
         self._groups: array[int] | None = None
         self.stops: dict[int, WaveStop] = {}
         """Why waves have stopped, where it is known."""
+        self.calls: dict[int, tuple[int, ...] | None] = {}
+        """The calls that waves are in, where they were executed: `calls_of`."""
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
         self.memory = Memories(self)
@@ -181,6 +183,8 @@ class Machine(WaveBackend):
             stop = source.stop_of(wave)
             if stop is not None:
                 self.stops[position] = stop
+            if calls := source.calls_of(wave):
+                self.calls[position] = calls
 
     @property
     def dispatch(self) -> Array:
@@ -229,6 +233,9 @@ class Machine(WaveBackend):
     def stop_of(self, wave: int) -> WaveStop | None:
         return self.stops.get(wave)
 
+    def calls_of(self, wave: int) -> tuple[int, ...]:
+        return self.calls.get(wave) or ()
+
     def traps_at(self, pc: int) -> TrapTable:
         """Return what the numbers of ``s_trap`` mean in the code at an address."""
         return next((traps for low, high, traps in self.traps if low <= pc < high), TRAPS)
@@ -240,6 +247,7 @@ class Machine(WaveBackend):
         self.has_gaps = False
         self._groups = self._index_of = None
         self.stops.clear()
+        self.calls.clear()
         self.memory.remove_instances()
         self.changes += 1
 

@@ -237,6 +237,10 @@ class Backend:
         """Return why a wave has stopped, or None if the backend does not know."""
         return None
 
+    def calls_of(self, wave: int) -> tuple[int, ...]:
+        """Return where the calls return to that a wave was seen to make, the innermost first; none if not known."""
+        return ()
+
     def stop_text(self, wave: int) -> str | None:
         """Return why a wave has stopped as a text, or None if the backend does not know."""
         stop = self.stop_of(wave)

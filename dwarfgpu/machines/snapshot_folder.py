@@ -21,7 +21,16 @@ from dwarfgpu.machines.columns import (
 from dwarfgpu.machines.machine import NONE, PLACES
 from dwarfgpu.machines.memory import INSTANCED
 from dwarfgpu.machines.protocol import stop_json
-from dwarfgpu.machines.snapshot_json import MANIFEST, STOP_KEYS, items_of, read_head, read_stop, write_head
+from dwarfgpu.machines.snapshot_json import (
+    MANIFEST,
+    STOP_KEYS,
+    calls_json,
+    items_of,
+    read_calls,
+    read_head,
+    read_stop,
+    write_head,
+)
 from dwarfgpu.machines.typed_contents import noting
 from dwarfgpu.regular_files import mapped, open_input
 
@@ -63,7 +72,7 @@ def _array(node: Node, machine: Machine, kind: str, *shape: int | None) -> Cells
 
 
 def _read_waves(node: Node, machine: Machine) -> None:
-    fields = node.fields(("count", "id"), (*PLACES, "stops"), machine.warnings)
+    fields = node.fields(("count", "id"), (*PLACES, "stops", "calls"), machine.warnings)
     count = fields["count"].unsigned(32)
     ids = texts(_array(fields["id"], machine, "<U", count))
     if ids is None:
@@ -84,6 +93,9 @@ def _read_waves(node: Node, machine: Machine) -> None:
         stop = read_stop(own, machine)
         if stop is not None:
             machine.stops[own["wave"].unsigned(32, below=count)] = stop
+    for item in items_of(fields, "calls"):
+        own = item.fields(("wave", "calls"), (), machine.warnings)
+        read_calls(own, machine, own["wave"].unsigned(32, below=count))
 
 
 def _read_registers(node: Node, machine: Machine) -> None:
@@ -168,7 +180,9 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
             waves[name] = saved(f"wave-{name.replace('_', '-')}", np.asarray(column, dtype="<i8"))
     entries = (stop_json(machine.stop_of(wave)) for wave in range(machine.wave_count))
     stops = [{"wave": wave, **entry} for wave, entry in enumerate(entries) if entry]
-    manifest["waves"] = waves | ({"stops": stops} if stops else {})
+    entries = (calls_json(machine, wave) for wave in range(machine.wave_count))
+    calls = [{"wave": wave, **entry} for wave, entry in enumerate(entries) if entry]
+    manifest["waves"] = waves | ({"stops": stops} if stops else {}) | ({"calls": calls} if calls else {})
     kinds: dict[tuple[str, int], list[RegisterFile]] = {}
     for file in sorted(machine.files, key=lambda file: file.registers[0].number):
         first = file.registers[0]

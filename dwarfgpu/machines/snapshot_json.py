@@ -48,7 +48,7 @@ HEAD = (
 STOP_KEYS = ("stop", "stop_detail")
 OWN_KEYS = ("pc", "exec")
 """Registers with a key of their own beside ``registers``."""
-WAVE_KEYS = ("id", *PLACES, *OWN_KEYS, "registers", *STOP_KEYS, COMMENT)
+WAVE_KEYS = ("id", *PLACES, *OWN_KEYS, "registers", *STOP_KEYS, "calls", COMMENT)
 OWNERS = {Scope.WORKGROUP: ("dispatch", "work_group"), Scope.WAVE: ("wave",), Scope.LANE: ("wave", "lane")}
 """The keys that say whose memory it is, by the scope of its address space. `MAY_LACK` may be absent."""
 MAY_LACK = ("dispatch", "lane")
@@ -203,6 +203,18 @@ def read_stop(fields: dict[str, Node], machine: Machine) -> WaveStop | None:
     return WaveStop(reasons, lanes, address(own["address"]) if "address" in own else None, detail)
 
 
+def read_calls(fields: dict[str, Node], machine: Machine, wave: int) -> None:
+    """Add the calls that a wave was in."""
+    if "calls" in fields:
+        machine.calls[wave] = tuple(map(address, fields["calls"].items()))
+
+
+def calls_json(machine: Machine, wave: int) -> Json:
+    """Return the key with the calls that a wave is in; none where no call was executed."""
+    calls = machine.calls_of(wave)
+    return {"calls": [*map(hex, calls)]} if calls else {}
+
+
 # --- Reading waves ------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +260,7 @@ def _read_wave(node: Node, machine: Machine, columns: dict[str, list[Any]]) -> d
     stop = read_stop(fields, machine)
     if stop is not None:
         machine.stops[index] = stop
+    read_calls(fields, machine, index)
     pc = fields["pc"].value if "pc" in fields else None
     if type(pc) is str and _PLACE.match(pc):
         machine.named_pcs[index] = pc
@@ -461,6 +474,7 @@ def _place_json(machine: Machine, wave: int) -> Json:
 
 def _wave_json(machine: Machine, index: int) -> Json:
     wave: Json = {"id": machine.ids[index], **_place_json(machine, index), **stop_json(machine.stop_of(index))}
+    wave |= calls_json(machine, index)
     registers: Json = {}
     for file in machine.files:
         columns = file.registers, file.data[index].tolist(), file.known[index].tolist()

@@ -8,6 +8,7 @@ from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.wave_registers import contents
 from dwarfgpu.cfi.activation import CallStack, Thread
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.states.program import open_program
 
@@ -39,6 +40,8 @@ class ExecutedCalls:
         self.followed.registers.show(batch)
         for arrival in arrivals:
             chain = () if arrival.call is None else arrival.call.chain
+            known = {return_addresses(batch.each_calls()[row]) for row in arrival.rows}
+            self.counts["machine right" if known == {chain} else "machine wrong"] += 1
             key = arrival.pc, chain
             is_chosen = arrival.pc // 4 % self._every == 0
             if not chain or not is_chosen or key in self._seen or self._stacks[arrival.pc] >= self._most:
@@ -56,6 +59,9 @@ class ExecutedCalls:
         if pcs == chain:
             self.counts["right"] += 1
         else:
+            executed = CallStack(thread, arrival.pc, executed=chain)
+            is_right = tuple(activation.pc for activation in executed)[1:] == chain
+            self.counts["executed right" if is_right else "executed wrong"] += 1
             kind = "unknown" if pcs == chain[: len(pcs)] else "wrong"
             self.counts[kind] += 1
             found, made = [*map(hex, pcs)], [*map(hex, chain)]

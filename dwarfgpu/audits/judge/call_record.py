@@ -13,6 +13,7 @@ import numpy as np
 from dwarfgpu.execution.batch import UNSET
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import decode
+from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ MAX_DEPTH = 512
 """The calls that are followed into each other; a wave that goes deeper is not judged any more."""
 LOST = -1
 """In place of the number of a call, for waves that are not followed."""
-RETURN_LOW, RETURN_HIGH = 30, 31
-"""The scalar registers with the return address of a function (AMDGPU usage, "Non-Kernel Functions")."""
 
 
 class RecordedCall:

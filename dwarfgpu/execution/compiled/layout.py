@@ -11,6 +11,8 @@ from enum import IntEnum, auto
 SCC = 132
 SCALARS = 136
 """The scalar registers of a wave in memory."""
+MOST_CALLS = 64
+"""The calls and jumps that are noted until waves leave."""
 ACCUMULATION = 512
 """The number of the first accumulation register among the vector registers."""
 
@@ -58,6 +60,10 @@ class Cell(IntEnum):
     """The instructions of whole blocks that each wave has executed."""
     WHOLE = auto()
     """Those up to the last end of a block where another batch may get its turn."""
+    CALLS = auto()
+    """The calls and jumps that are noted: the address behind a call, and of a jump its target with bit 0."""
+    CALL_COUNT = auto()
+    """How many there are. The first is none; a return to the address of the last one takes it away."""
     PLACE = auto()
     """The block and the instruction in it where waves left: ``block << 16 | instruction``."""
 

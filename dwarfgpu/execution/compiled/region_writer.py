@@ -16,10 +16,11 @@ import numpy as np
 
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
-from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
+from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.instructions import IDLE, WITH_CARRY
 from dwarfgpu.isa.formulas import FLAG
+from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, Vectors
 from dwarfgpu.isa.semantics.rounding import NEAREST, direction
@@ -771,9 +772,10 @@ class RegionWriter:
         self.ir.do(f"store i64 {count}, ptr %executed")
         visited = self.ir.put(f"getelementptr i8, ptr %visited, i64 {number}")
         self.ir.do(f"store i8 1, ptr {visited}")
+        is_full = self._note_call(block, ending) if ending.link is not None or ending.address is not None else "false"
         if ending.is_whole:
             self.ir.do(f"store i64 {count}, ptr %whole")
-            self._ask_for_turn(ending, count)
+            self._ask_for_turn(ending, count, is_full)
         followers = [(address, targets.get((address, ending.mode))) for address in ending.targets]
         known = [(address, f"block{index}") for address, index in followers if index is not None]
         if ending.address is not None:
@@ -824,6 +826,28 @@ class RegionWriter:
         self.leave(Exit.PARTED)
         self.label(same)
 
+    def _note_call(self, block: BlockCode, ending: Ending) -> str:
+        """Note a call or a jump for Python; return whether there is no more room.
+
+        All waves go to one address. A jump is a call by hand if the first wave says so.
+        """
+        count = self.cell(Cell.CALL_COUNT)
+        place = self.ir.put(f"getelementptr i64, ptr %calls, i64 {count}")
+        more, note = self.ir.put(f"add i64 {count}, 1"), str(block.following)
+        if ending.link is None:
+            self.touched_scalars |= {RETURN_LOW, RETURN_HIGH}
+            link = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {RETURN_LOW}")
+            is_call = self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {link}, align 4')}, {block.following}")
+            target = self.ir.put("load i64, ptr %next")
+            last = self.ir.put(f"getelementptr i64, ptr {place}, i64 -1")
+            is_return = self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {last}')}, {target}")
+            is_return = self.ir.put(f"and i1 {is_return}, {self.ir.put(f'icmp ugt i64 {count}, 1')}")
+            note = self.ir.put(f"select i1 {is_call}, i64 {note}, i64 {self.ir.put(f'or i64 {target}, 1')}")
+            more = self.ir.put(f"select i1 {is_return}, i64 {self.ir.put(f'sub i64 {count}, 1')}, i64 {more}")
+        self.ir.do(f"store i64 {note}, ptr {place}")
+        self.set_cell(Cell.CALL_COUNT, more)
+        return self.ir.put(f"icmp uge i64 {more}, {MOST_CALLS}")
+
     def _condition(self, condition: str) -> str:
         if condition.startswith("scc"):
             return self.one.operate("icmp ne" if condition == "scc1" else "icmp eq", WORD, self.scalar_word(SCC), "0")
@@ -834,7 +858,7 @@ class RegionWriter:
             else self.one.operate("xor", FLAG, is_zero, "true")
         )
 
-    def _ask_for_turn(self, ending: Ending, count: str) -> None:
+    def _ask_for_turn(self, ending: Ending, count: str, is_full: str) -> None:
         """Leave where the turn of the batch may have ended; Python asks in which way."""
         if len(ending.targets) == 1 and ending.address is None:
             following = str(ending.targets[0])
@@ -844,7 +868,8 @@ class RegionWriter:
         is_spent = self.ir.put(f"icmp uge i64 {count}, %stop")
         is_near = self.ir.put(f"icmp uge i64 {following}, %nearest")
         on, over = self.ir.name("on"), self.ir.name("over")
-        self.fork(self.ir.put(f"or i1 {is_spent}, {is_near}"), over, on)
+        is_over = self.ir.put(f"or i1 {is_spent}, {is_near}")
+        self.fork(is_over if is_full == "false" else self.ir.put(f"or i1 {is_over}, {is_full}"), over, on)
         self.label(over)
         self.leave(Exit.END)
         self.label(on)
@@ -858,6 +883,7 @@ class RegionWriter:
             "next": Cell.NEXT,
             "visited": Cell.VISITED,
             "places": Cell.PLACES,
+            "calls": Cell.CALLS,
         }
         numbers = {"waves": Cell.WAVES, "stop": Cell.STOP, "nearest": Cell.NEAREST}
         for kind, cells in (("ptr", pointers), ("i64", numbers)):

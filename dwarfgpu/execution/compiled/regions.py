@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import EXEC, EXEC_HI, VCC, VCC_HI
+from dwarfgpu.execution.batch import EXEC, EXEC_HI, NOWHERE, VCC, VCC_HI
 from dwarfgpu.execution.batch import SCALARS as REGISTERS
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
 from dwarfgpu.execution.compiled.code_cache import CodeCache
-from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCALARS, SCC, Cell, Exit
+from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
@@ -113,6 +113,8 @@ class CompiledRegions:
         self._cells = (ctypes.c_int64 * len(Cell))()
         self._room = np.empty(0, np.int64)
         """Memory for what is not kept: places, addresses and numbers of waves."""
+        self._calls = (ctypes.c_uint64 * (MOST_CALLS + 1))()
+        self._cells[Cell.CALLS] = ctypes.addressof(self._calls)
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
         self._segments: list[MemorySegment] = []
@@ -363,10 +365,12 @@ class CompiledRegions:
         cells[Cell.GROUPS], cells[Cell.NUMBERS] = at + 8 * (next_at + waves), at + 8 * (next_at + 2 * waves)
         cells[Cell.WAVES], cells[Cell.STOP], cells[Cell.ENTRY] = waves, stop, number
         cells[Cell.NEAREST] = -1 if nearest is None else nearest
+        cells[Cell.CALL_COUNT] = 1
         reason = Exit(region.function.call(ctypes.addressof(cells)))
         block, index = cells[Cell.PLACE] >> 16, cells[Cell.PLACE] & 0xFFFF
         is_inside = reason is Exit.INSIDE
         self._left(batch, region, scalars, vectors, visited, block, index if is_inside else 0)
+        self._note_calls(batch, region.blocks[block], following if reason is Exit.PARTED else None)
         code, count = region.blocks[block], cells[Cell.EXECUTED] + (index if is_inside else 0)
         self._latest = batch, (code.start, code.mode)
         since = (count - cells[Cell.WHOLE] + (0 if cells[Cell.WHOLE] else since)) % LONGEST
@@ -379,6 +383,15 @@ class CompiledRegions:
         batch.pc = int(following[0])
         parted = following.copy() if reason is Exit.PARTED else None
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole)
+
+    def _note_calls(self, batch: WaveBatch, last: BlockCode, parting: Any) -> None:
+        """Give a batch the calls that compiled code has noted, and that at the end of the last block if waves part."""
+        for note in self._calls[1 : self._cells[Cell.CALL_COUNT]]:
+            batch.calls = batch.calls_after_jump(note - 1, NOWHERE) if note & 1 else batch.called(note)
+        if parting is not None and last.ending is not None and last.ending.link is not None:
+            batch.calls = batch.called(last.following)
+        elif parting is not None and last.ending is not None and last.ending.address is not None:
+            batch.calls = batch.calls_after_jump(parting, last.following)
 
     def _use_memory(self) -> bool:
         """Tell compiled code where memory is; return whether it can reach all of it."""

@@ -968,8 +968,14 @@ class Stack:
         """Forget all frames, which the next question finds again."""
         if self.wave_stack is self:
             place, state = _place_of(self.machine, self.wave), self.state
+            executed = self.machine.calls_of(self.wave) if isinstance(self.wave, int) else ()
             self._activations = CallStack(
-                self.thread, place, state.max_frames, is_in_call=self.stopped.is_in_call, tail_calls=state.tail_calls
+                self.thread,
+                place,
+                state.max_frames,
+                is_in_call=self.stopped.is_in_call,
+                tail_calls=state.tail_calls,
+                executed=executed,
             )
         else:
             self._activations = self.wave_stack.activations

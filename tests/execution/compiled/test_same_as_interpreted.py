@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.batch import NOTHING, UNSET
+from dwarfgpu.execution.batch import NOTHING, UNSET, return_addresses
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.compiled import native, regions
@@ -89,6 +89,7 @@ def state(device):
     return {
         wave: (
             reason, batch.pc, batch.mode, number(batch.scc, row), number(batch.exec, row),
+            return_addresses(batch.each_calls()[row]),
             [number(value, row) for value in batch.scalar],
             [column(value, row, batch) for value in (*batch.vector, *batch.accumulation)],
         )
@@ -157,13 +158,17 @@ def test_every_limit_stops_at_the_same_instruction(build, processor, level, coun
             device.run()
 
 
-@pytest.mark.parametrize("steps", [100, 1000, 3333, 20_000])
-def test_a_limit_stops_at_the_same_instruction(build, steps):
-    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
+@pytest.mark.parametrize(
+    "level, kernel, steps", [*(("O2", "col", steps) for steps in (100, 1000, 3333, 20_000)), ("O0", "recursive", 4019)]
+)
+def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
+    devices, depths = [ready(build("gfx1100", level), kernel, hot)[0] for hot in (0, 2)], set()
     for at in range(steps, 4 * steps, steps):
         for device in devices:
             device.run(at)
         assert_same(*devices)
+        depths |= {calls[2] for batch in devices[1].batches for calls in batch.each_calls()}
+    assert kernel == "col" or max(depths) > 4
 
 
 @pytest.mark.parametrize(
