@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
 
 HOT = 100
-"""How often the interpreter executes a block before it is compiled."""
+"""How often the interpreter executes a block before it is compiled; so often always if it is the rest of one."""
 MOST_BYTES = 1 << 25
 """The machine code that is kept; LLVM has it twice, as it was compiled and as it is executed."""
 MOST_REGIONS = 256
@@ -97,7 +97,8 @@ class CompiledRegions:
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
         self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
-        self.hot = hot
+        self._arrival = -(-HOT // hot)
+        """What an arrival of waves at a block adds to its heat."""
         self._heats: dict[int, dict[tuple[int, int], int]] = {}
         """How often the blocks of each kernel have been executed, by its entry: a region has blocks of one kernel."""
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
@@ -136,16 +137,17 @@ class CompiledRegions:
             self._heats.clear()
         self.heat: dict[tuple[int, int], int] = self._heats.setdefault(entry, {})
 
-    def _noted(self, key: tuple[int, int]) -> tuple[CompiledRegion, int] | None:
-        """Count a block that waves are at, and return where it is compiled once that has been often enough."""
+    def _noted(self, key: tuple[int, int], arrival: int) -> tuple[CompiledRegion, int] | None:
+        """Heat a block that waves are at, and return where it is compiled once that has been often enough."""
         if self.problem:
             return None
         if max(len(self.heat), len(self._followers)) >= MOST_BLOCKS:
             self.heat.clear()
             self._followers.clear()
             self._compilations.clear()
-        heat = self.heat[key] = self.heat.get(key, 0) + 1
-        if heat == self.hot:
+        heat = self.heat.get(key, 0)
+        self.heat[key] = heat + arrival
+        if heat < HOT <= heat + arrival:
             try:
                 self._compile(key)
             except CompilerError as error:
@@ -206,7 +208,7 @@ class CompiledRegions:
 
         What is compiled is compiled again only as part of a loop, and only if all of the loop is one region.
         """
-        fresh = [each for each, heat in self.heat.items() if 2 * heat >= self.hot and each not in self.entries]
+        fresh = [each for each, heat in self.heat.items() if 2 * heat >= HOT and each not in self.entries]
         reached = _reached(key, self._going)
         before: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for each in reached:
@@ -335,7 +337,7 @@ class CompiledRegions:
         if self._latest[0] is batch:
             self._followers.setdefault(self._latest[1], set()).add(key)
         self._latest = batch, key
-        found = self.entries.get(key) or self._noted(key)
+        found = self.entries.get(key) or self._noted(key, 1 if since else self._arrival)
         if found is None or not self._use_memory():
             return None
         region, number = found
