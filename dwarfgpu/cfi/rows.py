@@ -99,7 +99,13 @@ class Tables:
         rules = self._initial.get(cie)
         if rules is None:
             try:
-                rules = self._run_initial(cie)
+                state = RuleState(self._target)
+                for instruction in instructions_of(cie, cie.augmentation):
+                    _run(state, instruction, cie)
+                registers = state.snapshot()
+                if len(registers) > MAX_INITIAL:
+                    raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
+                rules = Initial(state.cfa, registers)
             except DwarfGpuError as error:
                 rules = error
             self._initial[cie] = rules
@@ -132,15 +138,6 @@ class Tables:
                 return UnwindRules(start, end, state.cfa, state.snapshot())
         # locations only grow, from `low` to `high`
         raise AssertionError("the rows of the entry do not cover its addresses")
-
-    def _run_initial(self, cie: Common) -> Initial:
-        state = RuleState(self._target)
-        for instruction in instructions_of(cie, cie.augmentation):
-            _run(state, instruction, cie)
-        registers = state.snapshot()
-        if len(registers) > MAX_INITIAL:
-            raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
-        return Initial(state.cfa, registers)
 
     def _begin(self, fde: Description) -> RuleState:
         if fde.format is None:

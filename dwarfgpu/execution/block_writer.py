@@ -434,7 +434,7 @@ class BlockWriter:
     ) -> None:
         """Write a result of a vector operation in the executing lanes; an integer has been clamped if it is to be."""
         if kind == "mask":
-            self.set_mask(operand, text)
+            self.set_scalar(operand, f"mask_of({text}, b)", self.lanes)
             return
         numpy_kind = KINDS[kind]
         if numpy_kind[0] == "f":
@@ -502,10 +502,6 @@ class BlockWriter:
             return text
         keeps_nans = self.generation <= 11 and not self.mode & DX10_CLAMP
         return f"clamped_numbers({text})" if keeps_nans else f"clamped({text})"
-
-    def set_mask(self, operand: GpuOperand, text: str) -> None:
-        """Write flags of the executing lanes to a scalar register, as a mask."""
-        self.set_scalar(operand, f"mask_of({text}, b)", self.lanes)
 
 
 def _viewed(text: str, kind: str, have: str) -> str:

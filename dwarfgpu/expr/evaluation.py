@@ -164,7 +164,8 @@ class Evaluation:
         self.steps = iter(expression.code)
         if self.start:
             self.steps.__setstate__(self.start)
-        absent = self._absent()
+        needs = self.expression.needs
+        absent = frozenset([name for name in needs if self._element(name) is None]) if needs else needs
         if (
             absent
             or self.budget < size
@@ -357,11 +358,6 @@ class Evaluation:
             return self.unit
         return getattr(self.context, name)
 
-    def _absent(self) -> frozenset[str]:
-        """Return the elements of the context that the expression needs, and that are not specified."""
-        needs = self.expression.needs
-        return frozenset([name for name in needs if self._element(name) is None]) if needs else needs
-
     @property
     def lane_count(self) -> int:
         """The DW_AT_LLVM_lanes of the subprogram.
@@ -464,19 +460,15 @@ class Evaluation:
         if len(positions) == 1:  # a set of one holds plain ints
             chosen = int(positions[0])
         other.stack = [entry.select(chosen) for entry in self.stack]
-        other.context = self._narrowed(chosen)
-        other.accessor = evolve(self.accessor, count=len(positions))
-        return other
-
-    def _narrowed(self, positions: Positions) -> Context:
-        """Return the context for some of the slots, with the elements that differ between slots narrowed too."""
         context = self.context
         changes: dict[str, Any] = {}
         if context.iteration is not None and type(context.iteration) is not int:
-            changes["iteration"] = b.select(context.iteration, positions)
+            changes["iteration"] = b.select(context.iteration, chosen)
         if context.object is not None:
-            changes["object"] = context.object.select(positions)
-        return evolve(context, **changes) if changes else context
+            changes["object"] = context.object.select(chosen)
+        other.context = evolve(context, **changes) if changes else context
+        other.accessor = evolve(self.accessor, count=len(positions))
+        return other
 
 
 @frozen

@@ -142,7 +142,12 @@ class FloatFormat:
     def encode(self, numbers: Any) -> Bits:
         """Return the patterns nearest to numbers: a float or an int, or an array of them."""
         if isinstance(numbers, float) and self.code:
-            return self._packed(numbers)
+            if math.isnan(numbers):
+                return self.nan
+            try:
+                return int.from_bytes(struct.pack(f"<{self.code}", numbers), "little")
+            except OverflowError:
+                return self.largest | (self.sign if numbers < 0 else 0)
         if isinstance(numbers, (int, float)):
             return self.encode_exact(numbers)
         if not self.code or numbers.dtype.kind != "f":
@@ -151,14 +156,6 @@ class FloatFormat:
         with b.quiet():
             patterns = numbers.astype(f"f{size}").view(f"u{size}").astype("u8")
         return b.choose(b.is_nan(numbers), self.nan, patterns)
-
-    def _packed(self, number: float) -> int:
-        if math.isnan(number):
-            return self.nan
-        try:
-            return int.from_bytes(struct.pack(f"<{self.code}", number), "little")
-        except OverflowError:
-            return self.largest | (self.sign if number < 0 else 0)
 
     def encode_exact(self, number: Number | int) -> int:
         """Return the pattern nearest to a number, computed with integers alone."""

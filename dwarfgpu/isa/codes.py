@@ -127,13 +127,6 @@ GFX8_32 = {108: "tba_lo", 109: "tba_hi", 110: "tma_lo", 111: "tma_hi"}
 GFX8_64 = {108: "tba", 110: "tma"}
 
 
-def inline_integer(code: int) -> int | None:
-    """Return the integer that a code stands for, -16 to 64."""
-    if 128 <= code <= 192:
-        return code - 128
-    return 192 - code if 193 <= code <= 208 else None
-
-
 def is_small(value: int, bits: int) -> bool:
     """Return whether some bits are an integer that has a code."""
     return value <= 64 or value >= (1 << bits) - 16
@@ -223,7 +216,7 @@ class CodeBook:
             return None
         if kind.type == "c32" and (128 <= code <= 208 or 240 <= code <= 248 or code == LITERAL):
             return CodeName(OperandKind.CONSTANT, f"{code:#x}", value=code)
-        integer = inline_integer(code)
+        integer = code - 128 if 128 <= code <= 192 else 192 - code if 193 <= code <= 208 else None
         if integer is not None:
             return CodeName(OperandKind.CONSTANT, str(integer), value=integer & ((1 << bits) - 1))
         if 240 <= code <= 248:

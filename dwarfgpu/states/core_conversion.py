@@ -129,7 +129,9 @@ class _Converter:
             self._arguments(small)
         if self.choice.reachable:
             self._reachable(self.choice.reachable)
-        self._global(small)
+        memory, space = self.opened.core.memory, small.target.default_space
+        for start, end in AddressSpans((address, address + size) for address, size in self.kept.items()):
+            small.memory.map(space, start, bytearray(memory.read(start, end - start) or b""))
         return small
 
     def _dispatches(self, small: Machine) -> list[int]:
@@ -237,11 +239,6 @@ class _Converter:
                     taken += part.size
                     self._keep(part.address, part.size)
                     words |= _words(core.memory.read(part.address, part.size) or b"")
-
-    def _global(self, small: Machine) -> None:
-        memory, space = self.opened.core.memory, small.target.default_space
-        for start, end in AddressSpans((address, address + size) for address, size in self.kept.items()):
-            small.memory.map(space, start, bytearray(memory.read(start, end - start) or b""))
 
     # --- Code and summary -----------------------------------------------------------------------------------------
 

@@ -349,9 +349,6 @@ class OpenedCore:
         ]
         if self._given is not None and chosen is None:
             self._add_given(self._given)
-        self._shorten()
-
-    def _shorten(self) -> None:
         lost = [problem for problem in self.problems if problem.kind == "code_object"]
         if len(lost) > MAX_NAMED:
             dropped = {id(problem) for problem in lost[MAX_NAMED:]}

@@ -210,17 +210,14 @@ class EntryDump:
             if unit.section == section or (not section and unit.section.startswith(".debug_info")):
                 inner = offset - unit.offset
                 if 0 <= inner < unit.header.end - unit.offset:
-                    return self._entry_in(unit, inner)
+                    if unit.tree.contains(inner):
+                        return unit.die_at(inner)
+                    place = f"{unit.section}+{unit.offset + inner:#x}"
+                    around = unit.tree.entry_around(inner)
+                    hint = None if around is None else f"the entry around it begins at {unit.offset + around:#x}"
+                    raise NotFound("no_entry", f"{self.file.name}: no entry begins at {place}", hint=hint)
         message = f"{self.file.name} has no unit at {section or '.debug_info'}+{offset:#x}"
         raise NotFound("no_entry", message, hint="list the units with `dwarfgpu info --units`")
-
-    def _entry_in(self, unit: Unit, offset: int) -> Die:
-        if unit.tree.contains(offset):
-            return unit.die_at(offset)
-        place = f"{unit.section}+{unit.offset + offset:#x}"
-        around = unit.tree.entry_around(offset)
-        hint = None if around is None else f"the entry around it begins at {unit.offset + around:#x}"
-        raise NotFound("no_entry", f"{self.file.name}: no entry begins at {place}", hint=hint)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -430,22 +427,19 @@ class UnitValues:
 
     def shown(self, attribute: Attribute) -> ShownAttribute:
         """Return an attribute as it is shown. An error while reading its value is shown with it."""
-        name, form, kind = self._look(attribute)
-        value, note, detail, problem = attribute.value, None, None, None
-        try:
-            value, note, detail = self._show.get(kind, self._other)(attribute)
-        except DwarfGpuError as error:
-            problem = error
-        return ShownAttribute(name, form, kind, value, note, detail, problem)
-
-    def _look(self, attribute: Attribute) -> tuple[str, str, Class]:
         abbreviation, index = attribute.die.abbreviation, attribute.index
         look = self._looks.get((abbreviation, index))
         if look is None:
             look = attribute.name, attribute.form_name, attribute.value_class
             if abbreviation.forms[index] != dw.DW_FORM_indirect:
                 self._looks[abbreviation, index] = look
-        return look
+        name, form, kind = look
+        value, note, detail, problem = attribute.value, None, None, None
+        try:
+            value, note, detail = self._show.get(kind, self._other)(attribute)
+        except DwarfGpuError as error:
+            problem = error
+        return ShownAttribute(name, form, kind, value, note, detail, problem)
 
     # --- By class -------------------------------------------------------------------------------------------------
 

@@ -171,15 +171,12 @@ class CallRecord:
                 is_it = call.return_address == batch.pc
                 outer = call.caller
                 self._current[batch.waves[rows]] = 0 if outer is None else outer.number
-                self._forget(call, batch.waves[rows])
+                waves = batch.waves[rows]
+                for wave in waves.tolist():
+                    call.rows.pop(wave, None)
+                if not call.rows:
+                    self._calls.pop(call.number, None)
                 call = None if is_it else outer
-
-    def _forget(self, call: RecordedCall, waves: Any) -> None:
-        """Keep nothing of a call that no wave is in any more."""
-        for wave in waves.tolist():
-            call.rows.pop(wave, None)
-        if not call.rows:
-            self._calls.pop(call.number, None)
 
     def arrivals(self, batch: WaveBatch, instruction: GpuInstruction) -> Iterator[InstructionVisit]:
         """Yield the waves of a batch that are about to execute an instruction, those of each call together."""

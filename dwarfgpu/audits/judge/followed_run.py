@@ -51,7 +51,8 @@ class LaneRecord:
         if len(self.active) != self.machine.wave_count:
             self._resize()
         waves = batch.waves
-        masks = _masks(batch)
+        value = batch.exec
+        masks = np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0].astype(np.uint64)
         before = self.active[waves]
         new = self.entered[waves] == 0
         if new.any():
@@ -74,11 +75,6 @@ class LaneRecord:
         self.active[waves] = self.entered[waves] = self._exec[waves] = 0
         self._is_whole[waves] = self._becomes_whole[waves] = False
         self.last[waves] = 0
-
-
-def _masks(batch: WaveBatch) -> Any:
-    value = batch.exec
-    return np.full(batch.count, value, np.uint64) if isinstance(value, int) else value[:, 0].astype(np.uint64)
 
 
 def _makes_whole(instruction: GpuInstruction) -> bool:

@@ -345,12 +345,9 @@ class ValueComparison:
         if FLOAT in (leaf.kind, other.kind) or BYTES in (leaf.kind, other.kind):
             return leaf.kind != other.kind or leaf.bits != other.bits  # of other types: nothing can be said
         return number_of(leaf, bits) == number_of(other, there) or (
-            leaf.bits == other.bits == 64 and self._are_same_addresses(bits, there)
+            leaf.bits == other.bits == 64
+            and any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))
         )
-
-    def _are_same_addresses(self, bits: int, there: int) -> bool:
-        """Return whether integers are addresses of the same."""
-        return any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))
 
     def _is_same_pointer(self, leaf: Leaf, bits: int, other: Leaf, there: int) -> bool:
         if NARROW_POINTER in (leaf.bits, other.bits) or leaf.kind != other.kind:
@@ -376,19 +373,15 @@ def leaf_text(leaf: Leaf, bits: int, names: PointerNames) -> str:
     if leaf.kind == POINTER:
         return names.text(bits)
     if leaf.kind == FLOAT:
-        return _float_text(leaf, bits)
+        from dwarfgpu.expr.floats import float_format
+
+        name = {16: "half", 32: "float", 64: "double"}.get(leaf.bits, "long double")
+        layout = float_format(name, leaf.bits)
+        if layout is None:
+            return f"{bits:#x}"
+        number = float(layout.decode(bits))
+        return f"nan ({bits:#x})" if number != number else f"{number:.9g}"  # noqa: PLR0124 (a NaN)
     return f"{bits:#x}" if leaf.kind == BYTES else str(number_of(leaf, bits))
-
-
-def _float_text(leaf: Leaf, bits: int) -> str:
-    from dwarfgpu.expr.floats import float_format
-
-    name = {16: "half", 32: "float", 64: "double"}.get(leaf.bits, "long double")
-    layout = float_format(name, leaf.bits)
-    if layout is None:
-        return f"{bits:#x}"
-    number = float(layout.decode(bits))
-    return f"nan ({bits:#x})" if number != number else f"{number:.9g}"  # noqa: PLR0124 (a NaN)
 
 
 def value_text(value: RecordedValue, names: PointerNames, *, most: int = 4) -> str:

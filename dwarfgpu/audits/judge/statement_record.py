@@ -381,7 +381,9 @@ def key_of(variable: Variable) -> DeclarationKey:
 
 def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:
     """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
-    _mark_private_memory(running)
+    store = running.machine.memory.stores.get(PRIVATE_WAVE)
+    for block in () if store is None else store.blocks:
+        np.frombuffer(block.buffer, np.uint8)[:] = UNUSED
 
     def observe(_batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
         for arrival in arrivals:
@@ -391,10 +393,3 @@ def record_run(running: Running, judged: StatementHistory, limit: int | None = N
     recorder = StatementRecorder(run, judged)
     halt = run.run(limit)
     return recorder.history, halt
-
-
-def _mark_private_memory(running: Running) -> None:
-    """Write a pattern to private memory, in which nothing is yet."""
-    store = running.machine.memory.stores.get(PRIVATE_WAVE)
-    for block in () if store is None else store.blocks:
-        np.frombuffer(block.buffer, np.uint8)[:] = UNUSED

@@ -200,15 +200,12 @@ class EntryChecks:
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of the units in order."""
         for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
-            yield from self._unit(unit)
+            try:
+                yield from self._header(unit)
+                yield from _UnitChecks(self, unit).problems()
+            except DwarfGpuError as error:
+                yield RULES.unreadable(error)
             unit.release()
-
-    def _unit(self, unit: Unit) -> Iterator[Problem]:
-        try:
-            yield from self._header(unit)
-            yield from _UnitChecks(self, unit).problems()
-        except DwarfGpuError as error:
-            yield RULES.unreadable(error)
 
     def _header(self, unit: Unit) -> Iterator[Problem]:
         root = unit.root

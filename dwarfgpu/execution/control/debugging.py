@@ -145,15 +145,12 @@ class Debugging:
         if point.texts is None:
             return lanes
         if lanes.any() and point.counts():
-            self._print(point.texts, arrival, lanes)
+            write = self.write or self.dprinted.append
+            assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
+            for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
+                for text in point.texts(self.attached[wave].frame(0), lanes_in(mask)):
+                    write(text)
         return False
-
-    def _print(self, texts: Callable[[Frame, list[int]], Iterable[str]], arrival: Arrival, lanes: Any) -> None:
-        write = self.write or self.dprinted.append
-        assert arrival.machine is self.machine  # noqa: S101 (it has the registers of these waves from now on)
-        for wave, mask in halts.lane_masks(arrival.waves, lanes).items():
-            for text in texts(self.attached[wave].frame(0), lanes_in(mask)):
-                write(text)
 
     def _lanes_at(self, point: Breakpoint, arrival: Arrival) -> Any:
         """Return the lanes that a breakpoint stops. An error in its condition stops them all, and is told."""

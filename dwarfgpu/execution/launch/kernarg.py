@@ -323,21 +323,17 @@ def _by_value(value: object, kind: Type | None, length: int, what: str) -> bytes
     if isinstance(number, float):
         if scalar is not None:
             raise UsageError(f"{what} is an integer, not {number!r}")
-        return _float(number, length, what)
+        if length not in _FLOATS:
+            message = f"{what} has {length} bytes, and no float has that size"
+            raise UsageError(message, hint="give bytes or an array")
+        pattern = int(_FLOATS[length].encode(number))
+        if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
+            raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
+        return pattern.to_bytes(length, "little")
     low = -(1 << (length * 8 - 1)) if length else 0
     if not low <= number < 1 << length * 8:
         raise UsageError(f"{what} has {length} bytes, which {shown(number)} does not fit")
     return (number % (1 << length * 8)).to_bytes(length, "little")
-
-
-def _float(number: float, length: int, what: str) -> bytes:
-    if length not in _FLOATS:
-        message = f"{what} has {length} bytes, and no float has that size"
-        raise UsageError(message, hint="give bytes or an array")
-    pattern = int(_FLOATS[length].encode(number))
-    if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
-        raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
-    return pattern.to_bytes(length, "little")
 
 
 def _exact(data: bytes, length: int, what: str) -> bytes:

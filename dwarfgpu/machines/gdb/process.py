@@ -171,7 +171,11 @@ class GdbProcess:
                 for name, row in self.served["dispatches"].items()
             }
         with self._selected(None):
-            return known_dispatches()
+            try:
+                text = gdb.execute(INFO_DISPATCHES, to_string=True)
+            except gdb.error:  # there is no such command
+                return {}
+            return listed_dispatches(text)
 
     def stop_of(self, name: str) -> WaveStop | None:
         """Return why the wave with a name has stopped, which only a server tells."""
@@ -309,20 +313,16 @@ def number_of(value: Any) -> int:
         return number_of(value[whole[-1]])
     text = value.format_string(**_FORMAT)
     numbers = [int(member, 16) for member in _NUMBER.findall(text)]
-    count, size = _elements(kind)
+    inner = kind
+    while inner.code == gdb.TYPE_CODE_ARRAY:
+        inner = inner.target().strip_typedefs()
+    count, size = kind.sizeof // inner.sizeof, inner.sizeof
     if len(numbers) != count:
         raise Refused(text if len(text) < 60 else "a part of it is not available")  # `<unavailable>`
     bits = 0
     for number in reversed(numbers):
         bits = bits << 8 * size | number
     return bits
-
-
-def _elements(kind: Any) -> tuple[int, int]:
-    inner = kind
-    while inner.code == gdb.TYPE_CODE_ARRAY:
-        inner = inner.target().strip_typedefs()
-    return kind.sizeof // inner.sizeof, inner.sizeof
 
 
 def assign(name: str, number: int) -> None:
@@ -349,15 +349,6 @@ _ROW = re.compile(
     re.MULTILINE,
 )
 """``AMDGPU Dispatch 1:1:1 (PKID 0) [256,1,1] [128,1,1] B|Aa|Ra saxpy(int)``: grid, work-group, fence, kernel."""
-
-
-def known_dispatches() -> dict[str, Dispatch]:
-    """Return the table of dispatches, by agent:queue:dispatch."""
-    try:
-        text = gdb.execute(INFO_DISPATCHES, to_string=True)
-    except gdb.error:  # there is no such command
-        return {}
-    return listed_dispatches(text)
 
 
 def listed_dispatches(text: str) -> dict[str, Dispatch]:
