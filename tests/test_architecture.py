@@ -621,7 +621,7 @@ PARTS = [
         ("dwarfgpu.expr.machine", "from dwarfgpu.machines.wave import Wave"),
         ("dwarfgpu.expr.machine", "from dwarfgpu.machines import Backend"),
         ("dwarfgpu.expr.machine", "if TYPE_CHECKING:\n    from dwarfgpu.program import Program"),
-        ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.dwarf5"),
+        ("dwarfgpu.expr.machine", "def f():\n    import dwarfgpu.dialects.operation_reference"),
         ("dwarfgpu.expr.machine", "importlib.import_module('dwarfgpu.dialects')"),
         ("dwarfgpu.objfile.info.dies", "from dwarfgpu.expr.table import operation"),
         ("dwarfgpu.program.frame", "from dwarfgpu.render import text"),

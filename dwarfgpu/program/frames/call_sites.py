@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import TailCallSite
-from dwarfgpu.dialects.dwarf5 import DWARF5, GNU
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.expr.instruction import decode
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 
-DEREF = DWARF5.by_name["DW_OP_deref"].opcode
+DEREF = dialects.get("dwarf5").by_name["DW_OP_deref"].opcode
 """DW_OP_deref."""
 
 
@@ -110,7 +110,7 @@ def parameter_at(site: Die, expression: bytes) -> Die | None:
 
 def _register(expression: bytes) -> int | None:
     """Return the register that an expression is: its location, or its contents; None if it is anything else."""
-    decoded = decode(expression, GNU, Format())
+    decoded = decode(expression, dialects.get("gnu"), Format())
     if decoded.fault is not None or len(decoded.instructions) != 1:
         return None
     (instruction,) = decoded.instructions

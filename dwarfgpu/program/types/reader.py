@@ -7,8 +7,8 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.dialects.dwarf5 import DWARF5
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
@@ -523,7 +523,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 _ACCESS = {dw.DW_ACCESS_public: "public", dw.DW_ACCESS_protected: "protected", dw.DW_ACCESS_private: "private"}
-_PLUS_UCONST = DWARF5.by_name["DW_OP_plus_uconst"].opcode
+_PLUS_UCONST = dialects.get("dwarf5").by_name["DW_OP_plus_uconst"].opcode
 MAX_MEMBERS = 1 << 16
 """More than any type has: a limit against hostile input."""
 
