@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -10,6 +11,8 @@ from dwarfgpu.errors import shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import Target
 
@@ -130,14 +133,8 @@ class StackInterner:
     """Makes stacks, each once."""
 
     def __init__(self) -> None:
-        self._stacks: dict[tuple[KnownEntry, EntryStack], EntryStack] = {}
-
-    def push(self, stack: EntryStack, entry: KnownEntry) -> EntryStack:
-        """Return a stack with an entry more."""
-        known = self._stacks.get((entry, stack))
-        if known is None:
-            known = self._stacks[entry, stack] = EntryStack(entry, stack)
-        return known
+        self.push: Callable[[EntryStack, KnownEntry], EntryStack] = cache(lambda stack, entry: EntryStack(entry, stack))
+        """Returns a stack with an entry more."""
 
     def plain(self, stack: EntryStack) -> EntryStack:
         """Return a stack with no more than the kinds of the entries."""
@@ -156,8 +153,6 @@ class StackInterner:
 
 class Shape:
     """The effect of an operation on the stack, parsed once from its row."""
-
-    __slots__ = ("branches", "computes", "inputs", "is_literal", "names", "outputs", "row")
 
     def __init__(self, row: Operation) -> None:
         self.row = row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_ATE_lo_user, names
@@ -41,18 +42,9 @@ class BaseType:
     """
 
     __slots__ = (
-        "arithmetic",
-        "bit_size",
-        "byte_order",
-        "byte_size",
-        "encoding",
-        "is_generic",
-        "is_integral",
-        "is_signed",
-        "key",
-        "mask",
-        "vector_size",
-    )
+        "arithmetic", "bit_size", "byte_order", "byte_size", "encoding", "is_generic", "is_integral", "is_signed",
+        "key", "mask", "vector_size",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -124,21 +116,13 @@ def _check(bit_size: int, vector_size: int | None) -> None:
         raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
 
 
-_GENERIC: dict[int, BaseType] = {}
-_UNSIGNED: dict[int, BaseType] = {}
-
-
+@cache
 def generic(address_size: int) -> BaseType:
     """Return the generic type for addresses of some bytes."""
-    kind = _GENERIC.get(address_size)
-    if kind is None:
-        kind = _GENERIC[address_size] = BaseType("unsigned", address_size * 8, is_generic=True)
-    return kind
+    return BaseType("unsigned", address_size * 8, is_generic=True)
 
 
+@cache
 def unsigned(bit_size: int) -> BaseType:
     """Return the unsigned type of some bits."""
-    kind = _UNSIGNED.get(bit_size)
-    if kind is None:
-        kind = _UNSIGNED[bit_size] = BaseType("unsigned", bit_size)
-    return kind
+    return BaseType("unsigned", bit_size)

@@ -494,16 +494,12 @@ class DualRows:
         self.mask, self.match, self.size = first.mask, first.match, first.size
         self.opcode = (*second.opcode, *first.opcode)
         self.first, self.second = first, second
-        self.compiled: dict[int, tuple[PairDecoder, ...]] = {}
+        self.rows = cache(self._compiled)
 
-    def rows(self, opcode: int) -> tuple[PairDecoder, ...]:
+    def _compiled(self, opcode: int) -> tuple[PairDecoder, ...]:
         """Return the row of two operations, if there are such."""
-        known = self.compiled.get(opcode)
-        if known is None:
-            firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
-            known = tuple(PairDecoder(x, y, opcode) for x in firsts for y in seconds)
-            self.compiled[opcode] = known
-        return known
+        firsts, seconds = self.first.rows(opcode >> 5), self.second.rows(opcode & 31)
+        return tuple(PairDecoder(x, y, opcode) for x in firsts for y in seconds)
 
 
 class PairDecoder:
@@ -539,17 +535,12 @@ class FormatRows:
         self.size = layout.size
         self.opcode = layout.opcode
         self.lines = decoder.table.rows.get(layout.key.removesuffix("fi"), {})
-        self.compiled: dict[int, tuple[OpcodeDecoder, ...]] = {}
+        self.rows = cache(self._compiled)
 
-    def rows(self, opcode: int) -> tuple[OpcodeDecoder, ...]:
+    def _compiled(self, opcode: int) -> tuple[OpcodeDecoder, ...]:
         """Return the rows of an opcode, the most particular first."""
-        known = self.compiled.get(opcode)
-        if known is None:
-            lines = self.lines.get(opcode, ())
-            make = SPECIAL_ROWS.get(self.layout.name, OpcodeDecoder)
-            known = tuple(make(self.decoder, self.layout, opcode, line) for line in lines)
-            self.compiled[opcode] = known
-        return known
+        make = SPECIAL_ROWS.get(self.layout.name, OpcodeDecoder)
+        return tuple(make(self.decoder, self.layout, opcode, line) for line in self.lines.get(opcode, ()))
 
 
 class Decoder:

@@ -6,6 +6,7 @@ elsewhere, and it ends when its wave goes back there.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class CallRecord:
         self._ended = ended
         """Is told of a call that ends, with the waves behind it, and which of their rows end it."""
         self._calls: dict[int, RecordedCall] = {}
-        self._instructions: dict[int, GpuInstruction] = {}
+        self.instruction = cache(self._decoded)
         self._numbers = 0
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
         """How often waves have come to an instruction, by the chain of calls and its address."""
@@ -103,13 +104,9 @@ class CallRecord:
         """The address behind the instruction that may have made a call."""
         self._alive = np.zeros(count, np.int64)
 
-    def instruction(self, pc: int) -> GpuInstruction:
+    def _decoded(self, pc: int) -> GpuInstruction:
         """Return the instruction at an address."""
-        instruction = self._instructions.get(pc)
-        if instruction is None:
-            device = self.device
-            instruction = self._instructions[pc] = decode(device.code_at(pc), 0, device.processor, device.lanes)
-        return instruction
+        return decode(self.device.code_at(pc), 0, self.device.processor, self.device.lanes)
 
     def observe(self, batch: WaveBatch) -> GpuInstruction:
         """Take notice of a batch that is about to execute an instruction, and return the instruction."""

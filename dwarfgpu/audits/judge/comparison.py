@@ -8,6 +8,7 @@ next one that assigns it.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -306,7 +307,7 @@ class ReferenceStops:
         """The file of the statements as the build that is judged calls it."""
         self._scopes: dict[DeclarationKey, list[list[int]]] = {}
         self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
-        self._alive: dict[DeclarationKey, list[tuple[bool, bool]]] = {}
+        self._alive = cache(self._find_alive)
 
     def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
@@ -354,10 +355,7 @@ class ReferenceStops:
 
     def is_alive(self, key: DeclarationKey, visit: int, *, is_first: bool) -> bool:
         """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
-        alive = self._alive.get(key)
-        if alive is None:
-            alive = self._alive[key] = self._find_alive(key)
-        return alive[visit][0 if is_first else 1]
+        return self._alive(key)[visit][0 if is_first else 1]
 
     def _find_alive(self, key: DeclarationKey) -> list[tuple[bool, bool]]:
         alive: list[tuple[bool, bool]] = []

@@ -244,7 +244,8 @@ class PointerNames:
     def __init__(self, ranges: Sequence[PointedRange], symbol_at: Any = None) -> None:
         self.ranges = tuple(ranges)
         self._symbol_at = symbol_at
-        self._known: dict[int, frozenset[tuple[Any, ...]]] = {}
+        self.labels = cache(lambda address: frozenset(self._find(address)))
+        """What an address may be; the end of a buffer may be the start of the next."""
 
     @staticmethod
     def of(running: Running) -> PointerNames:
@@ -258,13 +259,6 @@ class PointerNames:
         ranges.append(PointedRange(apertures.shared, SIZE, (LOCAL_MEMORY,), is_placed=False))
         ranges.append(PointedRange(apertures.private, SIZE, (PRIVATE_MEMORY,), is_placed=False))
         return PointerNames(ranges, running.attached.state.symbol_at)
-
-    def labels(self, address: int) -> frozenset[tuple[Any, ...]]:
-        """Return what an address may be; the end of a buffer may be the start of the next."""
-        known = self._known.get(address)
-        if known is None:
-            known = self._known[address] = frozenset(self._find(address))
-        return known
 
     def _find(self, address: int) -> Iterator[tuple[Any, ...]]:
         if not address:

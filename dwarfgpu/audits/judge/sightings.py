@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING
 
 from attrs import Factory, define
@@ -63,15 +64,12 @@ class Sightings:
         self.left_out: dict[str, int] = {}
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
         self._noted: dict[tuple[str, str], set[int]] = {}
-        self._names: dict[int, tuple[str, int]] = {}
+        self.function = cache(self._find_function)
         self._kept = 0
 
-    def function(self, pc: int) -> tuple[str, int]:
+    def _find_function(self, pc: int) -> tuple[str, int]:
         """Return the name of the function at an address, and how far the address is behind its start."""
-        known = self._names.get(pc)
-        if known is None:
-            known = self._names[pc] = self.running.attached.state.symbol_place(pc) or ("??", 0)
-        return known
+        return self.running.attached.state.symbol_place(pc) or ("??", 0)
 
     def counts(self, pc: int) -> FunctionCounts:
         """Return what is known of the function at an address."""

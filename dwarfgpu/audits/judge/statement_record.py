@@ -8,6 +8,7 @@ one has inlined a function have the same contexts.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +139,7 @@ class StatementRows:
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
         self._rows: dict[int, LineRow | None] = {}
-        self._tables: dict[int, tuple[dict[int, LineRow], list[int], list[int]]] = {}
+        self._table_rows = cache(self._read)
 
     def at(self, pc: int) -> LineRow | None:
         """Return the row of a statement that begins at an address, behind the prologue of its function."""
@@ -157,7 +158,7 @@ class StatementRows:
             for unit in code.file.dwarf.index.units:
                 try:
                     table = line_table(code.file, unit)
-                    rows = {} if table is None else self._read(table)[0]
+                    rows = {} if table is None else self._table_rows(table)[0]
                 except DwarfGpuError:
                     continue
                 for address in rows:
@@ -173,26 +174,21 @@ class StatementRows:
         table = None if unit is None else line_table(code.file, unit)
         if table is None:
             return None
-        rows, addresses, ends = self._read(table)
+        rows, addresses, ends = self._table_rows(table)
         row = rows.get(address)
-        if row is None or address < self._body(code, pc, addresses, ends):
-            return None
-        return row
+        return None if row is None or address < self._body(code, pc, addresses, ends) else row
 
     def _read(self, table: LineTable) -> tuple[dict[int, LineRow], list[int], list[int]]:
         """Return the rows of statements by address, all addresses with rows, and those where prologues end."""
-        known = self._tables.get(id(table))
-        if known is None:
-            rows: dict[int, LineRow] = {}
-            addresses, ends = set(), []
-            for row in live_rows(table):
-                addresses.add(row.address)
-                if row.prologue_end:
-                    ends.append(row.address)
-                if row.is_stmt and row.line and not row.end_sequence:
-                    rows[row.address] = row  # the last one of an address counts, as for GDB
-            known = self._tables[id(table)] = rows, sorted(addresses), sorted(ends)
-        return known
+        rows: dict[int, LineRow] = {}
+        addresses, ends = set(), []
+        for row in live_rows(table):
+            addresses.add(row.address)
+            if row.prologue_end:
+                ends.append(row.address)
+            if row.is_stmt and row.line and not row.end_sequence:
+                rows[row.address] = row  # the last one of an address counts, as for GDB
+        return rows, sorted(addresses), sorted(ends)
 
     @staticmethod
     def _body(code: LoadedCode, pc: int, addresses: list[int], ends: list[int]) -> int:
@@ -220,17 +216,10 @@ class CallContexts:
         self.loaded = loaded
         self.outermost = outermost
         """The function whose callers do not count."""
-        self._known: dict[tuple[int, tuple[int, ...]], Context] = {}
-
-    def of(self, pc: int, chain: tuple[int, ...]) -> Context:
-        """Return the context of an address in some calls, which are given by their return addresses."""
-        key = pc, chain
-        context = self._known.get(key)
-        if context is None:
-            context = self._known[key] = self._find(pc, chain)
-        return context
+        self.of = cache(self._find)
 
     def _find(self, pc: int, chain: tuple[int, ...]) -> Context:
+        """Return the context of an address in some calls, which are given by their return addresses."""
         frames = [*self.loaded.calls_at(pc)]
         for address in chain:
             frames += self.loaded.calls_at(address - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution import halts
@@ -46,17 +47,11 @@ class CodeMap:
     def __init__(self, attached: Attached, device: Device) -> None:
         self._attached = attached
         self._device = device
-        self._known: dict[int, CodeFacts] = {}
-        self._bodies: dict[int, int] = {}
-
-    def at(self, pc: int) -> CodeFacts:
-        """Return the facts of an address."""
-        facts = self._known.get(pc)
-        if facts is None:
-            facts = self._known[pc] = self._read(pc)
-        return facts
+        self.at = cache(self._read)
+        self._body_of = cache(self._find_body)
 
     def _read(self, pc: int) -> CodeFacts:
+        """Return the facts of an address."""
         device, state = self._device, self._attached.state
         try:
             instruction = executed(device.code_at(pc), 0, device.processor, device.lanes)
@@ -80,21 +75,18 @@ class CodeMap:
         is_start = line is not None and line.start == pc
         return CodeFacts(size, name in CALLS, name in JUMPS, where, is_start, depth, body, is_prologue)
 
-    def _body_of(self, entry: int) -> int:
+    def _find_body(self, entry: int) -> int:
         """Return where the second line of a function begins, as GDB finds the end of a prologue."""
-        body = self._bodies.get(entry)
-        if body is None:
-            body, sources = entry, self._attached.state.sources
-            line = sources.at(entry)
-            following = None if line is None else sources.at(line.end)
-            if line is not None and following is not None and following.file is line.file:
-                code = self._attached.state.loaded.at(following.start)
-                die = None if code is None else code.function_at(following.start)
-                place = None if code is None else code.in_file(entry)
-                if die is not None and place is not None and any(low <= place < high for low, high in die.ranges()):
-                    body = following.start
-            self._bodies[entry] = body
-        return body
+        sources = self._attached.state.sources
+        line = sources.at(entry)
+        following = None if line is None else sources.at(line.end)
+        if line is not None and following is not None and following.file is line.file:
+            code = self._attached.state.loaded.at(following.start)
+            die = None if code is None else code.function_at(following.start)
+            place = None if code is None else code.in_file(entry)
+            if die is not None and place is not None and any(low <= place < high for low, high in die.ranges()):
+                return following.start
+        return entry
 
 
 def change_of_depth(reader: CodeMap, pc: int, following: int) -> int:

@@ -8,7 +8,7 @@ many questions, call `build`.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_AT_abstract_origin, DW_AT_inline, DW_TAG_inlined_subroutine
@@ -50,8 +50,7 @@ class Index:
         self._searched: dict[Unit, int] = {}
         self._results: dict[tuple[str, tuple[Kind, ...]], list[IndexEntry]] = {}
         self._variables: dict[Unit, VariableIndex] = {}
-        self._spans: dict[Unit, list[tuple[int, int]]] = {}
-        self._budget: Budget | None = None
+        self.spans_of = cache(self._read_spans)
         self._asked = self._spanned = 0
 
     @cached_property
@@ -363,24 +362,20 @@ class Index:
     def _set_ranges(self) -> Ranges:
         return Ranges((low, high, each.unit) for each in self._sets for low, high in each.ranges())
 
-    def spans_of(self, unit: Unit) -> list[tuple[int, int]]:
-        """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
-        spans = self._spans.get(unit)
-        if spans is None:
-            if self._budget is None:
-                self._budget = Budget(sum(listed.header.end - listed.offset for listed in self.units))
-            spans = self._spans[unit] = [] if self._budget.is_spent else self._read_spans(unit, self._budget)
-        return spans
+    @cached_property
+    def _budget(self) -> Budget:
+        return Budget(sum(listed.header.end - listed.offset for listed in self.units))
 
-    def _read_spans(self, unit: Unit, budget: Budget) -> list[tuple[int, int]]:
-        if unit.header.is_type_unit:
+    def _read_spans(self, unit: Unit) -> list[tuple[int, int]]:
+        """Return the addresses of a unit: those of its unit entry, or of its skeleton's, or else of its functions."""
+        if self._budget.is_spent or unit.header.is_type_unit:
             return []
         try:
             for owner in filter(None, (unit, unit.skeleton)):
                 ranges: list[tuple[int, int]] = []
                 with self.dwarf.noting:
                     ranges = owner.root.ranges()
-                budget.spend(owner, ranges)
+                self._budget.spend(owner, ranges)
                 if ranges:
                     return ranges
             return self.addresses_of(unit).spans()

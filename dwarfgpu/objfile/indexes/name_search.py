@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -74,14 +75,8 @@ class Needle:
     def __init__(self, source: SectionSource, name: bytes) -> None:
         self.source = source
         self.name = name
-        self._offsets: dict[str, list[int]] = {}
-
-    def offsets(self, section: str) -> list[int]:
-        """Return the offsets of the name in a string section, also those where it is the end of a longer string."""
-        offsets = self._offsets.get(section)
-        if offsets is None:
-            offsets = self._offsets[section] = list(find_all(self.source.view(section), self.name + b"\0"))
-        return offsets
+        self.offsets = cache(lambda section: list(find_all(source.view(section), name + b"\0")))
+        """The offsets of the name in a string section, also those where it is the end of a longer string."""
 
     def keys(self, unit: Unit) -> Iterator[Key]:
         """Yield the name in the forms that the `NameIndex` of a unit has it in."""
