@@ -131,8 +131,6 @@ class LocalPlaces:
     all. Whether that is so is only asked of columns that are used a second time.
     """
 
-    __slots__ = ("_columns", "_is_known", "_lines", "_runs", "_uses", "address", "highest", "index")
-
     def __init__(self, address: Lanes, index: Lanes) -> None:
         self.address = address
         self.highest = int(address.max())

@@ -131,8 +131,6 @@ class _Code:
 class _Builder:
     """The operations of a program under construction, with their offsets."""
 
-    __slots__ = ("chunks", "form", "instructions", "is_opaque", "labels", "missing", "pending", "size")
-
     def __init__(self, form: Format) -> None:
         self.form = form
         self.instructions: list[Instruction] = []
@@ -180,8 +178,6 @@ class _Builder:
 
 class _Assembler:
     """The assembly of one text. Positions are indices in the text, so that every error can name its position."""
-
-    __slots__ = ("dialect", "form", "known", "strict", "target", "text")
 
     def __init__(self, text: str, dialect: Dialect, form: Format, *, strict: bool, target: Target | None) -> None:
         self.text = Text(text)
@@ -376,8 +372,6 @@ BRANCH_SPEC = "A.2.5.4.2 (3)"
 
 class Text:
     """The text of a program."""
-
-    __slots__ = ("clean", "closing", "original")
 
     def __init__(self, original: str) -> None:
         self.original = original

@@ -43,8 +43,6 @@ class Encoding:
 class Dialect:
     """A set of encodings, in which every path has one meaning."""
 
-    __slots__ = ("by_name", "by_path", "name", "prefixes", "source")
-
     def __init__(
         self, name: str, encodings: Iterable[Encoding], source: str, *, extends: Dialect | None = None
     ) -> None:

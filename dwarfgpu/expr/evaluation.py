@@ -74,27 +74,9 @@ class Evaluation:
     """An evaluation in progress: the state of the slots that run now, and what operations may use."""
 
     __slots__ = (
-        "accessor",
-        "budget",
-        "callers",
-        "context",
-        "expression",
-        "finish",
-        "frame",
-        "generic",
-        "index",
-        "lane",
-        "lanes",
-        "memory",
-        "rules",
-        "spent",
-        "stack",
-        "start",
-        "steps",
-        "target",
-        "trace",
-        "unit",
-    )
+        "accessor", "budget", "callers", "context", "expression", "finish", "frame", "generic", "index", "lane",
+        "lanes", "memory", "rules", "spent", "stack", "start", "steps", "target", "trace", "unit",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -84,21 +84,9 @@ class Step:
     """A step that the evaluator runs: a function, what it pops and what it needs."""
 
     __slots__ = (
-        "arity",
-        "ends_location",
-        "fits",
-        "form",
-        "instruction",
-        "integral",
-        "kinds",
-        "needs",
-        "operand",
-        "operands",
-        "operation",
-        "outputs",
-        "run",
-        "target",
-    )
+        "arity", "ends_location", "fits", "form", "instruction", "integral", "kinds", "needs", "operand", "operands",
+        "operation", "outputs", "run", "target",
+    )  # fmt: skip
 
     def __init__(self, operation: Operation, operands: tuple[Any, ...], instruction: Instruction) -> None:
         self.operation = operation
@@ -136,19 +124,9 @@ class Expression:
     """
 
     __slots__ = (
-        "code",
-        "data",
-        "dialect",
-        "fault",
-        "form",
-        "function",
-        "instructions",
-        "needs",
-        "offset",
-        "runs",
-        "section",
+        "code", "data", "dialect", "fault", "form", "function", "instructions", "needs", "offset", "runs", "section",
         "tail",
-    )
+    )  # fmt: skip
     code: list[Step]
     """The steps to run, with equivalences expanded and branches resolved; made at their first use."""
     needs: frozenset[str]

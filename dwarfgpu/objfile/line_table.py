@@ -372,11 +372,6 @@ class Sequence:
 class LineMatrix:
     """The rows of a table in the order of its program, as columns."""
 
-    __slots__ = (
-        *("addresses", "defined_files", "error", "is_cut", "lines", "marks", "oddities", "origin", "places"),
-        "sequences",
-    )
-
     def __init__(self) -> None:
         self.addresses = array("Q")
         self.lines = array("I")

@@ -98,9 +98,7 @@ class CodeScope:
     def before(self, address: int) -> int:
         """Return how many bytes of the code are below an address."""
         part = bisect_right(self.lows, address) - 1
-        if part < 0:
-            return 0
-        return self.sums[part] - max(0, self.highs[part] - address)
+        return 0 if part < 0 else self.sums[part] - max(0, self.highs[part] - address)
 
     @property
     def die(self) -> Die:

@@ -7,7 +7,7 @@ location whose kind depends on the state of the machine is `OPEN`.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from dwarfgpu.audits.coverage.code_scope import CodeScope
+    from dwarfgpu.audits.coverage.unit_walk import VariableSite
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
@@ -91,26 +91,6 @@ class TypeFamily:
         """The meanings of expressions for each of the variables."""
 
 
-class ExpressionSite(Protocol):
-    """Where an expression is, as far as kinds depend on it."""
-
-    @property
-    def die(self) -> Die:
-        """The entry of the variable."""
-
-    @property
-    def producer(self) -> str | None:
-        """The producer of its unit."""
-
-    @property
-    def scope(self) -> CodeScope | None:
-        """The function or block that the variable is declared in."""
-
-    @property
-    def family(self) -> TypeFamily:
-        """What is known of all variables that have the type."""
-
-
 _OF_FUNCTION = frozenset(("frame_base", "is_baseless_kernel"))
 _BASE = "kind of the frame base"
 FIRST = ("is_baseless_kernel",)
@@ -151,7 +131,7 @@ class LocationKinds:
         self._known: dict[Format, dict[bytes, KnownExpression]] = {}
         self._bases: dict[tuple[bytes, Format], str] = {}
 
-    def meaning(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
+    def meaning(self, known: KnownExpression, site: VariableSite) -> Meaning:
         """Return the meaning of an expression at its place."""
         return known.meaning or self._at(known, site)
 
@@ -190,7 +170,7 @@ class LocationKinds:
 
     # --- Where it depends on the place ------------------------------------------------------------------------------
 
-    def _at(self, known: KnownExpression, site: ExpressionSite) -> Meaning:
+    def _at(self, known: KnownExpression, site: VariableSite) -> Meaning:
         scope = site.scope
         base = self._base(scope) if known.has_base else ""
         node = known.answers.get((site.producer, base))
@@ -207,7 +187,7 @@ class LocationKinds:
             node = branches.get(answers.answer(*question))
         return self._meaning_at(known, site, base)
 
-    def _meaning_at(self, known: KnownExpression, site: ExpressionSite, base: str) -> Meaning:
+    def _meaning_at(self, known: KnownExpression, site: VariableSite, base: str) -> Meaning:
         """Return the meaning of an expression, and remember on which answers about the place it depends."""
         written = self._kind(known.found, known, base)
         answers = _Answers(self, known.expression, site)
@@ -297,7 +277,7 @@ class _Answers:
 
     __slots__ = ("_around", "_of_site", "_site", "expression", "reader", "trail")
 
-    def __init__(self, reader: LocationKinds, expression: Expression, site: ExpressionSite) -> None:
+    def __init__(self, reader: LocationKinds, expression: Expression, site: VariableSite) -> None:
         self.reader = reader
         self.expression = expression
         self._site = site

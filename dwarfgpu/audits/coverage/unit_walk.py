@@ -75,11 +75,6 @@ class EntryPlan:
     What ends in ``_at`` is the index of a value among those that are read; -1 where it is not.
     """
 
-    __slots__ = ("_type_unpack", "_wanted", "abbreviation", "base_at", "code", "constant", "has_children", "high_at",
-                 "is_abstract", "is_bare", "is_code", "is_expression", "is_global", "is_inner", "is_variable",
-                 "is_variable_leaf", "kind", "list_form", "location", "location_at", "low_at", "origin_at", "pick",
-                 "place", "ranges_at", "ranges_form", "role", "size", "start", "tag", "type", "unpack")  # fmt: skip
-
     def __init__(self, abbreviation: Abbreviation, version: int) -> None:
         attributes, layout = abbreviation.attributes, abbreviation.layout
         index_of = abbreviation.index_of
@@ -185,8 +180,6 @@ class EntryPlan:
 class EntryPlans:
     """The plans of a table of abbreviations by code."""
 
-    __slots__ = ("plans", "sizes")
-
     def __init__(self, table: AbbreviationTable, version: int, known: dict[Hashable, EntryPlan]) -> None:
         self.plans: list[EntryPlan | None] = []
         for abbreviation in table.dense:
@@ -248,7 +241,7 @@ class FunctionCopy:
                 yield unit, place - unit.offset, variable_plans[place].kind or LOCAL, self.scope, LEFT_OUT, None
 
 
-class _VariableSite:
+class VariableSite:
     """The place of the location of a variable."""
 
     __slots__ = ("_family", "_plan", "_target", "_walk", "offset", "producer", "scope")
@@ -276,8 +269,6 @@ class _VariableSite:
 class _Lists:
     """The location lists or the range lists of a unit, with the places of those of version 5 that have an index."""
 
-    __slots__ = ("_data", "_kind", "_places", "_unit")
-
     def __init__(self, unit: Unit, kind: str) -> None:
         self._unit = unit
         self._kind = kind
@@ -298,8 +289,6 @@ class _Lists:
 class FileWalk:
     """What the walks over the units of a file share. They may read ``left`` parts of lists."""
 
-    __slots__ = ("_left", "instances", "kinds", "plans")
-
     def __init__(self, kinds: LocationKinds, left: int) -> None:
         self.kinds = kinds
         self.instances: dict[str, dict[int, AbstractVariables]] = {}
@@ -319,26 +308,6 @@ class FileWalk:
 class UnitWalk:
     """The walk over the entries of a unit."""
 
-    __slots__ = (
-        "_addresses",
-        "_context",
-        "_dead",
-        "_families",
-        "_families_of",
-        "_known",
-        "_location_lists",
-        "_meanings",
-        "_origins",
-        "_range_lists",
-        "_variable_plans",
-        "copies",
-        "file",
-        "functions",
-        "producer",
-        "scopes_without_code",
-        "unit",
-    )  # fmt: skip
-
     def __init__(self, unit: Unit, file: FileWalk) -> None:
         self.unit = unit
         self.file = file
@@ -354,7 +323,7 @@ class UnitWalk:
         """Their meanings in functions, by the answer to `FIRST`."""
         self._variable_plans: dict[int, EntryPlan] = {}
         """The variables of abstract instances, by their offset in the section."""
-        self._families: dict[Hashable, TypeFamily] = {}
+        self._families: defaultdict[Hashable, TypeFamily] = defaultdict(TypeFamily)
         """What is known of all variables that have a type, by form and value of the reference to it."""
         self._families_of: dict[int, TypeFamily] = {}
         """The same by the offset in the section of what variables complete."""
@@ -592,9 +561,9 @@ class UnitWalk:
         location: Location
         try:
             if plan.is_expression:
-                location = self._meaning_at(values[plan.location_at], _VariableSite(self, offset, plan, target, scope))
+                location = self._meaning_at(values[plan.location_at], VariableSite(self, offset, plan, target, scope))
             elif plan.list_form:
-                site = _VariableSite(self, offset, plan, target, scope)
+                site = VariableSite(self, offset, plan, target, scope)
                 location = self._list_location(plan.list_form, values[plan.location_at], self.unit, site)
             else:
                 location = self._other_location(offset, plan, target, scope)
@@ -624,7 +593,7 @@ class UnitWalk:
             if completed is not None and completed.is_bare:
                 return NO_ATTRIBUTE
         die = self.unit.die_known_at(offset)
-        site = _VariableSite(self, offset, plan, target, scope)
+        site = VariableSite(self, offset, plan, target, scope)
         if plan.location >= 0:
             return self._attribute_location(die._attribute(plan.location), site)  # noqa: SLF001 (by its index)
         inherited = self._inherited(die, target)
@@ -660,7 +629,7 @@ class UnitWalk:
             self.file.spend(len(entries))
         return entries or None
 
-    def _attribute_location(self, attribute: Attribute, site: _VariableSite) -> Location:
+    def _attribute_location(self, attribute: Attribute, site: VariableSite) -> Location:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
         if kind not in ("block", "exprloc", "loclist"):
@@ -669,7 +638,7 @@ class UnitWalk:
             return self._meaning_at(attribute.block().data, site)
         return self._list_location(attribute.form, attribute.value, unit, site)
 
-    def _list_location(self, form: int, value: Any, unit: Unit, site: _VariableSite) -> Location:
+    def _list_location(self, form: int, value: Any, unit: Unit, site: VariableSite) -> Location:
         """Return the entries of the list that an attribute names."""
         meaning = self._meaning_at
         quick = None
@@ -693,7 +662,7 @@ class UnitWalk:
 
     # --- The meanings of expressions ------------------------------------------------------------------------------
 
-    def _meaning_at(self, data: bytes, site: _VariableSite) -> Meaning:
+    def _meaning_at(self, data: bytes, site: VariableSite) -> Meaning:
         """Return the meaning of an expression at a place."""
         node: Any = self._known.get(data)
         function = None if site.scope is None else site.scope.function
@@ -729,25 +698,19 @@ class UnitWalk:
         if plan.type < 0 and target < 0:
             return TypeFamily()
         if plan.type >= 0:
-            return self._family_of(self._type_at(offset, plan))
+            return self._families[self._type_at(offset, plan)]
         family = self._families_of.get(target)
         if family is None:
             completed = self._variable_plans.get(target)
             key: Hashable = target
             if completed is not None and completed.type >= 0:
                 key = self._type_at(target - self.unit.offset, completed)
-            family = self._families_of[target] = self._family_of(key)
+            family = self._families_of[target] = self._families[key]
         return family
 
     def _type_at(self, offset: int, plan: EntryPlan) -> tuple[int, int]:
         data = self.unit.data
         return plan.type_of(data, self.unit.table.at(data, offset)[1])
-
-    def _family_of(self, key: Hashable) -> TypeFamily:
-        family = self._families.get(key)
-        if family is None:
-            family = self._families[key] = TypeFamily()
-        return family
 
     def _note(self, error: DwarfGpuError, offset: int) -> None:
         self.unit.dwarf.note(self.unit.error(error, offset))

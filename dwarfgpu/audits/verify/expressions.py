@@ -406,8 +406,6 @@ class ExpressionChecks:
 class _AskedSite:
     """The place of an expression, which remembers what repairs have asked of it."""
 
-    __slots__ = ("_die", "_real", "_sizes", "asked")
-
     def __init__(self, site: Site, die: Die, sizes: dict[Die, int | None]) -> None:
         self._real = site
         self._die = die
