@@ -193,9 +193,7 @@ def moved(ev: Evaluation, location: Location, displacement: Any, spec: str = "A.
         storage = place.storage
         if 0 <= offset + displacement < storage.bit_size and type(storage) is not Undefined:
             return Location((SingleLocation(storage, offset + displacement),))
-    undefined_size = None
-    if ev.rules.undefined_has_size:
-        undefined_size = ev.target.max_storage_bits()
+    undefined_size = ev.target.max_storage_bits() if ev.rules.undefined_has_size else None
     may_be_empty = ev.rules.offset_of_empty_composite == "zero"
     return locations.moved(location, displacement, undefined_size=undefined_size, spec=spec, may_be_empty=may_be_empty)
 

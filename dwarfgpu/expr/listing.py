@@ -7,7 +7,7 @@ called) is in notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.expr.instruction import Expression, Instruction
-    from dwarfgpu.expr.table import Operand
     from dwarfgpu.targets.target import Target
 
 MAX_DEPTH = 16
@@ -140,32 +139,20 @@ def _shown_operands(
         if register is not None:
             yield register
         register = _register_name(value, target) if operand.name == "R" else None
-        if register is None:
-            yield _shown_operand(operand, value, instruction, expression, depth, labels, target)
+        if register is not None:
+            continue
+        if operand.kind in operands.BLOCKS:
+            is_nested = operand.kind == "expression"
+            yield _nested(value, expression, depth + 1, target) if is_nested else _block(value)
+        elif operand.kind == "encoded":
+            yield f"{value[0]:#x} {value[1]:#x}"
+        elif operand.kind == "branch":
+            label = (labels or {}).get(instruction.end + value)
+            yield f"{value:+d}" if label is None else f"@{label}"
+        else:  # offsets and addresses are hexadecimal
+            yield f"{value:#x}" if operand.name in ("DR", "A") or abs(value) >= _SHORT else str(value)
     if register is not None:
         yield register
-
-
-def _shown_operand(
-    operand: Operand,
-    value: Any,
-    instruction: Instruction,
-    expression: Expression,
-    depth: int,
-    labels: dict[int, str] | None,
-    target: Target | None,
-) -> str:
-    kind = operand.kind
-    if kind in operands.BLOCKS:
-        return _nested(value, expression, depth + 1, target) if kind == "expression" else _block(value)
-    if kind == "encoded":
-        return f"{value[0]:#x} {value[1]:#x}"
-    if kind == "branch":
-        label = labels.get(instruction.end + value) if labels is not None else None
-        return f"{value:+d}" if label is None else f"@{label}"
-    if operand.name in ("DR", "A"):  # offsets and addresses
-        return f"{value:#x}"
-    return str(value) if abs(value) < _SHORT else f"{value:#x}"
 
 
 def _register_name(number: int | None, target: Target | None) -> str | None:
@@ -181,14 +168,10 @@ def _nested(data: bytes, outer: Expression, depth: int, target: Target | None) -
     """Return an expression in an expression: in parentheses, if the assembler then makes the same bytes."""
     if depth <= MAX_DEPTH:
         inner = decode(data, outer.dialect, outer.form)
-        if inner.fault is None and b"".join(_encoded(inner)) == data:
+        encoded = (encode(each, outer.dialect, outer.form) for each in inner.instructions)
+        if inner.fault is None and b"".join(encoded) == data:
             return f"({'; '.join(_statements(inner, depth, target))})"
     return _block(data)
-
-
-def _encoded(expression: Expression) -> Iterator[bytes]:
-    for instruction in expression.instructions:
-        yield encode(instruction, expression.dialect, expression.form)
 
 
 # --- Notes --------------------------------------------------------------------------------------------------------

@@ -234,9 +234,7 @@ def writer_of(spec: str, major: int, names: Names) -> Writer:
 
 def _swizzle(value: int, others: Mapping[str, int]) -> str:
     """Write the pattern of ``ds_swizzle_b32``."""
-    if not value:
-        return ""
-    return f" offset:{_swizzle_pattern(value)}"
+    return "" if not value else f" offset:{_swizzle_pattern(value)}"
 
 
 def _old_swizzle(value: int, others: Mapping[str, int]) -> str:

@@ -317,9 +317,7 @@ def gnu_letters(augmentation: str) -> str | None:
     if match is None or not _VENDORS.fullmatch(augmentation, match.end()):
         return None
     letters = match[2]
-    if letters.startswith("z") or not letters.strip("PLRSBG"):
-        return match[0]
-    return None
+    return match[0] if letters.startswith("z") or not letters.strip("PLRSBG") else None
 
 
 def read_augmentation_data(cursor: Cursor) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import progress
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
@@ -269,8 +269,7 @@ class Running:
             if name in (buffer.name, str(buffer.position)):
                 return self.launched.buffers[buffer.name]
         names = [buffer.name for buffer in plan.buffers]
-        near = nearest(name, names)
-        hint = f"did you mean {near}?" if near else f"the buffers are {', '.join(names) or 'none'}"
+        hint = nearest_hint(name, names, f"the buffers are {', '.join(names) or 'none'}")
         raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
     def save(self, name: str, path: str) -> None:

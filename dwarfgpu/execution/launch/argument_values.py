@@ -11,7 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError, nearest
+from dwarfgpu.errors import DwarfGpuError, UsageError, nearest, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
@@ -251,8 +251,7 @@ def _count(text: str, what: str) -> int:
 def _code(text: str, what: str) -> str:
     code = _NAMES.get(text, text)
     if code not in _CODES:
-        near = nearest(text, (*_NAMES, *_CODES))
-        hint = f"did you mean {near}?" if near else "write f4, i4, u8, float, uint and so on"
+        hint = nearest_hint(text, (*_NAMES, *_CODES), "write f4, i4, u8, float, uint and so on")
         raise UsageError(f"{what}: there is no type {text[:40]!r}", hint=hint)
     return code
 
@@ -354,9 +353,7 @@ def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> 
         raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}", hint=f"write an object: {_members(kind)}")
     for name in value:
         if name not in names:
-            near = nearest(str(name), names)
-            hint = f"did you mean {near}?" if near else _members(kind)
-            raise UsageError(f"{what} has no member {name!r}", hint=hint)
+            raise UsageError(f"{what} has no member {name!r}", hint=nearest_hint(str(name), names, _members(kind)))
     missing = [name for name in names if name not in value]
     if kind.kind == "union":
         if len(value) != 1:
@@ -421,8 +418,7 @@ def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
         elif INTEGER.fullmatch(value) and len(value) < 400:
             value = int(value, 0) if "x" in value.lower() else int(value)
         else:
-            near = nearest(value, known)
-            raise UsageError(f"{what} is {safe_text(kind)}, not {value[:40]!r}", hint=near and f"did you mean {near}?")
+            raise UsageError(f"{what} is {safe_text(kind)}, not {value[:40]!r}", hint=nearest_hint(value, known))
     item = getattr(value, "item", None)
     value = 0 if value is None and scalar.kind == "pointer" else item() if item is not None else value
     if not isinstance(value, (int, float)):

@@ -120,9 +120,7 @@ class Numbers(PythonWriter):
 
     def result(self, term: Term) -> str:
         """Registers have unsigned integers."""
-        if term.type == FLAG:
-            return self.integer(term)
-        return self.exact(term)
+        return self.integer(term) if term.type == FLAG else self.exact(term)
 
     def integer(self, term: Term) -> str:
         """Return 0 or 1 for a flag."""

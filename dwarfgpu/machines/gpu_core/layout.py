@@ -167,9 +167,7 @@ def bits(word: int, place: Bits) -> int:
 
 def shape_of(family: CoreFamily, word: int) -> RecordShape:
     """Return what a state word says."""
-    lanes = 64
-    if family.has_wave32_bit and word >> 24 & 1:
-        lanes = 32
+    lanes = 32 if family.has_wave32_bit and word >> 24 & 1 else 64
     if lanes not in family.waves_of:
         lanes = family.waves_of[0]
     blocks = bits(word, family.vgprs) + 1

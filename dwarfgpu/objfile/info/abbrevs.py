@@ -86,9 +86,7 @@ class Abbreviation:
     def value(self, index: int, values: tuple[Any, ...]) -> Any:
         """Return the value of the attribute with an index, for an entry with the values ``values``."""
         slot = self.layout.slots[index]
-        if slot >= 0:
-            return values[slot]
-        return self._constant(index)
+        return values[slot] if slot >= 0 else self._constant(index)
 
     def _constant(self, index: int) -> Any:
         return (self.implicit or {}).get(index, 0) if self.forms[index] == DW_FORM_implicit_const else True

@@ -37,9 +37,7 @@ def between(unit: Unit, low: int, form: int, high: int) -> list[tuple[int, int]]
     """Return the range of DW_AT_low_pc and DW_AT_high_pc: an address, or since version 4 a size (2.17.2)."""
     is_size = class_of(form, dw.DW_AT_high_pc, unit.version) == "constant"
     end = low + high if is_size else unit.address(form, high)
-    if is_dead(low, unit.address_size) or low >= end:
-        return []
-    return [(low, end)]
+    return [] if is_dead(low, unit.address_size) or low >= end else [(low, end)]
 
 
 def listed(unit: Unit, section: str, offset: int) -> list[tuple[int, int]]:

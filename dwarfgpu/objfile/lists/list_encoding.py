@@ -285,9 +285,7 @@ class Bounds:
             if base is None:
                 message = "the entry is relative to the base address of its unit, which has none"
                 raise MissingContext("unit_base", message, spec="DWARF 5, 2.6.2")
-            if base in self.dead:
-                return base, base
-            return self._checked(base + begin, base + end)
+            return (base, base) if base in self.dead else self._checked(base + begin, base + end)
         if kind in (dw.DW_LLE_base_address, dw.DW_LLE_base_addressx):
             self.base = operands[0] if kind == dw.DW_LLE_base_address else self._indexed(operands[0])
             return None
