@@ -251,10 +251,7 @@ class _Final:
 
 
 def answer_case(case: Case, trace: Trace | None = None) -> CaseAnswer:
-    """Evaluate the expression of a case, for all lanes that it asks for at once; write and read as it asks.
-
-    ``trace`` is called after each operation, as `dwarfgpu.expr.machine.evaluate` does.
-    """
+    """Evaluate, write and read as a case asks, in all its lanes at once; ``trace`` is called after each operation."""
     if case.problem is not None:
         return CaseAnswer(case, Outcome(case.problem))
     outcomes = [] if case.lanes == () else _evaluated(case, trace)

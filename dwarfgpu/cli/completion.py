@@ -55,10 +55,7 @@ BREAKS = "@=:"
 
 
 def completed(shell: str, words: list[str], summaries: Mapping[str, str], parser_of: ParserOf) -> list[str]:
-    """Return the lines with which a shell completes the last word.
-
-    bash gives the whole line in one word; the other shells give the words behind `dwarfgpu`.
-    """
+    """Return what completes the last word; bash gives the line as one word, others the words behind `dwarfgpu`."""
     if shell == "bash":
         words = _split("".join(words))[1:]
     found: Iterable[tuple[str, str]] = ()
@@ -159,7 +156,6 @@ def _kernels(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     file = given.get("file") or given.get("state")
     if file is None:
         return {}
-
     return dict.fromkeys(open_file(file).kernel_names(), "kernel")
 
 

@@ -147,8 +147,6 @@ class Summary:
         self.stacks: dict[str, FleetGroup] = {}
         self.variables: dict[str, FleetValues] = {}
         self.rules: dict[str, FleetGroup] = {}
-        self.states: Counter[str] = Counter()
-        """How many values are known, absent and so on, by lanes."""
 
     def add_outcomes(self, outcomes: Iterable[InputOutcome]) -> None:
         """Take what became of inputs."""
@@ -164,22 +162,18 @@ class Summary:
     def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take rows; those of an input follow each other."""
         for row in rows:
-            self._add(row)
-
-    def _add(self, row: Mapping[str, Any]) -> None:
-        name, state = row["input"], row["state"]
-        if row["stack"] is not None:
-            self.stacks.setdefault(row["stack"], FleetGroup()).add(name, row["waves"] or 1)
-        if row["rule"] is not None:
-            self.rules.setdefault(row["rule"], FleetGroup()).add(name, 1)
-        elif row["variable"] is not None:
-            lanes = row["lane_count"] or 1
-            self.states[state] += lanes
-            values = self.variables.setdefault(row["variable"], FleetValues())
-            text = row["value"] if row["value"] is not None else f"<{row['error_kind'] or state}>"
-            values.add(name, text, row["number"], lanes)
-        elif state == "error":
-            self.failures.setdefault(row["error_kind"] or "error", FleetGroup()).add(name, 1)
+            name, state = row["input"], row["state"]
+            if row["stack"] is not None:
+                self.stacks.setdefault(row["stack"], FleetGroup()).add(name, row["waves"] or 1)
+            if row["rule"] is not None:
+                self.rules.setdefault(row["rule"], FleetGroup()).add(name, 1)
+            elif row["variable"] is not None:
+                lanes = row["lane_count"] or 1
+                values = self.variables.setdefault(row["variable"], FleetValues())
+                text = row["value"] if row["value"] is not None else f"<{row['error_kind'] or state}>"
+                values.add(name, text, row["number"], lanes)
+            elif state == "error":
+                self.failures.setdefault(row["error_kind"] or "error", FleetGroup()).add(name, 1)
 
     def json(self) -> dict[str, Any]:
         """Return the summary as a JSON object."""

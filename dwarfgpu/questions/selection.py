@@ -210,10 +210,7 @@ class Selection:
 
     @property
     def lane(self) -> int | None:
-        """The lane that is selected; None where there are no lanes.
-
-        If none was chosen, it is the first that missed memory, or else the first active one.
-        """
+        """The chosen lane, else the first that missed memory, else the first active one; None without lanes."""
         if self.attached is None or self.wave_number is None or not self.attached.has_waves:
             return None
         chosen = self.lanes.get(self.wave_number)
@@ -239,10 +236,7 @@ class Selection:
         return noun(self.machine.stopped.machine)
 
     def lanes_of(self, arguments: Arguments, default: str | None = None) -> list[int] | str | None:
-        """Return the lanes that options name, else the selected one, or ``default`` in its place.
-
-        Where nothing is kept selected from one question to the next, they are those that execute the code.
-        """
+        """Return the lanes that options name, else ``default`` or the selected one; without focus the active ones."""
         if names_lanes(arguments):
             text = arguments.get("lane")
             self.needs_lanes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.budget import DEFAULT, MAX_FRAMES
@@ -96,24 +97,9 @@ class Setting:
         return str(value) or "(none)"
 
 
-def _check_repair(text: str) -> None:
-    from dwarfgpu.program.code.repairs import policy_of
-
-    policy_of(text)
-
-
-def _check_dialect(text: str) -> None:
-    from dwarfgpu.dialects import get
-
-    if text != "auto":
-        get(text)
-
-
-def _check_attributes(text: str) -> None:
-    from dwarfgpu.program.code.code_object import check_attributes
-
-    if text != "auto":
-        check_attributes(text)
+def _asks(module: str, name: str) -> Callable[[str], object]:
+    """Return a check by a function that refuses names, whose module is imported only then; ``auto`` is always right."""
+    return lambda text: text == "auto" or getattr(import_module(f"dwarfgpu.{module}"), name)(text)
 
 
 def _check_seed(text: str) -> None:
@@ -177,13 +163,13 @@ SETTINGS = (
     Setting("caller-registers", "listed", "which registers of callers count as kept without a rule: those of locations "
             "that hold after the call (listed, as in GDB), or none (saved)", choices=("listed", "saved")),
     Setting("repair", "auto", "which known mistakes of compilers are repaired: auto, all, off, or names",
-            check=_check_repair),
+            check=_asks("program.code.repairs", "policy_of")),
     Setting("dialect", "auto", "which bytes of expressions are which operation; auto is by the target",
             choices=("auto", "dwarf5", "gnu", "llvm-user", "llvm-legacy", "amdgpu-2020", "dwarf6"),
-            check=_check_dialect),
+            check=_asks("dialects", "get")),
     Setting("attributes", "auto", "which numbers are LLVM's attributes and address classes; auto is by the producer",
             choices=("auto", "llvm-current", "llvm-21", "llvm-old", "amdgpu-2020"),
-            check=_check_attributes),
+            check=_asks("program.code.code_object", "check_attributes")),
 )
 # fmt: on
 

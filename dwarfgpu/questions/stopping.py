@@ -69,10 +69,7 @@ class CommandsOfStops:
 
 
 def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: ReturnType | None = None) -> Document:
-    """Select the wave and the lane that have stopped, and return the answer.
-
-    ``returned`` is the type of the function that has returned, if it has.
-    """
+    """Select what has stopped, and return the answer; ``returned`` is the type of a function that has returned."""
     debugger.state_of(CommandsOfStops).stops += 1
     printed = list(debugging.running.printed())
     new = [*debugging.dprinted, *printed[debugging.texts_shown :]]

@@ -78,8 +78,7 @@ def _variable(debugger: Debugger, name: str) -> Variable | None:
     parts = tuple(name.split("::"))
     if not all(part.isidentifier() or not part for part in parts):
         return None
-    variable: Variable | None = variable_called(debugger.frame, parts)
-    return variable
+    return variable_called(debugger.frame, parts)
 
 
 def _variable_json(variable: Variable) -> dict[str, Any]:

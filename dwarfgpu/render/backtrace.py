@@ -100,10 +100,7 @@ class BacktraceRenderer:
             yield f"{_noun(unit, spans)} {numbers} {where}"
 
     def _register_place(self, saved: Saved, span: RegisterSpan) -> str | None:
-        """Return a place in a vector register: its name if each lane is in its own, else with its lanes.
-
-        Return None for a place that is not whole lanes of a vector register.
-        """
+        """Return a place in whole lanes of a vector register: its name if each is in its own; None for other places."""
         place = span.location.single
         storage: Any = None if place is None else place.storage
         if place is None or type(storage) is not Register or not storage.register.lane_bits:

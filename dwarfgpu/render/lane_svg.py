@@ -34,10 +34,7 @@ STYLE = style_sheet("lane-map", 13, (
 
 
 def lanes_svg(lanes: Lanes, chosen: Sequence[LaneStatus], per_row: int = 16, *, is_alone: bool = True) -> Iterator[str]:
-    """Draw the lanes of a wave. Lanes that are not chosen leave their cells empty.
-
-    A picture that is not alone takes its style from the page that it is in.
-    """
+    """Draw the lanes of a wave, with empty cells for others; a page has the style of a picture that is not alone."""
     places: dict[tuple[object, ...], list[LaneStatus]] = {}
     for lane in sorted(chosen, key=lambda lane: lane.state != ACTIVE):
         places.setdefault(lane.place, []).append(lane)

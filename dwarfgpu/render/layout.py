@@ -250,10 +250,7 @@ def problem_json(error: Any) -> dict[str, Any]:
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int], sides: str = "", *, gap: int = 2) -> str:
-    """Return a row of cells with ``gap`` blanks between its columns.
-
-    ``sides`` has a letter for each column, ``l`` or ``r``; without it all cells are at the left.
-    """
+    """Return a row of cells with ``gap`` blanks between them; ``sides`` has ``l`` or ``r`` for each, ``l`` if empty."""
     sides = sides or "l" * len(cells)
     return (" " * gap).join(
         cell.ljust(width) if side == "l" else cell.rjust(width)

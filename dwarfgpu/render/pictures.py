@@ -152,10 +152,7 @@ PAPER = (
 
 
 def style_sheet(owner: str, size: int, rules: Iterable[tuple[str, str, str]]) -> str:
-    """Return the style sheet of a kind of picture.
-
-    A rule has selectors, a style for light paper, and one for dark paper, which is empty where it is the same.
-    """
+    """Return a style sheet of rules: selectors, a style for light paper, and one for dark paper, or none if equal."""
 
     def line(selectors: str, content: str) -> str:
         return f"{', '.join(f'.{owner} {selector}' for selector in selectors.split(', '))} {{ {content} }}"

@@ -76,11 +76,7 @@ class _Step:
 
 
 class Tracer:
-    """Records an evaluation; give `record` to the evaluator.
-
-    With ``sections`` the trace says where each expression is: one that asks for a frame base or a register of
-    a caller leads to others.
-    """
+    """Records an evaluation with `record`; with ``sections`` also where each expression is, as one leads to others."""
 
     def __init__(self, target: Target, *, sections: bool = False) -> None:
         self.target = target

@@ -677,10 +677,7 @@ LANE_INDENT = 4
 
 
 def value_in_lanes(writer: VariablesRenderer, values: Values, head: str) -> Iterator[str]:
-    """Yield the values of lanes in braces, runs of lanes with one value together, and below them why some have none.
-
-    The value of a lane that does not execute the code is in parentheses.
-    """
+    """Yield the values of lanes in braces, runs together, inactive ones in parentheses; below it why some have none."""
     line, length = head + "{", len(head) + 1
     alike = [*_runs(writer, values)]
     for index, (first, last, text, state) in enumerate(alike):

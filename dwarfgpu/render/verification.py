@@ -45,10 +45,7 @@ def report_json(report: FileReport) -> dict[str, Any]:
 
 
 def report_text(report: FileReport, *, shows_all: bool = False, shows_idioms: bool = False) -> Iterator[str]:
-    """Yield the findings of a file, few of each rule unless all are asked for.
-
-    Idioms of the producer are one line with their number, unless they are asked for.
-    """
+    """Yield the findings of a file, few of each rule and of idioms their number, unless all are asked for."""
     of_rule: Counter[str] = Counter()
     idioms: Counter[str] = Counter()
     more: Counter[str] = Counter(report.left_out or {})

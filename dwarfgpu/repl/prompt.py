@@ -97,10 +97,7 @@ class Prompt:
             self.session.color_depth = depth
 
     def run(self, first: FirstPrompt | None = None) -> int:
-        """Run lines until the user leaves; return the exit status.
-
-        ``first`` is the prompt that is on the screen already.
-        """
+        """Run lines until the user leaves; return the exit status. ``first`` is a prompt that is on the screen."""
         self._first = first
         self.debugger.typed += reversed(self.history.lines())
         if first is not None:
@@ -184,10 +181,7 @@ class Prompt:
 
 
 def bindings(interrupts: Interrupts) -> KeyBindings:
-    """Return the keys that the editor lacks: Enter runs a complete command, ^X a shows the full screen.
-
-    Enter begins a further line of a command that is not complete.
-    """
+    """Return the keys that the editor lacks: Enter runs or continues a command, ^X a shows the full screen."""
     keys = KeyBindings()
     editing = has_focus(DEFAULT_BUFFER)
 

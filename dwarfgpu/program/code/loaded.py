@@ -49,10 +49,7 @@ SEARCHED = 4
 
 
 class LoadedCode:
-    """One file of code in a running program. ``bias`` is what is added to the addresses in the file.
-
-    A file that is not linked cannot run; with ``is_linked`` it is read as if it were.
-    """
+    """One file of code in a program; ``bias`` is added to its addresses, ``is_linked`` admits one that cannot run."""
 
     def __init__(
         self,
@@ -420,10 +417,7 @@ MAX_CONSTANT = 1 << 16
 
 @immutable
 class FileUnit:
-    """A unit of a file that is loaded, for a program location, which says what of a location list is valid.
-
-    ``pc`` is an address of the running program, in a caller one in the call; None is no program location.
-    """
+    """A unit of a loaded file for ``pc``, an address of the program, in a caller one in the call; None is no place."""
 
     unit: Unit
     code: LoadedCode

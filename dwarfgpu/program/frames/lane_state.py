@@ -67,10 +67,7 @@ class LanePc:
 
 
 class Simt:
-    """The attributes of a frame and of those that it is inlined into.
-
-    Each question is answered from the attribute where there is one, and else by the default of the text.
-    """
+    """The attributes of a frame and of those around it; without one the default of the text is the answer."""
 
     def __init__(self, frame: Executing) -> None:
         if frame.activation is None or frame.pc is None:

@@ -170,8 +170,7 @@ class Types:
 
     def _struct(self, die: Die, kind: str) -> t.Type:
         die = definition(die)
-        die_size = die.number(dw.DW_AT_byte_size)
-        size = None if die_size is None else bound_of(die_size)
+        size = bound(die, dw.DW_AT_byte_size)
         bits = _number(die, dw.DW_AT_bit_size)
         if size is None and bits is not None:
             size = (bits + 7) // 8
@@ -234,7 +233,6 @@ class Types:
         ordering = _number(die, dw.DW_AT_ordering)
         column_major = ordering == 1 or (ordering is None and die.unit.root_number(dw.DW_AT_language) in _FORTRAN)
         bit_stride, byte_stride = strides(die)
-        size = die.number(dw.DW_AT_byte_size)
         data = bound(die, dw.DW_AT_data_location)
         return t.Array(
             self.lazy(die),
@@ -243,7 +241,7 @@ class Types:
             die.flag(dw.DW_AT_GNU_vector),
             bit_stride,
             byte_stride,
-            None if size is None else bound_of(size),
+            bound(die, dw.DW_AT_byte_size),
             bound(die, dw.DW_AT_rank),
             generic,
             data if isinstance(data, t.Dynamic) else None,
@@ -254,14 +252,13 @@ class Types:
         )
 
     def _string_type(self, die: Die) -> t.Type:
-        size = die.number(dw.DW_AT_byte_size)
         length = bound(die, dw.DW_AT_string_length)
         bits = _number(die, dw.DW_AT_string_length_bit_size)
         length_size = _number(die, dw.DW_AT_string_length_byte_size) if bits is None else (bits + 7) // 8
         data = bound(die, dw.DW_AT_data_location)
         return t.String(
             die.name,
-            None if size is None else bound_of(size),
+            bound(die, dw.DW_AT_byte_size),
             length if isinstance(length, t.Dynamic) else None,
             length_size,
             data if isinstance(data, t.Dynamic) else None,

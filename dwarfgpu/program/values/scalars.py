@@ -170,10 +170,7 @@ def _enumeration_sign(type: t.Enumeration) -> bool:
 
 
 def character_prefix(kind: t.Type) -> str | None:
-    """Return the prefix of string literals of a type: ``L`` for wchar_t; None for a type that is not a character.
-
-    The typedefs of C are recognized by their names.
-    """
+    """Return the prefix of string literals of a character type or its typedef, ``L`` for wchar_t; None for others."""
     for _ in range(16):
         name = kind.name
         if name in _CHARACTERS and isinstance(kind, (t.Typedef, t.Base)):

@@ -90,10 +90,7 @@ class ObjectPlace:
 
 
 class Storage:
-    """A stream of bits that values are read from. Errors are `DwarfGpuError`.
-
-    Without a context pointers lead nowhere, and nothing is computed.
-    """
+    """A stream of bits that values are read from; without a context pointers lead nowhere, and nothing is computed."""
 
     __slots__ = ()
     byte_order: Any
