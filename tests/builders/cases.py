@@ -206,7 +206,7 @@ class Rows:
     ``|`` stand programs with one result, each a row; what is in braces is computed, as in an f-string. Behind ``->``
     stands a result in the short notation, behind ``=>`` one as Python writes it (lanes, stacks, numbers that are
     computed). What differs from the defaults of the section are arguments as Python writes them, with the names of the
-    module. A line that is indented further continues the one before.
+    module. A line that is indented further continues the one before; three spaces or more part the rows of one line.
     """
 
     def __init__(self, section: str, names: dict[str, Any], **defaults: Any) -> None:
@@ -221,7 +221,7 @@ class Rows:
 
     def __call__(self, text: str) -> list[Any]:
         """Return the rows of a text."""
-        lines = re.sub(r"\n {8,}", " ", text).splitlines()
+        lines = re.split(r"\n| {3,}", re.sub(r"\n {8,}", " ", text))
         clause, found = "", []
         for line in filter(None, map(str.strip, lines)):
             if not line.startswith("#"):

@@ -36,12 +36,9 @@ class Asked(Rows):
 
 CASES = Asked("", vars())("""
     # --- registers
-    breg5 2 => mem(0x12) where registers={"5": 0x10}
-    breg5 2 => mem(0x12) where registers={"r5": "0x10"}
-    breg5 -1 => mem(2**64 - 1) where registers={"0x5": 0}
-    breg5 0 -> register_unavailable where registers={"4": 1}
-    breg5 0 -> register_unavailable
-    bregx 9999 0 -> bad_operand where **GPU
+    breg5 2 => mem(0x12) where registers={"5": 0x10}          breg5 2 => mem(0x12) where registers={"r5": "0x10"}
+    breg5 -1 => mem(2**64 - 1) where registers={"0x5": 0}     breg5 0 -> register_unavailable where registers={"4": 1}
+    breg5 0 -> register_unavailable                           bregx 9999 0 -> bad_operand where **GPU
     bregx 9999 0 => mem(3) where registers={"9999": 3}
     breg7 8 => mem(0x1008) where registers={"rsp": "0x1000"}, target="x86_64"
     breg7 8 => mem(0x1008) where registers={"RSP": {"bytes": "0010000000000000"}}, target="x86_64"
@@ -66,8 +63,7 @@ CASES = Asked("", vars())("""
     lit4; lit5; LLVM_form_aspace_address; deref_size 1 -> memory_unavailable
         where lane=3, memory=[{"space": 5, "lane": 2, "address": 4, "bytes": "09"}], **GPU
     # --- lane, lane_count, iteration, iterations
-    LLVM_push_lane => 7 where lane=7, **GPU
-    LLVM_push_lane -> bad_operand where lane=64, **GPU
+    LLVM_push_lane => 7 where lane=7, **GPU                   LLVM_push_lane -> bad_operand where lane=64, **GPU
     LLVM_push_lane -> bad_operand where lane=7, lane_count=7, **GPU
     LLVM_push_lane => 7 where lane=7, lane_count=8, **AMD
     LLVM_push_lane | lit4; lit5; LLVM_form_aspace_address -> lane where **GPU
@@ -81,13 +77,11 @@ CASES = Asked("", vars())("""
     call_frame_cfa => mem(16, space=6) where cfa={"kind": "memory", "space": "private_wave", "address": 16}, **GPU
     call_frame_cfa => mem(16, space=5, lane=4) where cfa={"kind": "memory", "space": 5, "address": 16}, lane=4, **GPU
     call_frame_cfa -> lane where cfa={"kind": "memory", "space": 5, "address": 16}, **GPU
-    call_frame_cfa -> frame
-    fbreg -8 => mem(0xF8) where frame_base="0x100"
+    call_frame_cfa -> frame      fbreg -8 => mem(0xF8) where frame_base="0x100"
     fbreg 8 => mem(72) where frame_base={"kind": "register", "name": "rbp"}, registers={"rbp": 64}, target="x86_64"
     fbreg 8 -> wrong_kind where frame_base={"kind": "undefined"}
     fbreg 8 -> wrong_kind where frame_base={"kind": "composite", "parts": []}
-    fbreg 8 -> frame where cfa=5
-    push_object_address => mem(16) where object=16
+    fbreg 8 -> frame where cfa=5                              push_object_address => mem(16) where object=16
     push_object_address => {"kind": "register", "register": 2564, "bit_offset": 32}
         where object={"kind": "register", "register": "v4", "bit_offset": 32}, **GPU
     push_object_address => mem(16, bit=3, space=3)
@@ -113,10 +107,8 @@ CASES = Asked("", vars())("""
     lit1; convert 42 -> bad_type where base_types={"42": {"encoding": "signed", "byte_size": 1 << 31}}
     lit1 => 1 where base_types={"42": {"encoding": "signed", "byte_size": 0}}
     # --- debug_addr, tls
-    addrx 3 => mem(0x40) where debug_addr={"3": "0x40"}
-    constx 3 => 0x40 where debug_addr={"3": "0x40"}
-    constx 2 -> bad_operand where debug_addr={"3": "0x40"}
-    constx 2 -> unit
+    addrx 3 => mem(0x40) where debug_addr={"3": "0x40"}       constx 3 => 0x40 where debug_addr={"3": "0x40"}
+    constx 2 -> bad_operand where debug_addr={"3": "0x40"}    constx 2 -> unit
     lit4; form_tls_address => mem(0x40) where tls={"0x4": "0x40"}
     lit4; form_tls_address -> memory_unavailable where tls={"5": "0x40"}
     lit4; form_tls_address -> thread
@@ -154,8 +146,7 @@ CASES = Asked("", vars())("""
     call4 16 => {"kind": "register"} where dies={"unit:16": {"location": ["50"]}}, **AMD
     lit1; call4 16 -> stack_underflow where dies={"unit:16": {"location": ["22"]}}, **AMD
     lit1; call4 16 => 3 where dies={"unit:16": {"location": [{"ops": "DW_OP_lit2; DW_OP_plus"}]}}
-    call4 16 -> bad_operand where dies={}
-    call4 16 -> unit
+    call4 16 -> bad_operand where dies={}                     call4 16 -> unit
     implicit_pointer 16 1; deref; deref_size 1 => 2 where dies={"info:16": {"const_value": "0102"}}, **AMD
     implicit_pointer 16 0; deref; deref_size 1 -> implicit_pointer_misuse where dies={"info:16": {}}, **AMD
     implicit_pointer 16 0; deref; deref_size 1 => 9

@@ -11,8 +11,7 @@ rows = Rows("A.2.5.1", vars(), rules="amd", dialect="llvm-user")
 GPU = {"target": "amdgcn-gfx90a"}
 MISSING = rows("""
     # "If the evaluation requires a context element that is not specified, then the result ... is an error."
-    [A.2.5.1 current lane] LLVM_push_lane -> lane
-    lit16; lit5; LLVM_form_aspace_address -> lane where **GPU
+    [A.2.5.1 current lane] LLVM_push_lane -> lane             lit16; lit5; LLVM_form_aspace_address -> lane where **GPU
     lit5; LLVM_aspace_bregx s0 0 -> lane where **GPU, registers={"s0": 1}
     [A.2.5.1 current iteration] LLVM_push_iteration -> iteration
     [A.2.5.1 current call frame] call_frame_cfa | fbreg 0 | entry_value (lit1) | GNU_parameter_ref 4 -> frame
@@ -26,22 +25,18 @@ MISSING = rows("""
 test_elements_are_what_the_operations_give = rows.table("""
     # *A current result kind*: "The kind of result required by the DWARF expression evaluation."
     [A.2.5.1 current result kind] lit5 -> mem 0x5 where want="location"
-    lit5 -> 5 where want="value"
-    reg5 -> r5 where want="location", registers={"5": 9}
+    lit5 -> 5 where want="value"                              reg5 -> r5 where want="location", registers={"5": 9}
     reg5 -> bad_result_kind where want="value"
     # *A current lane*: "The 0 based SIMT lane identifier".
-    [A.2.5.1 current lane] LLVM_push_lane -> 0 where lane=0
-    LLVM_push_lane -> 7 where lane=7, lane_count=8
-    LLVM_push_lane -> 63 where lane=63, **GPU
-    LLVM_push_lane => ["0", "1", "2", "3"] where lane_count=4
+    [A.2.5.1 current lane] LLVM_push_lane -> 0 where lane=0   LLVM_push_lane -> 7 where lane=7, lane_count=8
+    LLVM_push_lane -> 63 where lane=63, **GPU                 LLVM_push_lane => ["0", "1", "2", "3"] where lane_count=4
     lit16; lit5; LLVM_form_aspace_address -> private_lane#0x10@9 where lane=9, **GPU
     # *A current iteration*: "The 0 based source language iteration instance".
     [A.2.5.1 current iteration] LLVM_push_iteration -> 0 where iteration=0
     LLVM_push_iteration -> 3 where iteration=3, iterations=4
     # *A current call frame*
     [A.2.5.1 current call frame] call_frame_cfa -> mem 0x7f00 where cfa=0x7F00
-    fbreg -16 -> mem 0x7ef0 where frame_base=0x7F00
-    reg3 -> r3
+    fbreg -16 -> mem 0x7ef0 where frame_base=0x7F00           reg3 -> r3
     # *A current object*: "The location description of a program object", of every kind.
     [A.2.5.1 current object] push_object_address -> mem 0x40 where object=0x40
     push_object_address -> r4 where object={"kind": "register", "register": 4}
@@ -57,12 +52,10 @@ test_elements_are_what_the_operations_give = rows.table("""
         "type": {"encoding": "float", "byte_size": 8}}, {"value": [1, 2], "type": {"encoding": "unsigned",
         "byte_size": 2, "vector_size": 2}}, {"kind": "register", "register": 7, "bit_offset": 8}]
     # "In all other cases the initial stack is empty."
-    nop => ()
-    drop -> stack_underflow
+    nop => ()                    drop -> stack_underflow
     # *A current target architecture*: registers, address spaces and the size of addresses are its own.
     [A.2.5.1 current target architecture] reg0 -> rax where target="x86_64"
-    reg16 -> pc where **GPU
-    regx 2560 -> v0 where **GPU
+    reg16 -> pc where **GPU      regx 2560 -> v0 where **GPU
     lit0; not -> 65535 where address_size=2
     # no such register
     reg8 -> bad_operand where **GPU

@@ -108,12 +108,9 @@ test_types_and_literal_values = table(
 # DW_ATE_unsigned_char, DW_ATE_boolean, or any target architecture defined integral encoding"; no target here has more.
 # DW_OP_not requires an integral type, and so tells which ones are.
 test_integral_types = rows.table("""
-    lit1; not => str(2**64 - 2)
-    const_type 0x10 01; not -> -2:signed8
-    const_type 0x20 01; not -> 254:unsigned8
-    const_type 0x30 01; not -> -2:signed_char8
-    const_type 0x31 01; not -> 254:unsigned_char8
-    const_type 0x32 01; not -> 254:boolean8
+    lit1; not => str(2**64 - 2)                               const_type 0x10 01; not -> -2:signed8
+    const_type 0x20 01; not -> 254:unsigned8                  const_type 0x30 01; not -> -2:signed_char8
+    const_type 0x31 01; not -> 254:unsigned_char8             const_type 0x32 01; not -> 254:boolean8
     const_type 0x51 01; not -> 0:signed1
     # The note leaves open whether DW_ATE_address is one; the list of the text lacks it.
     const_type 0x34 0100000000000000; not | const_type 0x35 01000000; not | const_type 0x36 0100; not |
@@ -133,8 +130,7 @@ test_vectors = rows.table("""
     const_type 0x62 0000803f00000040 -> [1.0, 2.0]:float32x2
     const_type 0x62 3f80000040000000 -> [1.0, 2.0]:float32x2 where byte_order="big"
     const_type 0x62 0000c07f000080ff -> ['nan', '-inf']:float32x2
-    const_type 0x64 07000000 -> [7]:unsigned32x1
-    const_type 0x65 803f0040 -> [1.0, 2.0]:bfloat1616x2
+    const_type 0x64 07000000 -> [7]:unsigned32x1              const_type 0x65 803f0040 -> [1.0, 2.0]:bfloat1616x2
     const_type 0x66 ffffffffffffffffffffffffffffffff01000000000000000000000000000000
         -> [340282366920938463463374607431768211455, 1]:unsigned128x2
     regval_type v1 0x63 -> [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,

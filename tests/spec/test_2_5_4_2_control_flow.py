@@ -20,10 +20,8 @@ rows = Rows("A.2.5.4.2", vars(), rules="amd", dialect="llvm-user", base_types=TY
 row = rows.row
 test_nop = rows.table("""
     # "It has no effect on the DWARF stack entries."
-    (1) nop => ()
-    lit1; nop; lit2; nop => ("1", "2")
-    reg5; piece 4; nop; reg6; piece 4 -> {32:r5 32:r6}
-    lit1; LLVM_nop => ("1",)
+    (1) nop => ()                lit1; nop; lit2; nop => ("1", "2")
+    reg5; piece 4; nop; reg6; piece 4 -> {32:r5 32:r6}        lit1; LLVM_nop => ("1",)
     """)
 RELATIONS = ("le", "ge", "eq", "lt", "gt", "ne")
 
@@ -101,10 +99,8 @@ test_branches = table(
     # Past the longest operation, with the largest operand there is.
     skip 32767; implicit_value {'00' * 32763}; lit5 -> 5
     # "If the updated position is at one past the end of the last operation, then the ... evaluation is complete."
-    (3) lit5; skip 0 | lit5; skip 2; drop; drop -> 5
-    skip 0 -> undefined
-    (4) lit5; lit1; bra 1; drop -> 5
-    lit1; bra 0 -> undefined
+    (3) lit5; skip 0 | lit5; skip 2; drop; drop -> 5          skip 0 -> undefined
+    (4) lit5; lit1; bra 1; drop -> 5                          lit1; bra 0 -> undefined
     # "This operation pops the top of stack. If the value popped is not the constant 0 ..."
     lit7; lit1; bra 1; drop; lit2 | lit7; const1s -1; bra 1; drop; lit2 => ("7", "2")
     lit7; lit0; bra 1; drop; lit2 => ("2",)
@@ -119,8 +115,7 @@ test_branches = table(
     # NaN is not
     const_type 3 0000c07f; bra @end; lit1; end: -> undefined
     # ... also an address, which is converted to a value
-    addr 0x10; bra @end; lit1; end: -> undefined
-    addr 0; bra @end; lit1; end: -> 1
+    addr 0x10; bra @end; lit1; end: -> undefined              addr 0; bra @end; lit1; end: -> 1
     # Loops: the sum of the numbers to 10; 2 to the power of 10.
     lit0; lit10; again: swap; over; plus; swap; lit1; minus; dup; bra @again; drop => ("55",)
     lit1; lit10; again: dup; lit0; eq; bra @done; lit1; minus; swap; lit2; mul; swap; skip @again; done: drop
@@ -150,8 +145,7 @@ test_branches_that_go_nowhere = rows.table("""
     (3) skip 1; LLVM_undefined -> bad_branch
     # what is in range
     lit1; skip 0; const2u 0x3030; lit2 => ("1", "12336", "2")
-    lit1; skip 3; const2u 0x3030; lit2 => ("1", "2")
-    lit1; skip 4; const2u 0x3030; lit2 => ("1",)
+    lit1; skip 3; const2u 0x3030; lit2 => ("1", "2")          lit1; skip 4; const2u 0x3030; lit2 => ("1",)
     # An expression ends where it ends: not in the expression that called it, and not in one nested in it.
     call4 4; lit1 -> bad_branch where dies={"unit:4": {"location": "2f0100"}}
     call4 4; lit1 -> 1 where dies={"unit:4": {"location": "2f0000"}}
@@ -159,15 +153,13 @@ test_branches_that_go_nowhere = rows.table("""
     lit1; call4 4 -> bad_branch where dies={"unit:4": {"location": "2ffcff"}}
     skip 2; entry_value (lit1) -> bad_branch
     # Bytes that cannot be decoded are no operation to go to, and make the expression ill-formed where they are met.
-    -> unknown_operation where expr="2f01003001"
-    -> truncated where expr="2f01003008"
+    -> unknown_operation where expr="2f01003001"              -> truncated where expr="2f01003008"
     """)
 test_what_branches_pop = rows.table("""
     # The value that DW_OP_bra pops must be one.
     (4) bra 0 -> stack_underflow
     reg5; bra 0 | LLVM_undefined; bra 0 | implicit_value 01; bra 0 -> wrong_kind
-    reg5; piece 4; bra 0 -> incomplete_composite
-    const_type 7 0102; bra 0 -> unsupported_type_operation
+    reg5; piece 4; bra 0 -> incomplete_composite              const_type 7 0102; bra 0 -> unsupported_type_operation
     # DW_OP_skip pops nothing.
     (3) reg5; piece 4; skip 0; reg6; piece 4 -> {32:r5 32:r6}
     """)
@@ -303,10 +295,8 @@ test_calls_of_constants_and_of_nothing = rows.table("""
 
 # Nothing but the operand of a call is needed to call: neither a value nor a location.
 test_operands_of_calls = rows.table("""
-    (5) call2 4 | call4 4 | call_ref 4 -> unit
-    -> truncated where expr="9800"
-    -> truncated where expr="99000000"
-    -> truncated where expr="9a00000000000000", offset_size=8
+    (5) call2 4 | call4 4 | call_ref 4 -> unit                -> truncated where expr="9800"
+    -> truncated where expr="99000000"                        -> truncated where expr="9a00000000000000", offset_size=8
     """)
 
 

@@ -16,43 +16,25 @@ test_lit = table(
     *(row("(1)", "lit31", "31", address_size=size) for size in SIZES))  # fmt: skip
 test_constants = rows.table("""
     # "a single operand that is a 1, 2, 4, or 8-byte unsigned integer constant U"
-    (2) const1u 0 | const2u 0 | const4u 0 | const8u 0 -> 0
-    const1u 127 -> 127
-    const1u 128 -> 128
-    const1u 255 -> 255
-    const2u 0x7fff -> 32767
-    const2u 0x8000 -> 32768
-    const2u 0xffff -> 65535
-    const4u 0x7fffffff -> 2147483647
-    const4u 0x80000000 -> 2147483648
-    const4u 0xffffffff -> 4294967295
-    const8u 0x7fffffffffffffff -> 9223372036854775807
-    const8u 0x8000000000000000 -> 9223372036854775808
-    const8u 0xffffffffffffffff -> 18446744073709551615
+    (2) const1u 0 | const2u 0 | const4u 0 | const8u 0 -> 0    const1u 127 -> 127           const1u 128 -> 128
+    const1u 255 -> 255           const2u 0x7fff -> 32767      const2u 0x8000 -> 32768      const2u 0xffff -> 65535
+    const4u 0x7fffffff -> 2147483647                          const4u 0x80000000 -> 2147483648
+    const4u 0xffffffff -> 4294967295                          const8u 0x7fffffffffffffff -> 9223372036854775807
+    const8u 0x8000000000000000 -> 9223372036854775808         const8u 0xffffffffffffffff -> 18446744073709551615
     # "... signed integer constant S": a generic value is shown unsigned
     (3) const1s 127 -> 127
     const1s -1 | const2s -1 | const4s -1 | const8s -1 => str(2**64 - 1)
-    const1s -128 => str(2**64 - 128)
-    const2s 32767 -> 32767
-    const2s -32768 => str(2**64 - 32768)
-    const4s 2147483647 -> 2147483647
-    const4s -2147483648 => str(2**64 - 2**31)
-    const8s 9223372036854775807 -> 9223372036854775807
+    const1s -128 => str(2**64 - 128)                          const2s 32767 -> 32767
+    const2s -32768 => str(2**64 - 32768)                      const4s 2147483647 -> 2147483647
+    const4s -2147483648 => str(2**64 - 2**31)                 const8s 9223372036854775807 -> 9223372036854775807
     const8s -9223372036854775808 -> 9223372036854775808
     # "a single unsigned LEB128 integer operand N"
-    (4) constu 0 -> 0
-    constu 127 -> 127
-    constu 128 -> 128
+    (4) constu 0 -> 0            constu 127 -> 127            constu 128 -> 128
     constu 0xffffffffffffffff -> 18446744073709551615
     # "a single signed LEB128 integer operand N"
-    (5) consts 0 -> 0
-    consts 63 -> 63
-    consts 64 -> 64
-    consts -1 => str(2**64 - 1)
-    consts -64 => str(2**64 - 64)
-    consts -65 => str(2**64 - 65)
-    consts 9223372036854775807 -> 9223372036854775807
-    consts -9223372036854775808 -> 9223372036854775808
+    (5) consts 0 -> 0            consts 63 -> 63              consts 64 -> 64              consts -1 => str(2**64 - 1)
+    consts -64 => str(2**64 - 64)                             consts -65 => str(2**64 - 65)
+    consts 9223372036854775807 -> 9223372036854775807         consts -9223372036854775808 -> 9223372036854775808
     # The bytes of constants stand in the byte order of the target.
     (2) const2u 0x102 -> 258 where expr="0a0201"
     const2u 0x102 -> 258 where expr="0a0102", byte_order="big"
@@ -68,8 +50,7 @@ test_constants = rows.table("""
     (4) constu 300 -> 300 where expr="10ac02", byte_order="big"
     (5) consts -300 => str(2**64 - 300) where expr="11d47d", byte_order="big"
     # Padded LEB128 numbers are numbers (DWARF 5, 7.6).
-    (4) constu 1 -> 1 where expr="108100"
-    constu 1 -> 1 where expr="1081" + "80" * 20 + "00"
+    (4) constu 1 -> 1 where expr="108100"                     constu 1 -> 1 where expr="1081" + "80" * 20 + "00"
     (5) consts -1 => str(2**64 - 1) where expr="11ff7f"
     consts -1 => str(2**64 - 1) where expr="11" + "ff" * 20 + "7f"
     consts 1 -> 1 where expr="118100"
@@ -105,36 +86,29 @@ test_constx = rows.table("""
     constx 0 -> 16777215 where debug_addr={"0": 0xFFFFFF}, address_size=3
     # ... "should not be interpreted ... as a relocatable address": a value, where DW_OP_addrx pushes a location
     constx 0; addrx 0 => ("4096", "mem 0x1000") where debug_addr={"0": 0x1000}
-    constx 1 -> bad_operand where debug_addr={"0": 0x1000}
-    constx 0 -> bad_operand where debug_addr={}
+    constx 1 -> bad_operand where debug_addr={"0": 0x1000}    constx 0 -> bad_operand where debug_addr={}
     constx 0xffffffffffffffff -> bad_operand where debug_addr={"0": 0}
     constx 0 -> unit
     """)
 test_const_type = rows.table("""
     # "The least significant TS bits of B are interpreted as a value V of the type D. It pushes the value V with the
     # type D."
-    (7) const_type 1 ff -> -1:signed8
-    const_type 2 0201 -> 258:unsigned16
+    (7) const_type 1 ff -> -1:signed8                         const_type 2 0201 -> 258:unsigned16
     const_type 2 0102 -> 258:unsigned16 where byte_order="big"
     const_type 3 0000803f -> 1.0:float32
     const_type 3 3f800000 -> 1.0:float32 where byte_order="big"
-    const_type 13 01 -> 1:boolean8
-    const_type 14 41000000 -> 65:UTF32
+    const_type 13 01 -> 1:boolean8                            const_type 14 41000000 -> 65:UTF32
     const_type 12 010002000300 -> [1, 2, 3]:unsigned16x3
     const_type 12 000100020003 -> [1, 2, 3]:unsigned16x3 where byte_order="big"
     const_type 8 0100000000000000ff00000000000000 => f"{0xFF << 64 | 1}:unsigned128"
     const_type 8 000000000000000100000000000000ff => f"{1 << 64 | 0xFF}:unsigned128" where byte_order="big"
     const_type 9 {'ff' * 255} => f"{2**2040 - 1}:unsigned2040"
     # ... "TS is the bit size of the type T": what lies above TS bits in B does not count
-    const_type 4 7f | const_type 4 ff -> -1:signed7
-    const_type 4 80 -> 0:signed7
-    const_type 4 bf -> 63:signed7 where byte_order="big"
-    const_type 11 ff -> 1:unsigned1
-    const_type 11 fe -> 0:unsigned1 where byte_order="big"
-    const_type 5 030201 -> 66051:unsigned24
+    const_type 4 7f | const_type 4 ff -> -1:signed7           const_type 4 80 -> 0:signed7
+    const_type 4 bf -> 63:signed7 where byte_order="big"      const_type 11 ff -> 1:unsigned1
+    const_type 11 fe -> 0:unsigned1 where byte_order="big"    const_type 5 030201 -> 66051:unsigned24
     const_type 5 010203 -> 66051:unsigned24 where byte_order="big"
-    const_type 6 ffffffff03 -> -1:signed33
-    const_type 6 00000000fe -> 0:signed33
+    const_type 6 ffffffff03 -> -1:signed33                    const_type 6 00000000fe -> 0:signed33
     const_type 6 fe00000001 -> 1:signed33 where byte_order="big"
     const_type 7 0000000000000000ff => f"{1 << 64}:unsigned65"
     const_type 7 ff0000000000000000 => f"{1 << 64}:unsigned65" where byte_order="big"
@@ -143,8 +117,7 @@ test_const_type = rows.table("""
     const_type 15 0000803f00000040; stack_value -> implicit 0000803f00000040
     # DR is an unsigned LEB128 integer.
     const_type 0x80 01000000 -> 1:signed32 where expr="a480010401000000"
-    const_type 0xffffffffffffffff 01000000 -> 1:signed32
-    GNU_const_type 1 ff -> -1:signed8
+    const_type 0xffffffffffffffff 01000000 -> 1:signed32      GNU_const_type 1 ff -> -1:signed8
     # "The DWARF is ill-formed if D is not a DW_TAG_base_type debugging information entry in the current compilation
     # unit"
     const_type 0x99 01 | const_type 0 01 -> bad_type
@@ -161,8 +134,7 @@ test_const_type = rows.table("""
     """)
 test_push_lane = rows.table("""
     # "pushes the current lane as a value with the generic type": "the zero-based lane number"
-    (8) LLVM_push_lane -> 0 where lane=0
-    LLVM_push_lane -> 5 where lane=5, lane_count=64
+    (8) LLVM_push_lane -> 0 where lane=0                      LLVM_push_lane -> 5 where lane=5, lane_count=64
     LLVM_push_lane -> 63 where lane=63, lane_count=64
     LLVM_push_lane -> 255 where lane=255, lane_count=256, address_size=1
     LLVM_push_lane => [str(lane) for lane in range(8)] where lane_count=8
@@ -183,8 +155,7 @@ test_push_lane = rows.table("""
     """)
 test_push_iteration = rows.table("""
     # "pushes the current iteration as a value with the generic type"
-    (9) LLVM_push_iteration -> 0 where iteration=0
-    LLVM_push_iteration -> 0 where iteration=0, iterations=1
+    (9) LLVM_push_iteration -> 0 where iteration=0            LLVM_push_iteration -> 0 where iteration=0, iterations=1
     LLVM_push_iteration -> 7 where iteration=7, iterations=8
     LLVM_push_iteration; LLVM_push_lane; plus => ["3", "4"] where iteration=3, iterations=4, lane_count=2
     LLVM_push_iteration -> iteration

@@ -260,8 +260,7 @@ test_operands = table(
     each((*ONE, *TWO), "", "stack_underflow"),
     each(TWO, "lit1; ", "stack_underflow"),
     rows("""
-    (11) reg1; plus_uconst 1 -> wrong_kind
-    plus_uconst 1 -> stack_underflow
+    (11) reg1; plus_uconst 1 -> wrong_kind                    plus_uconst 1 -> stack_underflow
     # Addresses are converted to values of the generic type (A.2.5.4.4.3).
     (10) addr 0x10; addr 0x20; plus -> 48
     (11) addr 0x10; plus_uconst 4 -> 20

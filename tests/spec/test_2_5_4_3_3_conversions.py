@@ -164,13 +164,11 @@ test_operands = rows.table("""
     (2) lit1; reinterpret 0xffffffffffffffff -> bad_type
     (1) lit1; convert 1 -> bad_type where base_types={"1": {"encoding": "signed", "byte_size": 0}}
     # "pops the top stack entry": a value
-    lit9; lit1; convert <signed8> => ("9", "1:signed8")
-    addr 0x10; convert <signed8> -> 16:signed8
+    lit9; lit1; convert <signed8> => ("9", "1:signed8")       addr 0x10; convert <signed8> -> 16:signed8
     (2) addr 0x10; reinterpret <signed64> -> 16:signed64
     (1) reg1; convert 0 -> wrong_kind
     (2) reg1; reinterpret 0 -> wrong_kind
-    (1) implicit_value 01; convert 0 -> wrong_kind
-    reg1; piece 4; convert 0 -> incomplete_composite
+    (1) implicit_value 01; convert 0 -> wrong_kind            reg1; piece 4; convert 0 -> incomplete_composite
     convert 0 -> stack_underflow
     (2) reinterpret 0 -> stack_underflow
     # The older names.

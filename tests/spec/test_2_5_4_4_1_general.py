@@ -14,8 +14,7 @@ test_offset = rows.table("""
     (1) addr 0x10; lit4; LLVM_offset | lit16; lit4; LLVM_offset -> mem 0x14
     addr 0x10; lit0; LLVM_offset -> mem 0x10
     addr 0x10; lit4; LLVM_offset -> mem 0x14 where address_size=4, byte_order="big"
-    reg5; lit4; LLVM_offset -> r5+32
-    reg5; lit4; LLVM_offset; lit3; LLVM_offset -> r5+56
+    reg5; lit4; LLVM_offset -> r5+32                          reg5; lit4; LLVM_offset; lit3; LLVM_offset -> r5+56
     implicit_value 0102030405; lit4; LLVM_offset -> implicit 0102030405+32
     lit7; stack_value; lit1; LLVM_offset -> implicit 0700000000000000+8
     reg5; piece 4; reg6; piece 4; LLVM_piece_end; lit4; LLVM_offset -> {32:r5 32:r6}+32
@@ -24,13 +23,11 @@ test_offset = rows.table("""
     lit4; LLVM_offset -> mem 0x14 | r5+32 where initial_stack=[TWO_PLACES]
     lit4; LLVM_offset; const1s -3; LLVM_offset -> mem 0x11 | r5+8 where initial_stack=[TWO_PLACES]
     # The entries below stay as they are.
-    lit1; reg5; lit4; LLVM_offset => ("1", "r5+32")
-    reg5; dup; lit4; LLVM_offset => ("r5", "r5+32")
+    lit1; reg5; lit4; LLVM_offset => ("1", "r5+32")           reg5; dup; lit4; LLVM_offset => ("r5", "r5+32")
     # B is an integral value of any type, and may be negative.
     addr 0x10; const1s -4; LLVM_offset -> mem 0xc
     addr 0x10; const1s -4; LLVM_offset -> mem 0xc where address_size=4
-    addr 0x1000; const_type 1 ff; LLVM_offset -> mem 0xfff
-    addr 0x1000; const_type 2 ff; LLVM_offset -> mem 0x10ff
+    addr 0x1000; const_type 1 ff; LLVM_offset -> mem 0xfff    addr 0x1000; const_type 2 ff; LLVM_offset -> mem 0x10ff
     addr 0x1000; const_type 3 0000000000000040; LLVM_offset -> mem 0x4000000000001000
     addr 0x1000; const_type 5 01; LLVM_offset -> mem 0x1001
     addr 0x1000; const_type 8 feffffffffffffffffffffffffffffff; LLVM_offset -> mem 0xffe
@@ -71,10 +68,8 @@ test_offset = rows.table("""
 test_offset_uconst = rows.table("""
     # DW_OP_LLVM_offset_uconst B is DW_OP_constu B; DW_OP_LLVM_offset.
     (2) addr 0x10; LLVM_offset_uconst 4 | addr 0x10; LLVM_offset_constu 4 -> mem 0x14
-    addr 0x10; LLVM_offset_uconst 0 -> mem 0x10
-    addr 0x10; LLVM_offset_uconst 0x12345 -> mem 0x12355
-    reg5; LLVM_offset_uconst 7 -> r5+56
-    reg5; LLVM_offset_uconst 8 -> offset_out_of_storage
+    addr 0x10; LLVM_offset_uconst 0 -> mem 0x10               addr 0x10; LLVM_offset_uconst 0x12345 -> mem 0x12355
+    reg5; LLVM_offset_uconst 7 -> r5+56                       reg5; LLVM_offset_uconst 8 -> offset_out_of_storage
     addr 0x10; LLVM_offset_uconst 0x100000004 -> mem 0x14 where address_size=4
     constu 0x100000004; addr 0x10; swap; LLVM_offset -> mem 0x14 where address_size=4
     LLVM_offset_uconst 4 -> mem 0x14 | r5+32 where initial_stack=[TWO_PLACES]
@@ -85,8 +80,7 @@ test_offset_uconst = rows.table("""
     """)
 test_bit_offset = rows.table("""
     # It adds B to the bit offset of each single location description.
-    (3) addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3
-    addr 0x10; lit8; LLVM_bit_offset -> mem 0x11
+    (3) addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3        addr 0x10; lit8; LLVM_bit_offset -> mem 0x11
     addr 0x10; const1s -1; LLVM_bit_offset -> mem 0xf.7
     addr 0x10; lit3; LLVM_bit_offset; const1s -11; LLVM_bit_offset -> mem 0xf
     reg5; const1u 63; LLVM_bit_offset -> r5+63
@@ -108,8 +102,7 @@ test_bit_offset = rows.table("""
     # The second entry must be a location description, the first an integral value.
     reg5; const_type 4 0000803f; LLVM_bit_offset -> integral_type_required
     reg5; reg6; LLVM_bit_offset | const_type 3 1000000000000000; lit4; LLVM_bit_offset -> wrong_kind
-    piece 4; lit2; LLVM_bit_offset -> incomplete_composite
-    lit4; LLVM_bit_offset -> stack_underflow
+    piece 4; lit2; LLVM_bit_offset -> incomplete_composite    lit4; LLVM_bit_offset -> stack_underflow
     addr 0x10; LLVM_push_lane; LLVM_bit_offset => [f"mem {0x10 + lane // 8:#x}" + (f".{lane % 8}" if lane % 8 else "")
         for lane in range(32)] where target=WAVE32
     """)

@@ -7,15 +7,12 @@ WAVE32 = "amdgcn-gfx1100-wave32"
 MAYBE = {"kind": "multiple", "places": [{"kind": "undefined"}, {"kind": "register", "register": 5}]}
 rows = Rows("A.2.5.4.4.2", vars(), rules="amd")
 test_undefined = rows.table("""
-    (1) LLVM_undefined | undefined -> undefined
-    LLVM_undefined -> undefined where want="location"
+    (1) LLVM_undefined | undefined -> undefined               LLVM_undefined -> undefined where want="location"
     LLVM_undefined -> undefined where address_size=4, byte_order="big"
     LLVM_undefined => ["undefined"] * 64 where target=WAVE64
     lit1; LLVM_undefined; dup => ("1", "undefined", "undefined")
     # An empty expression is the same (A.2.5.4), as it is in DWARF 5.
-    -> undefined
-    -> undefined where want="location"
-    lit1; drop -> undefined
+    -> undefined                 -> undefined where want="location"                        lit1; drop -> undefined
     # A location without any bits is not the undefined one.
     implicit_value 0x => "implicit "
     # It is not a value and cannot be converted to one (A.2.5.4).

@@ -41,8 +41,7 @@ test_implicit_conversion_to_a_location = rows.table("""
     lit16 -> mem 0x10 where want="location"
     const1s -1 -> mem 0xffffffffffffffff where want="location"
     const1s -1 -> mem 0xffffffff where want="location", address_size=4
-    lit16 -> mem 0x10 where want="location", target=WAVE64
-    lit16; piece 4 -> {32:mem 0x10}
+    lit16 -> mem 0x10 where want="location", target=WAVE64    lit16; piece 4 -> {32:mem 0x10}
     lit16; deref -> 1 where memory=[memory(16, "0100000000000000")]
     lit16; deref -> 1 where memory=[memory(16, "0000000000000001")], byte_order="big"
     lit16; deref -> 1 where memory=[memory(16, "01000000")], address_size=4
@@ -57,16 +56,13 @@ test_implicit_conversion_to_a_location = rows.table("""
     """)
 test_implicit_conversion_to_a_value = rows.table("""
     # One byte address memory location description in the default address space becomes its address.
-    addr 0x10 -> 16 where want="value"
-    addr 0x10; lit1; plus -> 17
+    addr 0x10 -> 16 where want="value"                        addr 0x10; lit1; plus -> 17
     addr 0x10; lit1; plus -> 17 where address_size=4, byte_order="big"
-    breg5 1; lit1; shl -> 12 where registers={"5": 5}
-    fbreg 4 -> 20 where want="value", frame_base=16
+    breg5 1; lit1; shl -> 12 where registers={"5": 5}         fbreg 4 -> 20 where want="value", frame_base=16
     call_frame_cfa; lit8; minus -> 24 where cfa=32
     lit16; lit0; LLVM_form_aspace_address -> 16 where want="value", target=WAVE64
     addr 0x10; lit4; LLVM_offset; neg => str((1 << 64) - 20)
-    addr 0x10; stack_value -> implicit 1000000000000000
-    addr 0x10; lit0; eq; bra @end; lit7; end: nop -> 7
+    addr 0x10; stack_value -> implicit 1000000000000000       addr 0x10; lit0; eq; bra @end; lit7; end: nop -> 7
     # B must be a multiple of 8.
     addr 0x10; lit8; LLVM_bit_offset -> 17 where want="value"
     addr 0x10; lit3; LLVM_bit_offset -> bad_result_kind where want="value"
@@ -88,8 +84,7 @@ FIELD = [memory(16, "123456")]
 test_positions = table(
     rows("""
     # A bit offset that is no multiple of 8 is bit B of the byte at address A; bits are accessed from there on.
-    addr 0x10; lit11; LLVM_bit_offset -> mem 0x11.3
-    addr 0x10; lit16; LLVM_bit_offset -> mem 0x12
+    addr 0x10; lit11; LLVM_bit_offset -> mem 0x11.3           addr 0x10; lit16; LLVM_bit_offset -> mem 0x12
     addr 0x10; lit11; LLVM_bit_offset -> c6 where read={"bytes": 1}, memory=FIELD
     addr 0x10; lit11; LLVM_bit_offset -> a2 where read={"bytes": 1}, memory=FIELD, byte_order="big"
     addr 0x10; lit11; LLVM_bit_offset => str(0x563412 >> 11 & 0x1F)
@@ -113,8 +108,7 @@ test_positions = table(
     row("", "addr 0x10", "memory_unavailable", write="00"),
     row("", "addr 0x10", "05060708", write="05060708", read={"bytes": 4}, memory=[memory(16, "00" * 4)]))  # fmt: skip
 test_addr = rows.table("""
-    (1) addr 0x1234 -> mem 0x1234
-    addr 0xffffffffffffffff -> mem 0xffffffffffffffff
+    (1) addr 0x1234 -> mem 0x1234                             addr 0xffffffffffffffff -> mem 0xffffffffffffffff
     addr 0xffffffff -> mem 0xffffffff where address_size=4, byte_order="big"
     addr 0x1234 -> mem 0x1234 where target=WAVE64
     # The operand has the size of the generic type.
@@ -331,8 +325,7 @@ test_call_frame_cfa = rows.table("""
     """)
 test_fbreg = rows.table("""
     # The frame base, updated as by DW_OP_LLVM_offset_uconst B.
-    (6) fbreg 8 -> mem 0x1008 where frame_base=0x1000
-    fbreg 0 -> mem 0x1000 where frame_base=0x1000
+    (6) fbreg 8 -> mem 0x1008 where frame_base=0x1000         fbreg 0 -> mem 0x1000 where frame_base=0x1000
     fbreg -8 -> mem 0xff8 where frame_base=0x1000
     fbreg -8 -> mem 0xff8 where frame_base=0x1000, address_size=4, byte_order="big"
     fbreg -8; deref -> 5 where frame_base=0x1000, memory=[memory(0xFF8, "05" + "00" * 7)]

@@ -31,18 +31,14 @@ test_reg = table(
     row("(1)", "reg1", "exec", target=WAVE32), row("(1)", "reg0", "rax", target="x86_64"),
     row("(1)", "lit1; reg5; reg6", ("1", "r5", "r6")))  # fmt: skip
 test_regx = rows.table("""
-    (2) regx 5 -> r5
-    regx 0x123456789 -> r4886718345
-    regx 33 -> s1 where target=WAVE64
-    regx 2564 -> v4 where target=WAVE64
-    regx 1540 -> v4 where target=WAVE32
-    regx 3076 -> a4 where target=WAVE64
+    (2) regx 5 -> r5             regx 0x123456789 -> r4886718345
+    regx 33 -> s1 where target=WAVE64                         regx 2564 -> v4 where target=WAVE64
+    regx 1540 -> v4 where target=WAVE32                       regx 3076 -> a4 where target=WAVE64
     regx v4 => ["v4"] * 64 where target=WAVE64
     # A register number that the target architecture does not have.
     regx 4096 | reg0 -> bad_operand where target=WAVE64
     # The location can be had where the contents cannot.
-    regx 5 -> r5 where registers={}
-    regx 5; deref -> register_unavailable where registers={}
+    regx 5 -> r5 where registers={}                           regx 5; deref -> register_unavailable where registers={}
     """)
 test_storage = rows.table("""
     # The size of the storage is that of the register.
@@ -72,8 +68,7 @@ test_contents = table(
     # DW_OP_reg* gives the location. For the contents there is regval_type, DW_OP_breg* and DW_OP_deref*.
     reg5; lit1; plus | reg5; stack_value -> wrong_kind where registers={"5": 7}
     reg5 -> bad_result_kind where registers={"5": 7}, want="value"
-    reg5; deref; lit1; plus -> 8 where registers={"5": 7}
-    breg5 1 -> 8 where registers={"5": 7}, want="value"
+    reg5; deref; lit1; plus -> 8 where registers={"5": 7}     breg5 1 -> 8 where registers={"5": 7}, want="value"
     regval_type 5 2 -> 7:unsigned64 where registers={"5": 7}
     regval_type 5 1 -> 7:unsigned32 where registers={"5": 7}
     regx v4; deref_type 16 3 -> [1, 2, 3, 4]:unsigned32x4 where registers={"v4": [1, 2, 3, 4]}, target=WAVE64

@@ -33,11 +33,9 @@ test_implicit_value = rows.table("""
     () implicit_value 3412; lit4; LLVM_bit_offset; deref_size 1 => str(0x23)
     (1) implicit_value 0102030405 -> implicit 0102030405
     implicit_value 0102030405 -> implicit 0102030405 where byte_order="big", address_size=4
-    implicit_value 0x => "implicit "
-    implicit_value {'ab' * 300} => f"implicit {'ab' * 300}"
+    implicit_value 0x => "implicit "                          implicit_value {'ab' * 300} => f"implicit {'ab' * 300}"
     (1) implicit_value 01020304 -> implicit 01020304 where want="location"
-    implicit_value 01 -> bad_result_kind where want="value"
-    -> implicit 0102 where expr="9e020102"
+    implicit_value 01 -> bad_result_kind where want="value"   -> implicit 0102 where expr="9e020102"
     -> truncated where expr="9e030102"
     # the length may be padded
     -> implicit 0102 where expr="9e8280000102"
@@ -107,15 +105,12 @@ test_stack_value = table(
     lit5; stack_value; lit6; stack_value => ("implicit 0500000000000000", "implicit 0600000000000000")
     # The entry popped must be a value.
     reg5; stack_value -> wrong_kind where registers={"5": 7}
-    lit5; stack_value; stack_value -> wrong_kind
-    implicit_value 01; stack_value -> wrong_kind
+    lit5; stack_value; stack_value -> wrong_kind              implicit_value 01; stack_value -> wrong_kind
     LLVM_undefined; stack_value -> wrong_kind
     lit16; lit3; LLVM_form_aspace_address; stack_value -> wrong_kind where target=WAVE64
     addr 0x10; lit1; LLVM_bit_offset; stack_value -> wrong_kind
-    piece 4; LLVM_piece_end; stack_value -> wrong_kind
-    piece 4; stack_value -> incomplete_composite
-    stack_value -> stack_underflow
-    lit5; stack_value -> not_writable where write="00"
+    piece 4; LLVM_piece_end; stack_value -> wrong_kind        piece 4; stack_value -> incomplete_composite
+    stack_value -> stack_underflow                            lit5; stack_value -> not_writable where write="00"
     """))  # fmt: skip
 DIES: dict[str, Any] = {
     "info:0x10": {"location": {"ops": "addr 0x1000"}},
@@ -209,8 +204,8 @@ test_dereference = pointers.table("""
     {PTR}; lit4; LLVM_offset; deref -> read_past_storage
     # In some lanes only.
     regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end; LLVM_push_lane; LLVM_offset; deref; stack_value
-        => ["implicit 0700000009000000",       *[MISUSE] * 7,                     "ptr info:0x10",
-        *["read_past_storage"] * 7,        *["offset_out_of_storage"] * 16]
+        => ["implicit 0700000009000000", *[MISUSE] * 7, "ptr info:0x10",
+        *["read_past_storage"] * 7, *["offset_out_of_storage"] * 16]
         where registers={"s6": 7, "s7": 9}, target=WAVE32
     """)
 USE = "deref; LLVM_offset_uconst 0"
@@ -312,8 +307,7 @@ test_other_address_spaces = pointers.table("""
     lit4; LLVM_aspace_implicit_pointer 0x10 0 -> bad_address_space where target=WAVE64
     lit1; LLVM_aspace_implicit_pointer 0x10 0 -> bad_address_space
     const_type 5 0000803f; LLVM_aspace_implicit_pointer 0x10 0 -> integral_type_required
-    reg5; LLVM_aspace_implicit_pointer 0x10 0 -> wrong_kind
-    LLVM_aspace_implicit_pointer 0x10 0 -> stack_underflow
+    reg5; LLVM_aspace_implicit_pointer 0x10 0 -> wrong_kind   LLVM_aspace_implicit_pointer 0x10 0 -> stack_underflow
     """)
 IPV = f"{PTR}; deref"
 test_other_uses = pointers.table("""
@@ -326,14 +320,12 @@ test_other_uses = pointers.table("""
     {IPV}; LLVM_aspace_bregx 5 0 => MISUSE where registers={"5": 0}
     # The pointer itself is not a value, nor the location of memory.
     {PTR}; lit1; plus | {PTR}; stack_value | {PTR}; lit0; {FORM} -> wrong_kind
-    {PTR} => MISUSE where read={"bytes": 8}
-    {PTR} => MISUSE where read={"bytes": 1}
+    {PTR} => MISUSE where read={"bytes": 8}                   {PTR} => MISUSE where read={"bytes": 1}
     {PTR} -> not_writable where write="00" * 8
     reg5; piece 8; {PTR}; piece 8 => "00" * 8 where read={"bytes": 8}, registers={"5": 0}
     reg5; piece 8; {PTR}; piece 8 => MISUSE where read={"bytes": 9}, registers={"5": 0}
     # A value result is the value on top of the stack (A.2.5.4), which an implicit pointer value is.
-    {IPV} -> ptr info:0x10 where want="value"
-    {IPV} -> ptr info:0x10
+    {IPV} -> ptr info:0x10 where want="value"                 {IPV} -> ptr info:0x10
     """)
 SOURCES = {"A": "implicit_pointer 0x10 0", "B": "implicit_pointer 0x11 0", "r": "reg5"}
 R5 = 0x0123456789ABCDEF

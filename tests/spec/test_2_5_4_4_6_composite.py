@@ -48,9 +48,7 @@ test_storage = table(
         LLVM_undefined; LLVM_undefined; lit5; LLVM_select_bit_piece 0x400000000 3 -> bad_piece where address_size=4
     piece 0x100000000 -> {34359738368:undefined} where target=WAVE64
     # A zero-sized part is one of them.
-    reg5; piece 0 -> {0:r5}
-    piece 0 -> {0:undefined}
-    reg5; piece 0; reg6; piece 4 -> {0:r5 32:r6}
+    reg5; piece 0 -> {0:r5}      piece 0 -> {0:undefined}     reg5; piece 0; reg6; piece 4 -> {0:r5 32:r6}
     reg5; bit_piece 0 3; reg6; piece 4 -> {0:r5+3 32:r6}
     reg5; piece 0; reg6; piece 4 -> 00000007 where read={"bytes": 4}, registers={"6": 7 << 24}
     piece 0; LLVM_piece_end; lit0; LLVM_offset -> offset_out_of_storage
@@ -138,12 +136,10 @@ test_piece = rows.table("""
     reg5; piece 4; piece 2; piece 1 -> {32:r5 16:undefined 8:undefined}
     lit1; reg5; piece 4; piece 2 => ("1", "{32:r5 16:undefined}")
     # The top is a location description, with an incomplete composite below it: it is appended to that.
-    reg5; piece 4; reg6; piece 2 -> {32:r5 16:r6}
-    piece 4; reg6; piece 2 -> {32:undefined 16:r6}
+    reg5; piece 4; reg6; piece 2 -> {32:r5 16:r6}             piece 4; reg6; piece 2 -> {32:undefined 16:r6}
     lit1; reg5; piece 4; reg6; piece 2 => ("1", "{32:r5 16:r6}")
     # ... with anything else below it, or nothing: a new composite.
-    reg5; piece 4 -> {32:r5}
-    lit1; reg5; piece 4 => ("1", "{32:r5}")
+    reg5; piece 4 -> {32:r5}     lit1; reg5; piece 4 => ("1", "{32:r5}")
     reg4; reg5; piece 4 => ("r4", "{32:r5}")
     reg4; piece 4; LLVM_piece_end; reg5; piece 4 => ("{32:r4}", "{32:r5}")
     reg4; piece 4; LLVM_piece_end; piece 2 -> {16:{32:r4}}
@@ -158,8 +154,7 @@ test_piece = rows.table("""
     const_type 4 1000000000000000; piece 4 | const_type 3 0000803f; piece 4 | reg5; piece 4; const_type 1 01; piece 4
         -> wrong_kind
     # A displacement other than 0 is computed before.
-    reg5; lit4; LLVM_offset; piece 4 -> {32:r5+32}
-    piece 4 -> {32:r5 | mem 0x10} where initial_stack=[BOTH]
+    reg5; lit4; LLVM_offset; piece 4 -> {32:r5+32}            piece 4 -> {32:r5 | mem 0x10} where initial_stack=[BOTH]
     # For all lanes, each of which has a part of its own.
     regx v1; LLVM_push_lane; lit4; mul; LLVM_offset; piece 4; regx v2; LLVM_push_lane; lit4; mul; LLVM_offset;
         piece 4 => [f"{lane:02x}000000{100 + lane:02x}000000" for lane in range(64)]
@@ -174,13 +169,11 @@ DIGITS = {"5": 0x0123456789ABCDEF}
 test_bit_piece = table(
     rows("""
     # As DW_OP_piece: a part of S bits, at B bits into the location.
-    (2) bit_piece 5 0 -> {5:undefined}
-    bit_piece 5 3; bit_piece 6 2 -> {5:undefined 6:undefined}
+    (2) bit_piece 5 0 -> {5:undefined}                        bit_piece 5 3; bit_piece 6 2 -> {5:undefined 6:undefined}
     reg5; bit_piece 5 3 -> {5:r5+3}
     reg5; bit_piece 5 3; bit_piece 2 7 -> {5:r5+3 2:undefined}
     reg5; bit_piece 5 3; reg6; bit_piece 6 2; reg7; piece 1 -> {5:r5+3 6:r6+2 8:r7}
-    lit1; reg5; bit_piece 5 3 => ("1", "{5:r5+3}")
-    lit16; bit_piece 5 11 -> {5:mem 0x11.3}
+    lit1; reg5; bit_piece 5 3 => ("1", "{5:r5+3}")            lit16; bit_piece 5 11 -> {5:mem 0x11.3}
     reg5; lit2; LLVM_bit_offset; bit_piece 5 3 -> {5:r5+5}
     bit_piece 7 9 -> {7:r5+9 | mem 0x11.1} where initial_stack=[BOTH]
     regx v43; bit_piece 32 96; regx v43; bit_piece 32 128 -> {32:v43+96 32:v43+128} where target=WAVE64
@@ -199,8 +192,7 @@ test_bit_piece = table(
     reg5; bit_piece 1 32 -> offset_out_of_storage where address_size=4
     LLVM_undefined; bit_piece 1 10000 | bit_piece 1 10000 -> {1:undefined}
     # The part must be within the storage.
-    reg5; bit_piece 61 3 -> {61:r5+3}
-    reg5; bit_piece 62 3 -> bad_piece
+    reg5; bit_piece 61 3 -> {61:r5+3}                         reg5; bit_piece 62 3 -> bad_piece
     bit_piece 62 3 -> bad_piece where initial_stack=[BOTH]
     reg5; bit_piece 30 3 -> bad_piece where address_size=4, byte_order="big"
     const_type 3 0000803f; bit_piece 8 0 -> wrong_kind
@@ -225,8 +217,7 @@ test_piece_end = table(
 )
 test_extend = rows.table("""
     # A complete composite of C identical parts of S bits.
-    (4) reg5; LLVM_extend 8 3 -> {8:r5 8:r5 8:r5}
-    reg5; LLVM_extend 64 1 -> {64:r5}
+    (4) reg5; LLVM_extend 8 3 -> {8:r5 8:r5 8:r5}             reg5; LLVM_extend 64 1 -> {64:r5}
     reg5; lit3; LLVM_bit_offset; LLVM_extend 5 2 -> {5:r5+3 5:r5+3}
     reg5; LLVM_extend 8 4; deref_size 4 => str(0x07070707) where registers={"5": 7}
     reg5; LLVM_extend 4 4; deref_size 2 => str(0xAAAA) where registers={"5": 0xBA}
@@ -244,8 +235,7 @@ test_extend = rows.table("""
     # S and C must not be 0.
     reg5; LLVM_extend 0 2 | reg5; LLVM_extend 8 0 | reg5; LLVM_extend 0 0 -> bad_operand
     # The entry popped must be a complete location description.
-    const_type 2 01000000; LLVM_extend 8 2 -> wrong_kind
-    LLVM_extend 8 2 -> stack_underflow
+    const_type 2 01000000; LLVM_extend 8 2 -> wrong_kind      LLVM_extend 8 2 -> stack_underflow
     # Each part must be within the storage.
     reg5; LLVM_extend 65 2 | reg5; lit1; LLVM_bit_offset; LLVM_extend 64 1 -> bad_piece
     LLVM_extend 65 1 -> bad_piece where initial_stack=[BOTH]
@@ -316,14 +306,11 @@ test_overlay = rows.table("""
     # DW_OP_LLVM_overlay is DW_OP_LLVM_bit_overlay with sizes in bytes.
     (6) reg5; reg6; lit2; lit3; LLVM_overlay -> {16:r5 24:r6 24:r5+40}
     reg5; reg6; lit0; lit4; LLVM_overlay -> {32:r6 32:r5+32}
-    reg5; reg6; lit4; lit4; LLVM_overlay -> {32:r5 32:r6}
-    reg5; reg6; lit0; lit8; LLVM_overlay -> r6
-    reg5; reg6; lit8; lit0; LLVM_overlay -> r5
-    reg5; reg6; lit1; lit8; LLVM_overlay -> bad_piece
+    reg5; reg6; lit4; lit4; LLVM_overlay -> {32:r5 32:r6}     reg5; reg6; lit0; lit8; LLVM_overlay -> r6
+    reg5; reg6; lit8; lit0; LLVM_overlay -> r5                reg5; reg6; lit1; lit8; LLVM_overlay -> bad_piece
     reg5; reg6; const_type 1 ff; lit1; LLVM_overlay -> bad_operand
     reg5; reg6; lit1; const_type 7 ffffffff; LLVM_overlay -> bad_operand
-    reg5; reg6; lit1; lit1; overlay -> {8:r5 8:r6 48:r5+16}
-    reg5; reg6; lit2; reg7; LLVM_overlay -> wrong_kind
+    reg5; reg6; lit1; lit1; overlay -> {8:r5 8:r6 48:r5+16}   reg5; reg6; lit2; reg7; LLVM_overlay -> wrong_kind
     reg6; lit2; lit3; LLVM_overlay -> stack_underflow
     # Scaled by 8, nothing is lost.
     reg5; reg6; const_type 4 0000000000000020; lit1; LLVM_overlay -> bad_piece

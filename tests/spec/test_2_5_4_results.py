@@ -12,8 +12,7 @@ GPU = {"target": "amdgcn-gfx90a"}
 rows = Rows("A.2.5.4", vars(), rules="amd", dialect="llvm-user", base_types=TYPES, dies=DIES)
 test_a_location_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
-    -> undefined where want="location"
-    nop | lit1; drop -> undefined where want="location"
+    -> undefined where want="location"                        nop | lit1; drop -> undefined where want="location"
     # "If the top stack entry is a location description, ... then the result is that"
     addr 0x10 -> mem 0x10 where want="location"
     addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3 where want="location"
@@ -37,8 +36,7 @@ test_a_location_is_wanted = rows.table("""
     implicit_pointer 0x4c 0; deref -> r7 where want="location"
     implicit_pointer 0x4c 4; deref -> r7+32 where want="location"
     # "Any other entries on the stack are discarded."
-    lit1; lit2; reg5 -> r5 where want="location"
-    reg5; piece 4; reg6 -> r6 where want="location"
+    lit1; lit2; reg5 -> r5 where want="location"              reg5; piece 4; reg6 -> r6 where want="location"
     # "Otherwise the DWARF expression is ill-formed": a value of another type.
     const_type 1 01000000 | const_type 2 0100000000000000 | const_type 3 0000000000000000 |
         const_type 4 0100000000000000 | const_type 5 01 | const_type 6 0102 |
@@ -50,8 +48,7 @@ test_a_location_is_wanted = rows.table("""
     """)
 test_a_value_is_wanted = rows.table("""
     # "If the top stack entry is a value, ... then the result is that"
-    lit16 -> 16 where want="value"
-    const_type 1 feffffff -> -2:signed32 where want="value"
+    lit16 -> 16 where want="value"                            const_type 1 feffffff -> -2:signed32 where want="value"
     const_type 3 000000000000f83f -> 1.5:float64 where want="value"
     const_type 6 0102 -> [1, 2]:unsigned8x2 where want="value"
     # "... or can be converted to one": a byte address in the default address space.
@@ -62,8 +59,7 @@ test_a_value_is_wanted = rows.table("""
     # "Any other entries on the stack are discarded."
     lit1; reg5; lit3 -> 3 where want="value"
     # "Otherwise the DWARF expression is ill-formed": nothing at all,
-    -> bad_result_kind where want="value"
-    lit1; drop -> bad_result_kind where want="value"
+    -> bad_result_kind where want="value"                     lit1; drop -> bad_result_kind where want="value"
     # ... a bit field, another address space, several places, and every storage but memory.
     addr 0x10; lit3; LLVM_bit_offset | reg5 | LLVM_undefined | implicit_value 0100000000000000 | lit7; stack_value |
         implicit_pointer 0x4c 0 | reg5; piece 4; LLVM_piece_end | reg5; piece 4 -> bad_result_kind where want="value"
@@ -75,28 +71,21 @@ test_a_value_is_wanted = rows.table("""
     """)
 test_nothing_is_wanted = rows.table("""
     # "If the stack is empty, the result is a location description with one undefined location description."
-    -> undefined
-    nop | lit1; drop -> undefined
+    -> undefined                 nop | lit1; drop -> undefined
     # "Otherwise, the top stack entry is returned", as it is.
-    lit16 -> 16
-    addr 0x10 -> mem 0x10
-    const_type 1 feffffff -> -2:signed32
-    reg5 -> r5
-    addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3
+    lit16 -> 16                  addr 0x10 -> mem 0x10        const_type 1 feffffff -> -2:signed32
+    reg5 -> r5                   addr 0x10; lit3; LLVM_bit_offset -> mem 0x10.3
     implicit_pointer 0x4c 4 -> ptr info:0x4c+4
     nop -> mem 0x10 | mem 0x20 where initial_stack=[TWO_PLACES]
     reg5; piece 4 -> {32:r5}
     # "Any other entries on the stack are discarded": the stack of the evaluation still has them.
-    lit1; reg5; lit3 | reg5; piece 4; lit3 -> 3
-    lit1; reg5; lit3 => ("1", "r5", "3")
+    lit1; reg5; lit3 | reg5; piece 4; lit3 -> 3               lit1; reg5; lit3 => ("1", "r5", "3")
     """)
 test_the_initial_stack = rows.table("""
     # "starts with an empty stack on which the entries from the initial stack ... are pushed in the order provided"
-    -> 3 where initial_stack=[1, 2, 3]
-    => ("1", "2", "3") where initial_stack=[1, 2, 3]
+    -> 3 where initial_stack=[1, 2, 3]                        => ("1", "2", "3") where initial_stack=[1, 2, 3]
     -> mem 0x3 where want="location", initial_stack=[1, 2, 3]
-    -> 3 where want="value", initial_stack=[1, 2, 3]
-    drop -> 2 where initial_stack=[1, 2, 3]
+    -> 3 where want="value", initial_stack=[1, 2, 3]          drop -> 2 where initial_stack=[1, 2, 3]
     drop; drop; drop -> undefined where initial_stack=[1, 2, 3]
     minus => ("1", "18446744073709551615") where initial_stack=[1, 2, 3]
     -> r5 where want="location", initial_stack=[{"kind": "register", "register": 5}]
@@ -111,10 +100,8 @@ test_the_initial_stack = rows.table("""
 # the required kind ..., then the DWARF operation expression is ill-formed."
 test_entries_of_the_wrong_kind = rows.table("""
     # A value is required, and a byte address in the default address space is converted to one ...
-    addr 0x10; lit1; plus -> 17
-    lit1; addr 0x10; minus => str(2**64 - 15)
-    addr 0x10; neg => str(2**64 - 16)
-    addr 0x10; stack_value -> implicit 1000000000000000
+    addr 0x10; lit1; plus -> 17                               lit1; addr 0x10; minus => str(2**64 - 15)
+    addr 0x10; neg => str(2**64 - 16)                         addr 0x10; stack_value -> implicit 1000000000000000
     addr 0; bra @end; lit5; end: -> 5
     # ... but no other location is.
     reg5; lit1; plus | lit1; reg5; plus | reg5; neg | reg5; stack_value | reg5; bra @end; end: |

@@ -238,8 +238,7 @@ test_f_sizes_of_pieces = Rows("A.2.5.4.4.6", {}, rules="amd").table("""
     piece 257 -> bad_piece where address_size=1
     (2) bit_piece 0xffffffffffffffff 0xffffffffffffffff => f"{{{2**64 - 1}:undefined}}"
     reg5; bit_piece 1 0xffffffffffffffff -> offset_out_of_storage
-    reg5; bit_piece 1 64 -> offset_out_of_storage
-    reg5; bit_piece 1 63 -> {1:r5+63}
+    reg5; bit_piece 1 64 -> offset_out_of_storage             reg5; bit_piece 1 63 -> {1:r5+63}
     reg5; bit_piece 0xffffffffffffffff 1 -> bad_piece
     # "All the bits must be within the size of LS or the DWARF expression is ill-formed."
     (1) reg5; piece 0x2000000000000000 -> bad_piece

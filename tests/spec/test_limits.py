@@ -31,8 +31,7 @@ test_steps = table(
     # Every operation counts once, the end does not.
     lit1; lit2; plus -> 3 where limits={"steps": 3}
     lit1; lit2; plus -> limit_exceeded where limits={"steps": 2}
-    -> undefined where limits={"steps": 0}
-    nop -> limit_exceeded where limits={"steps": 0}
+    -> undefined where limits={"steps": 0}                    nop -> limit_exceeded where limits={"steps": 0}
     lit3; again: lit1; minus; dup; bra @again -> 0 where limits={"steps": 13}
     lit3; again: lit1; minus; dup; bra @again -> limit_exceeded where limits={"steps": 12}
     """),

@@ -211,8 +211,7 @@ IMPLICIT_POINTER = rows("""
 # can do; several are places of one object (2.6.2). The drafts of DWARF 6 list several answers without choosing one.
 CALL_OF_LIST = rows("""
     [A.2.5.4.2 (5)] lit7; call4 0x20 -> 8 / stack_underflow / stack_underflow
-    call4 0x21 -> r5 | r6 / r5 | r6 / r5 | r6
-    call2 0x22 -> undefined
+    call4 0x21 -> r5 | r6 / r5 | r6 / r5 | r6                 call2 0x22 -> undefined
     """)
 
 # DWARF 5, 2.5.1.4: operands "must have the same type, either the same base type or the generic type", which
@@ -230,8 +229,7 @@ WIDE = {"5": {"bytes": "0000000000000010" + "0000000000000020"}}
 """A register of two addresses."""
 OBJECT_OF_VALUE_BITS = [
     *rows("""
-    [A.2.5.3] reg5 -> 7788 / 1122 / 7788 where **SMALL
-    lit5; stack_value -> 0005 / 0000 / 0005 where **SMALL
+    [A.2.5.3] reg5 -> 7788 / 1122 / 7788 where **SMALL        lit5; stack_value -> 0005 / 0000 / 0005 where **SMALL
     implicit_value 01020304 -> 0304 / 0102 / 0304 where **SMALL
     reg5 -> 1122334455667788 where byte_order="big", read={"bytes": 8}
     reg5 -> -120 / 17 / -120 where byte_order="big", read={"type": {"encoding": "signed", "byte_size": 1}}
@@ -251,8 +249,7 @@ OBJECT_OF_VALUE_BITS = [
     # An offset says where the object is, and memory, composites and little-endian targets have one order.
     [A.2.5.4.4.1 (1)] reg5; lit2; LLVM_offset -> after_location / 3344 / 3344 where **SMALL
     [A.2.5.3] addr 0x10 -> 0102 where memory=[{"space": 0, "address": 16, "bytes": "01020304"}], **SMALL
-    reg5; piece 8 -> 1122 where **SMALL
-    reg5 -> 8877 where read={"bytes": 2}
+    reg5; piece 8 -> 1122 where **SMALL                       reg5 -> 8877 where read={"bytes": 2}
     """)
 ]
 
@@ -294,8 +291,7 @@ LANE_WITHOUT_SIMT = rows("""
     LLVM_push_lane -> lane / lane / 0 where target="x86_64", registers={}
     LLVM_push_lane -> lane where lane_count=8
     LLVM_push_lane -> lane where target="amdgcn-gfx90a", registers={}
-    LLVM_push_lane -> 3 where lane_count=8, lane=3
-    LLVM_push_lane -> bad_operand where lane=1
+    LLVM_push_lane -> 3 where lane_count=8, lane=3            LLVM_push_lane -> bad_operand where lane=1
     """)
 FIELDS = [name for name in Rules.__annotations__ if name != "name"]
 ROWS = {field: globals()[field.upper()] for field in FIELDS}
