@@ -51,58 +51,46 @@ test_the_generic_type = table(
         memory=[{"space": 0, "address": 16, "bytes": "010203"}]
     """),
 )
-test_types_and_literal_values = table(
+test_types_and_literal_values = rows.table("""
     # "A value has a type and a literal value": each encoding.
-    row("A.2.5.2", "const_type 0x10 80", "-128:signed8"),
-    row("A.2.5.2", "const_type 0x11 feff", "-2:signed16"),
-    row("A.2.5.2", "const_type 0x12 ffffff7f", "2147483647:signed32"),
-    row("A.2.5.2", "const_type 0x13 0000000000000080", "-9223372036854775808:signed64"),
-    row("A.2.5.2", f"const_type 0x14 {'ff' * 16}", "-1:signed128"),
-    row("A.2.5.2", "const_type 0x20 80", "128:unsigned8"),
-    row("A.2.5.2", "const_type 0x21 feff", "65534:unsigned16"),
-    row("A.2.5.2", "const_type 0x22 ffffffff", "4294967295:unsigned32"),
-    row("A.2.5.2", "const_type 0x23 0000000000000080", "9223372036854775808:unsigned64"),
-    row("A.2.5.2", f"const_type 0x24 {'ff' * 16}", f"{2**128 - 1}:unsigned128"),
-    row("A.2.5.2", "const_type 0x30 c8", "-56:signed_char8"),
-    row("A.2.5.2", "const_type 0x31 c8", "200:unsigned_char8"),
-    row("A.2.5.2", "const_type 0x32 01", "1:boolean8"),
-    row("A.2.5.2", "const_type 0x33 00000000", "0:boolean32"),
-    row("A.2.5.2", "const_type 0x34 0807060504030201", "72623859790382856:address64"),
-    row("A.2.5.2", "const_type 0x35 00f60100", "128512:UTF32"),
-    row("A.2.5.2", "const_type 0x36 ac20", "8364:UCS16"),
-    row("A.2.5.2", "const_type 0x37 41", "65:ASCII8"),
-    row("A.2.5.2", "const_type 0x40 003c", "1.0:float16"),
-    row("A.2.5.2", "const_type 0x40 0100", "5.960464477539063e-08:float16"),  # the least subnormal: 2**-24
-    row("A.2.5.2", "const_type 0x41 0000c0bf", "-1.5:float32"),
-    row("A.2.5.2", "const_type 0x42 182d4454fb210940", "3.141592653589793:float64"),
-    row("A.2.5.2", "const_type 0x43 803f", "1.0:bfloat1616"),
-    row("A.2.5.2", "const_type 0x43 49c0", "-3.140625:bfloat1616"),
-    row("A.2.5.2", "const_type 0x41 0000807f", "inf:float32"),
-    row("A.2.5.2", "const_type 0x42 000000000000f0ff", "-inf:float64"),
-    row("A.2.5.2", "const_type 0x41 0000c07f", "nan:float32"),
-    row("A.2.5.2", "const_type 0x41 00000080", "-0.0:float32"),
+    [A.2.5.2] const_type 0x10 80 -> -128:signed8              const_type 0x11 feff -> -2:signed16
+    const_type 0x12 ffffff7f -> 2147483647:signed32
+    const_type 0x13 0000000000000080 -> -9223372036854775808:signed64
+    const_type 0x14 {'ff' * 16} -> -1:signed128               const_type 0x20 80 -> 128:unsigned8
+    const_type 0x21 feff -> 65534:unsigned16                  const_type 0x22 ffffffff -> 4294967295:unsigned32
+    const_type 0x23 0000000000000080 -> 9223372036854775808:unsigned64
+    const_type 0x24 {'ff' * 16} => f"{2**128 - 1}:unsigned128"
+    const_type 0x30 c8 -> -56:signed_char8                    const_type 0x31 c8 -> 200:unsigned_char8
+    const_type 0x32 01 -> 1:boolean8                          const_type 0x33 00000000 -> 0:boolean32
+    const_type 0x34 0807060504030201 -> 72623859790382856:address64
+    const_type 0x35 00f60100 -> 128512:UTF32                  const_type 0x36 ac20 -> 8364:UCS16
+    const_type 0x37 41 -> 65:ASCII8                           const_type 0x40 003c -> 1.0:float16
+    const_type 0x40 0100 -> 5.960464477539063e-08:float16
+    # the least subnormal: 2**-24
+    const_type 0x41 0000c0bf -> -1.5:float32
+    const_type 0x42 182d4454fb210940 -> 3.141592653589793:float64
+    const_type 0x43 803f -> 1.0:bfloat1616                    const_type 0x43 49c0 -> -3.140625:bfloat1616
+    const_type 0x41 0000807f -> inf:float32                   const_type 0x42 000000000000f0ff -> -inf:float64
+    const_type 0x41 0000c07f -> nan:float32                   const_type 0x41 00000080 -> -0.0:float32
     # "The base type specifies the size": bit sizes that are no bytes, and wide ones.
-    row("A.2.5.2", "const_type 0x50 01", "1:unsigned1"),
-    row("A.2.5.2", "const_type 0x51 01", "-1:signed1"),
-    row("A.2.5.2", "const_type 0x52 7f", "127:unsigned7"),
-    row("A.2.5.2", "const_type 0x53 7f", "-1:signed7"),
-    row("A.2.5.2", "const_type 0x54 010203", "197121:unsigned24"),
-    row("A.2.5.2", "const_type 0x55 ffffff", "-1:signed24"),
-    row("A.2.5.2", "const_type 0x56 ffffffff01", "8589934591:unsigned33"),
-    row("A.2.5.2", "const_type 0x57 ffffffff01", "-1:signed33"),
-    row("A.2.5.2", "const_type 0x58 000000000000000001", "18446744073709551616:unsigned65"),
-    row("A.2.5.2", "const_type 0x59 000000000000000001", "-18446744073709551616:signed65"),
-    row("A.2.5.2", f"const_type 0x5a {'00' * 254}80", f"{1 << 2039}:unsigned2040"),
-    row("A.2.5.2", "lit1; convert 0x5b", "1:unsigned2048"),
-    row("A.2.5.2", "const1s -1; convert 0x13; convert 0x5b", f"{2**2048 - 1}:unsigned2048"),
-    row("A.2.5.2", "const_type 0x10 ff; convert 0x5c", "-1:signed2048"),
+    const_type 0x50 01 -> 1:unsigned1                         const_type 0x51 01 -> -1:signed1
+    const_type 0x52 7f -> 127:unsigned7                       const_type 0x53 7f -> -1:signed7
+    const_type 0x54 010203 -> 197121:unsigned24               const_type 0x55 ffffff -> -1:signed24
+    const_type 0x56 ffffffff01 -> 8589934591:unsigned33       const_type 0x57 ffffffff01 -> -1:signed33
+    const_type 0x58 000000000000000001 -> 18446744073709551616:unsigned65
+    const_type 0x59 000000000000000001 -> -18446744073709551616:signed65
+    const_type 0x5a {'00' * 254}80 => f"{1 << 2039}:unsigned2040"
+    lit1; convert 0x5b -> 1:unsigned2048
+    const1s -1; convert 0x13; convert 0x5b => f"{2**2048 - 1}:unsigned2048"
+    const_type 0x10 ff; convert 0x5c -> -1:signed2048
     # ... "and endianity": that of the target, unless the type says otherwise (below).
-    row("A.2.5.2", "const_type 0x21 0102", "258:unsigned16", byte_order="big"),
-    row("A.2.5.2", "const_type 0x12 fffffffe", "-2:signed32", byte_order="big"),
-    row("A.2.5.2", "const_type 0x41 3f800000", "1.0:float32", byte_order="big"),
-    row("A.2.5.2", "const_type 0x43 3f80", "1.0:bfloat1616", byte_order="big"),
-    row("A.2.5.2", "const_type 0x54 010203", "66051:unsigned24", byte_order="big"),
-    row("A.2.5.2", "const_type 0x56 01ffffffff", "8589934591:unsigned33", byte_order="big"))  # fmt: skip
+    const_type 0x21 0102 -> 258:unsigned16 where byte_order="big"
+    const_type 0x12 fffffffe -> -2:signed32 where byte_order="big"
+    const_type 0x41 3f800000 -> 1.0:float32 where byte_order="big"
+    const_type 0x43 3f80 -> 1.0:bfloat1616 where byte_order="big"
+    const_type 0x54 010203 -> 66051:unsigned24 where byte_order="big"
+    const_type 0x56 01ffffffff -> 8589934591:unsigned33 where byte_order="big"
+    """)
 
 # "An integral type is a base type that has an encoding of DW_ATE_signed, DW_ATE_signed_char, DW_ATE_unsigned,
 # DW_ATE_unsigned_char, DW_ATE_boolean, or any target architecture defined integral encoding"; no target here has more.

@@ -127,9 +127,10 @@ test_addrx = rows.table("""
     addrx 2 -> unit
     """)
 test_form_aspace_address = table(
+    rows("""
     # The first entry is the address space, the second the address.
-    row("(3)", f"lit16; lit0; {FORM}", "mem 0x10"),
-    row("(3)", f"lit16; lit0; {FORM}", "mem 0x10", target=WAVE64),
+    (3) lit16; lit0; {FORM} -> mem 0x10                       lit16; lit0; {FORM} -> mem 0x10 where target=WAVE64
+    """),
     *[
         row("(3)", f"lit16; lit{number}; {FORM}", expected, target=target, lane=3)
         for target in (WAVE64, WAVE32, OTHER64)
@@ -137,18 +138,19 @@ test_form_aspace_address = table(
             ("mem 0x10", "generic#0x10", "region#0x10", "local#0x10", "bad_address_space", "private_lane#0x10@3")
         )
     ],
-    row("(3)", f"lit16; lit6; {FORM}", "private_wave#0x10", target=WAVE64),
-    row("(3)", f"lit16; lit6; {FORM}", "private_wave#0x10", target=WAVE32),
+    rows("""
+    (3) lit16; lit6; {FORM} -> private_wave#0x10 where target=WAVE64
+    lit16; lit6; {FORM} -> private_wave#0x10 where target=WAVE32
+    """),
     *[
         row("(3)", f"lit16; const1u {0x20 + lane}; {FORM}", f"private_lane{lane}#0x10", target=target)
         for target, lane in ((WAVE64, 0), (WAVE64, 7), (WAVE64, 63), (WAVE32, 0), (WAVE32, 31), (OTHER64, 63))
     ],
     rows("""
     # Both may have any integral type, and a byte address in the default address space is an integral value too.
-    (3) const_type 4 10000000; const_type 1 03; LLVM_form_aspace_address -> local#0x10 where target=WAVE64
+    (3) const_type 4 10000000; const_type 1 03; LLVM_form_aspace_address | addr 0x10; lit3; LLVM_form_aspace_address |
+        lit16; addr 3; LLVM_form_aspace_address -> local#0x10 where target=WAVE64
     const_type 6 10000000000000000000000000000000; lit0; LLVM_form_aspace_address -> mem 0x10
-    addr 0x10; lit3; LLVM_form_aspace_address -> local#0x10 where target=WAVE64
-    lit16; addr 3; LLVM_form_aspace_address -> local#0x10 where target=WAVE64
     # A is zero-extended to the S bits of an address, whatever its sign, or its least significant S bits are used.
     const_type 1 ff; lit3; LLVM_form_aspace_address -> local#0xff where target=WAVE64
     const_type 1 ff; lit0; LLVM_form_aspace_address -> mem 0xff where target=WAVE64
@@ -161,28 +163,25 @@ test_form_aspace_address = table(
         where byte_order="big"
     # AS must be one of the values that the target architecture defines.
     lit16; lit1; LLVM_form_aspace_address -> bad_address_space
-    lit16; lit7; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
-    lit16; lit31; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
-    lit16; const1u 0x60; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
-    lit16; const8u 0x100000003; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
-    lit16; const1s -1; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
-    lit16; const_type 1 ff; LLVM_form_aspace_address -> bad_address_space where target=WAVE64
+    lit16; lit7; LLVM_form_aspace_address | lit16; lit31; LLVM_form_aspace_address |
+        lit16; const1u 0x60; LLVM_form_aspace_address | lit16; const8u 0x100000003; LLVM_form_aspace_address |
+        lit16; const1s -1; LLVM_form_aspace_address | lit16; const_type 1 ff; LLVM_form_aspace_address
+        -> bad_address_space where target=WAVE64
     # no flat memory
     lit16; lit1; LLVM_form_aspace_address -> bad_address_space where target="amdgcn-gfx600"
     # Both must be values of integral types.
     const_type 3 0000803f; lit3; LLVM_form_aspace_address -> integral_type_required where target=WAVE64
     const_type 7 1000000000000000; lit3; LLVM_form_aspace_address -> integral_type_required where target=WAVE64
     lit16; const_type 3 0000803f; LLVM_form_aspace_address -> integral_type_required where target=WAVE64
-    regx s4; lit3; LLVM_form_aspace_address -> wrong_kind where target=WAVE64
-    lit16; lit3; LLVM_form_aspace_address; lit3; LLVM_form_aspace_address -> wrong_kind where target=WAVE64
-    lit16; regx s4; LLVM_form_aspace_address -> wrong_kind where target=WAVE64
+    regx s4; lit3; LLVM_form_aspace_address | lit16; lit3; LLVM_form_aspace_address; lit3; LLVM_form_aspace_address |
+        lit16; regx s4; LLVM_form_aspace_address -> wrong_kind where target=WAVE64
     piece 4; lit3; LLVM_form_aspace_address -> incomplete_composite where target=WAVE64
     lit3; LLVM_form_aspace_address -> stack_underflow where target=WAVE64
     # What belongs to a lane is that of the current lane, which is required.
     lit16; lit5; LLVM_form_aspace_address => [f"private_lane#0x10@{lane}" for lane in range(64)] where target=WAVE64
     lit16; lit5; LLVM_form_aspace_address -> lane where target=WAVE64
-    lit16; lit5; LLVM_form_aspace_address -> lane where target=WAVE32
     lit16; lit5; LLVM_form_aspace_address; drop; lit1 -> lane where target=WAVE64
+    lit16; lit5; LLVM_form_aspace_address -> lane where target=WAVE32
     lit16; const1u 0x25; LLVM_form_aspace_address -> private_lane5#0x10 where target=WAVE64
     # Lanes may name different address spaces.
     lit16; LLVM_push_lane; LLVM_form_aspace_address

@@ -146,27 +146,24 @@ class Pointers(Rows):
 
 pointers = Pointers("A.2.5.4.4.5", vars(), rules="amd", base_types=TYPES)
 ptr = partial(pointers.row, "(3)")
-test_implicit_pointer = table(
+test_implicit_pointer = pointers.table("""
     # A storage of the size of an address, created from an entry and a displacement.
-    ptr("implicit_pointer 0x10 0", "ptr info:0x10"),
-    ptr("implicit_pointer 0x10 4", "ptr info:0x10+4"),
-    ptr("implicit_pointer 0x10 -4", "ptr info:0x10-4", want="location"),
-    ptr("implicit_pointer 0x10 4", "ptr info:0x10+4", address_size=4, byte_order="big"),
-    ptr("implicit_pointer 0x10 4", "bad_result_kind", want="value"),
+    (3) implicit_pointer 0x10 0 -> ptr info:0x10              implicit_pointer 0x10 4 -> ptr info:0x10+4
+    implicit_pointer 0x10 -4 -> ptr info:0x10-4 where want="location"
+    implicit_pointer 0x10 4 -> ptr info:0x10+4 where address_size=4, byte_order="big"
+    implicit_pointer 0x10 4 -> bad_result_kind where want="value"
     # The reference has the size of an offset: 4 bytes in the 32-bit DWARF format, 8 in the 64-bit one.
-    ptr("", "ptr info:0x10+4", expr="a01000000004"),
-    ptr("", "ptr info:0x10-1", expr="a0000000107f", byte_order="big"),
-    ptr("", "ptr info:0x10+4", expr="a0100000000000000004", offset_size=8),
-    ptr("", "ptr info:0x10+4", expr="a0100000000000000004", offset_size=8, address_size=4),
+    -> ptr info:0x10+4 where expr="a01000000004"
+    -> ptr info:0x10-1 where expr="a0000000107f", byte_order="big"
+    -> ptr info:0x10+4 where expr="a0100000000000000004", offset_size=8
+    -> ptr info:0x10+4 where expr="a0100000000000000004", offset_size=8, address_size=4
     # Nothing is evaluated before the pointer is used: the entry may have nothing, or fail.
-    ptr("implicit_pointer 0x13 0", "ptr info:0x13"),
-    ptr("implicit_pointer 0x1f 0", "ptr info:0x1f"),
+    implicit_pointer 0x13 0 -> ptr info:0x13                  implicit_pointer 0x1f 0 -> ptr info:0x1f
     # It is as large as an address.
-    ptr(f"{PTR}; lit7; LLVM_offset; drop", "undefined"),
-    ptr(f"{PTR}; lit8; LLVM_offset", "offset_out_of_storage"),
-    ptr(f"{PTR}; lit4; LLVM_offset", "offset_out_of_storage", address_size=4),
-    ptr(f"{PTR}; piece 9", "bad_piece"),
-    ptr(f"{PTR}; piece 5", "bad_piece", address_size=4))  # fmt: skip
+    {PTR}; lit7; LLVM_offset; drop -> undefined               {PTR}; lit8; LLVM_offset -> offset_out_of_storage
+    {PTR}; lit4; LLVM_offset -> offset_out_of_storage where address_size=4
+    {PTR}; piece 9 -> bad_piece                               {PTR}; piece 5 -> bad_piece where address_size=4
+    """)
 test_dereference = pointers.table("""
     # Retrieving the complete contents gives an implicit pointer value ...
     (3) {PTR}; deref; stack_value | {PTR}; deref_size 8; stack_value | {PTR}; deref_type 8 4; stack_value |
@@ -204,9 +201,8 @@ test_dereference = pointers.table("""
     {PTR}; lit4; LLVM_offset; deref -> read_past_storage
     # In some lanes only.
     regx s6; piece 4; regx s7; piece 4; {PTR}; piece 8; LLVM_piece_end; LLVM_push_lane; LLVM_offset; deref; stack_value
-        => ["implicit 0700000009000000", *[MISUSE] * 7, "ptr info:0x10",
-        *["read_past_storage"] * 7, *["offset_out_of_storage"] * 16]
-        where registers={"s6": 7, "s7": 9}, target=WAVE32
+        => ["implicit 0700000009000000", *[MISUSE] * 7, "ptr info:0x10", *["read_past_storage"] * 7,
+        *["offset_out_of_storage"] * 16] where registers={"s6": 7, "s7": 9}, target=WAVE32
     """)
 USE = "deref; LLVM_offset_uconst 0"
 test_pointee = table(

@@ -166,8 +166,7 @@ test_piece = rows.table("""
     """)
 NIBBLES = "reg5; bit_piece 4 8; reg5; bit_piece 4 20"
 DIGITS = {"5": 0x0123456789ABCDEF}
-test_bit_piece = table(
-    rows("""
+test_bit_piece = rows.table("""
     # As DW_OP_piece: a part of S bits, at B bits into the location.
     (2) bit_piece 5 0 -> {5:undefined}                        bit_piece 5 3; bit_piece 6 2 -> {5:undefined 6:undefined}
     reg5; bit_piece 5 3 -> {5:r5+3}
@@ -178,11 +177,9 @@ test_bit_piece = table(
     bit_piece 7 9 -> {7:r5+9 | mem 0x11.1} where initial_stack=[BOTH]
     regx v43; bit_piece 32 96; regx v43; bit_piece 32 128 -> {32:v43+96 32:v43+128} where target=WAVE64
     piece 4; LLVM_piece_end; bit_piece 5 3 -> {5:{32:undefined}+3}
-    """),
     # The bits count from the start of the storage on.
-    row("(2)", NIBBLES, "ad", read={"bytes": 1}, registers=DIGITS),
-    row("(2)", NIBBLES, "25", read={"bytes": 1}, registers=DIGITS, byte_order="big"),
-    rows("""
+    {NIBBLES} -> ad where read={"bytes": 1}, registers=DIGITS
+    {NIBBLES} -> 25 where read={"bytes": 1}, registers=DIGITS, byte_order="big"
     (2) addr 0x10; bit_piece 12 4; piece 1 -> 2103 undefined 00f0 where read={"bytes": 2}, memory=[memory(16, "1032")]
     addr 0x10; bit_piece 12 4; piece 1 -> 0320 undefined 000f
         where read={"bytes": 2}, memory=[memory(16, "1032")], byte_order="big"
@@ -196,25 +193,20 @@ test_bit_piece = table(
     bit_piece 62 3 -> bad_piece where initial_stack=[BOTH]
     reg5; bit_piece 30 3 -> bad_piece where address_size=4, byte_order="big"
     const_type 3 0000803f; bit_piece 8 0 -> wrong_kind
-    """),
-)
-test_piece_end = table(
+    """)
+test_piece_end = rows.table("""
     # It makes the incomplete composite on top of the stack complete.
-    row("(3)", f"reg5; piece 4; {END}", "{32:r5}"),
-    row("(3)", f"piece 4; {END}; dup", ("{32:undefined}", "{32:undefined}")),
-    row("(3)", f"reg5; piece 4; {END}; deref_size 4", "7", registers={"5": 7}),
-    row("(3)", f"reg5; piece 4; {END}; reg6; piece 4", ("{32:r5}", "{32:r6}")),
-    row("(3)", f"lit1; reg5; piece 4; {END}; swap", ("{32:r5}", "1")),
+    (3) reg5; piece 4; {END} -> {32:r5}
+    piece 4; {END}; dup => ("{32:undefined}", "{32:undefined}")
+    reg5; piece 4; {END}; deref_size 4 -> 7 where registers={"5": 7}
+    reg5; piece 4; {END}; reg6; piece 4 => ("{32:r5}", "{32:r6}")
+    lit1; reg5; piece 4; {END}; swap => ("{32:r5}", "1")
     # Anything else on top is ill-formed.
-    row("(3)", END, "stack_underflow"),
-    row("(3)", f"lit1; {END}", "wrong_kind"),
-    row("(3)", f"reg5; {END}", "wrong_kind"),
-    row("(3)", f"LLVM_undefined; {END}", "wrong_kind"),
-    row("(3)", f"reg5; piece 4; {END}; {END}", "wrong_kind"),
-    row("(3)", f"reg5; piece 4; lit1; {END}", "wrong_kind"),
-    row("(3)", f"reg5; LLVM_extend 8 2; {END}", "wrong_kind"),
-    row("(3)", END, "wrong_kind", initial_stack=[{"kind": "composite", "parts": [{"bit_size": 8, "location": BOTH}]}]),
-)
+    {END} -> stack_underflow
+    lit1; {END} | reg5; {END} | LLVM_undefined; {END} | reg5; piece 4; {END}; {END} | reg5; piece 4; lit1; {END} |
+        reg5; LLVM_extend 8 2; {END} -> wrong_kind
+    {END} -> wrong_kind where initial_stack=[{"kind": "composite", "parts": [{"bit_size": 8, "location": BOTH}]}]
+    """)
 test_extend = rows.table("""
     # A complete composite of C identical parts of S bits.
     (4) reg5; LLVM_extend 8 3 -> {8:r5 8:r5 8:r5}             reg5; LLVM_extend 64 1 -> {64:r5}
