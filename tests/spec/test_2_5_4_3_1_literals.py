@@ -119,18 +119,14 @@ test_const_type = rows.table("""
     const_type 0x80 01000000 -> 1:signed32 where expr="a480010401000000"
     const_type 0xffffffffffffffff 01000000 -> 1:signed32      GNU_const_type 1 ff -> -1:signed8
     # "The DWARF is ill-formed if D is not a DW_TAG_base_type debugging information entry in the current compilation
-    # unit"
-    const_type 0x99 01 | const_type 0 01 -> bad_type
-    # 0 is the generic type for convert alone
-    const_type 0xfffffffffffffffe 01 | const_type 0x99 0x -> bad_type
+    # unit"; 0 is the generic type for convert alone
+    const_type 0x99 01 | const_type 0 01 | const_type 0xfffffffffffffffe 01 | const_type 0x99 0x -> bad_type
     const_type 1 01 -> bad_type where base_types={}
-    # "... or if TS divided by 8 (the byte size) and rounded up to a whole number is not equal to S."
+    # "... or if TS divided by 8 (the byte size) and rounded up to a whole number is not equal to S." 5 bytes hold 33
+    # bits, where 8 are the DW_AT_byte_size; one element is not the vector; no operand has the 256 bytes of type 10
     const_type 1 0x | const_type 1 0102 | const_type 2 01 | const_type 2 010203 | const_type 3 0000803f00000000 |
-        const_type 4 0x | const_type 6 ffffffff | const_type 6 ffffffffff000000 -> bad_size
-    # 8 bytes are its DW_AT_byte_size, 5 hold 33 bits
-    const_type 7 0000000000000000 | const_type 12 0100 -> bad_size
-    # one element is not the vector
-    const_type 10 {'ff' * 255} -> bad_size
+        const_type 4 0x | const_type 6 ffffffff | const_type 6 ffffffffff000000 | const_type 7 0000000000000000 |
+        const_type 12 0100 | const_type 10 {'ff' * 255} -> bad_size
     """)
 test_push_lane = rows.table("""
     # "pushes the current lane as a value with the generic type": "the zero-based lane number"
