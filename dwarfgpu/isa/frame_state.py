@@ -54,6 +54,8 @@ MAX_BLOCK = 16
 """How many instructions are between two states that are kept."""
 MAX_DEPTH = 24
 """How many functions that call each other are read for what the first one changes."""
+MAX_COMPUTED = 8
+"""How many instructions before a jump may compute where it goes in its function: a branch too far for an offset."""
 MAX_ROUNDS = 6
 WORD = (1 << 32) - 1
 
@@ -77,6 +79,10 @@ _SCRATCH = re.compile(r"(?:scratch|buffer)_(load|store)_(dword(?:x[234])?|b(?:32
 _INDEXED = re.compile(r"v_mov(rel|able)|s_movreld|s_set_gpr_idx_on|v_swaprel")
 _COMPUTED = ("lds", "tfe", "idxen", "offen")
 _ENDS = frozenset(("s_endpgm", "s_branch", "s_endpgm_saved", "s_endpgm_ordered_ps_done"))
+
+
+_TRAP = 2
+"""The number of llvm.trap, behind which no compiler has code of the same path (AMDGPU usage, "Trap Handler ABI")."""
 
 
 class CodeState:
@@ -133,6 +139,8 @@ class Clobbers:
     """Vector registers of which it may change all lanes."""
     leaves: bool = False
     """Whether it goes to other functions without coming back."""
+    returns: bool = True
+    """Whether it may return: not if each path ends the wave, traps, or goes round forever."""
 
 
 _PRESERVED = {32, *range(33, 40), *range(48, 56), *range(64, 72), *range(80, 88), *range(96, 104), EXEC, EXEC + 1}
@@ -163,6 +171,8 @@ class FunctionReading:
         self._blocks: dict[int, tuple[int, tuple[Step, ...], tuple[int, ...]]] = {}
         """By their start: the address behind the last instruction, the instructions, and what may follow."""
         self._starts: list[int] = []
+        self._open: set[int] = set()
+        """The blocks behind which is no code of the function."""
         self._joins: set[int] = set()
         """The blocks to which more than one way leads."""
         self._before: dict[int, CodeState] = {}
@@ -192,6 +202,7 @@ class FunctionReading:
         leaders, waiting = {self.start}, [self.start]
         while waiting:
             pc, length = waiting.pop(), 0
+            path: list[Step] = []
             while self.start <= pc < self.end and pc not in steps:
                 if len(steps) > MAX_INSTRUCTIONS:
                     return
@@ -200,15 +211,20 @@ class FunctionReading:
                 except DwarfGpuError:
                     break
                 steps[pc] = pc, instruction, action, facts
+                path.append(steps[pc])
                 behind, name = pc + len(instruction.data), instruction.form.name
                 if instruction.branch is not None and name not in CALLS:
                     target = pc + instruction.branch
                     followed[pc] = (target,) if name in _ENDS else (behind, target)
                     leaders.update(followed[pc])
                     waiting.append(target)
-                elif name in _ENDS or name in JUMPS:
+                elif name in JUMPS:
+                    followed[pc] = self._jump_targets(path[-MAX_COMPUTED:])
+                    leaders.update(followed[pc])
+                    waiting += followed[pc]
+                elif name in _ENDS or (name == "s_trap" and instruction.operands[0].value == _TRAP):
                     followed[pc] = ()
-                if name in _ENDS or name in JUMPS:
+                if followed.get(pc, (behind,))[:1] != (behind,):
                     break
                 pc, length = behind, length + 1
                 if length % MAX_BLOCK == 0:
@@ -222,9 +238,24 @@ class FunctionReading:
                 block.append(steps[pc])
             after = followed.get(last, (pc,))
             self._blocks[leader] = pc, tuple(block), tuple(each for each in after if each in steps)
+            if not steps.keys() >= {*after}:
+                self._open.add(leader)
         self._starts = sorted(self._blocks)
         ways = Counter(each for _end, _steps, following in self._blocks.values() for each in following)
         self._joins = {self.start, *(block for block, count in ways.items() if count > 1)}
+
+    def _jump_targets(self, steps: list[Step]) -> tuple[int, ...]:
+        """Return where in the function a jump goes by an address that the instructions before it compute."""
+        if all(instruction.name != "s_getpc_b64" for _pc, instruction, _action, _facts in steps):
+            return ()
+        state = CodeState({}, {}, {})
+        for pc, instruction, action, facts in steps[:-1]:
+            if instruction.name in CALLS:
+                state = CodeState({}, {}, {})
+            else:
+                action(self, state, facts, pc)
+        target = self._target(state, steps[-1][1], 0)
+        return () if target is None or not self.start <= target < self.end else (target,)
 
     def _run(self) -> bool:
         """Find the states of all blocks; return whether another round would find more."""
@@ -234,14 +265,17 @@ class FunctionReading:
         self._made.clear()
         for kept in (self._derived, self._numbers, self._users, self.rests):
             kept.clear()
-        waiting, is_waiting, after = [self.start], {self.start}, {}
+        waiting, is_waiting = [self.start], {self.start}
+        after: dict[int, CodeState] = {}
         while waiting:
             block = heappop(waiting)
             is_waiting.discard(block)
             _end, steps, following = self._blocks[block]
             state = self._before[block].copy()
-            for pc, _instruction, action, facts in steps:
-                action(self, state, facts, pc)
+            is_last = any(action(self, state, facts, pc) for pc, _instruction, action, facts in steps)
+            if is_last:
+                after.pop(block, None)
+                continue
             after[block] = state
             for each in following:
                 if self._join(each, state) and each not in is_waiting:
@@ -313,8 +347,9 @@ class FunctionReading:
         changed: set[int] = set()
         returns, leaves, goes_on_by = 0, False, ""
         for block, state in after.items():
-            last = self._blocks[block][1][-1][1]
-            if last.name not in JUMPS:
+            _end, steps, following = self._blocks[block]
+            last = steps[-1][1]
+            if last.name not in JUMPS or (following and self._target(state, last, 0) in following):
                 continue
             if not self._is_return(state, last):
                 leaves = True
@@ -350,7 +385,8 @@ class FunctionReading:
             scalars |= BY_ABI.scalars
             active |= BY_ABI.active
         kept = {STACK, EXEC, EXEC + 1} - changed
-        self.clobbers = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), leaves)
+        may_return = bool(returns or leaves or self._open & after.keys())
+        self.clobbers = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), leaves, may_return)
         return is_new
 
     @staticmethod
@@ -379,7 +415,8 @@ class FunctionReading:
                     self._change(state, clobbers if clobbers.leaves else _JUST_CALLED, pc)
                     return state
                 return None
-            action(self, state, facts, pc)
+            if action(self, state, facts, pc):
+                return None
         return None
 
     @classmethod
@@ -624,11 +661,14 @@ class FunctionReading:
         for each in range(2):
             self.write(state, target + each, None if pointer is None else (NUMBER, pointer >> 32 * each & WORD), pc)
 
-    def _call(self, state: CodeState, instruction: GpuInstruction, pc: int) -> None:
-        self._change(state, self._reading.clobbers_of(self._target(state, instruction, pc)), pc)
+    def _call(self, state: CodeState, instruction: GpuInstruction, pc: int) -> bool:
+        """Call a function; return whether it never returns."""
+        clobbers = self._reading.clobbers_of(self._target(state, instruction, pc))
+        self._change(state, clobbers, pc)
         for operand in instruction.destinations:
             for register in range(operand.index, operand.index + operand.count):
                 self.write(state, register, None, pc)
+        return not clobbers.returns
 
     def _change(self, state: CodeState, clobbers: Clobbers, pc: int) -> None:
         self._lose(state, clobbers, pc)
@@ -791,8 +831,13 @@ class CodeReading:
         if start not in self._functions:
             self._functions[start] = None
             self._depth += 1
-            self._functions[start] = FunctionReading(code, start, self)
-            self._depth -= 1
+            try:
+                self._functions[start] = FunctionReading(code, start, self)
+            except BaseException:
+                del self._functions[start]
+                raise
+            finally:
+                self._depth -= 1
         return self._functions[start]
 
     def clobbers_of(self, target: int | None) -> Clobbers:
