@@ -35,6 +35,10 @@ def run_kernel(session: Session, options: Any) -> int:
 
         profile = Profile(running.machine.device)
     trace = _trace(session, running, options)
+    if options.state is not None and trace is None and profile is None:
+        from dwarfgpu.execution.control.checkpoints import History
+
+        History(running.machine)
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
@@ -45,8 +49,11 @@ def run_kernel(session: Session, options: Any) -> int:
         written.append(preview(running, name, path))
     previews = [preview(running, name) for name in options.print or ()]
     if options.state is not None:
+        from dwarfgpu.questions.faults import note_changes
         from dwarfgpu.states.snapshot_files import save
 
+        if halt.kind in ("stuck", "limit"):
+            note_changes(running.attached.stopped)
         save(running.attached.stopped, options.state)
     result = report(
         running,

@@ -44,6 +44,8 @@ class Gpu(Machine):
         """The work-groups that start when the waves that there are have ended."""
         self.opened: dict[str, tuple[Any, ...]] = {}
         """The files of launches by their names: as they are, as they are loaded, and what changes when they do."""
+        self.past: Any = None
+        """Its `History`, if that is kept."""
         self._device: Device | None = None
 
     def launched_segment(self, dispatch: int) -> bytes | None:

@@ -189,6 +189,19 @@ def stop_json(stop: WaveStop | None) -> dict[str, Any]:
     return entry
 
 
+@frozen
+class LastChange:
+    """Which instruction has changed a location in global memory last."""
+
+    address: int
+    pc: int | None = None
+    """None if nothing has changed it since the launch."""
+    waves: tuple[str, ...] = ()
+    """The ids of the waves that executed it together: one of them has changed it."""
+    lanes: int | None = None
+    """The lanes of the wave that may have, as a mask; None if they are not known."""
+
+
 # --- Machines -----------------------------------------------------------------------------------------------------
 
 

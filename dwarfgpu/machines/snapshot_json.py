@@ -15,7 +15,7 @@ from attrs import evolve
 
 from dwarfgpu.machines.columns import unit_bits, unit_count
 from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject
-from dwarfgpu.machines.protocol import REASONS, WaveStop, signal_of, stop_json
+from dwarfgpu.machines.protocol import REASONS, LastChange, WaveStop, signal_of, stop_json
 from dwarfgpu.machines.typed_contents import COMMENT, FORMS, form_of, noting, read_contents, register_bytes, typed_bytes
 from dwarfgpu.progress import counted
 from dwarfgpu.strict_json import Node
@@ -42,7 +42,7 @@ MANIFEST = "manifest.json"
 """The file in a folder that has what is no array."""
 HEAD = (
     ("schema", "target", "waves"),
-    ("byte_order", "address_size", "spaces", "apertures", "code_objects", "dispatches", COMMENT),
+    ("byte_order", "address_size", "spaces", "apertures", "code_objects", "dispatches", "last_changes", COMMENT),
 )
 """The keys of a snapshot that must be there, and those that may."""
 STOP_KEYS = ("stop", "stop_detail")
@@ -92,6 +92,10 @@ def _path(node: Node) -> str:
     return path
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    return tuple(item.string() for item in node.items())
+
+
 def _digest(node: Node) -> str:
     if len(node.string()) != 64 or len(node.bytes()) != 32:
         raise node.fail("a SHA-256 hash has 64 hex digits")
@@ -108,6 +112,7 @@ RECORDS: dict[type, tuple[Readers, Readers]] = {
         | dict.fromkeys(("grid", "work_group"), partial(three, at_least=1))
         | dict.fromkeys(("kernarg", "queue", "packet"), address),
     ),
+    LastChange: ({"address": address}, {"pc": address, "waves": _names, "lanes": address}),
 }
 """The keys of objects in the order in which they are written, with what reads each: those needed, and the others."""
 
@@ -162,6 +167,7 @@ def read_head(
         if any(other.id == dispatch.id for other in machine.dispatches):
             raise item.fail(f"there are two dispatches with the id {dispatch.id}")
         machine.dispatches.append(dispatch)
+    machine.last_changes += [_record(LastChange, item, warnings) for item in items_of(fields, "last_changes")]
     return machine, fields
 
 
@@ -182,6 +188,7 @@ def write_head(machine: Machine, paths: list[str]) -> Json:
             _written(code) | {"path": path} for code, path in zip(machine.code_objects, paths, strict=True)
         ],
         "dispatches": [_written(dispatch) for dispatch in machine.dispatches],
+        "last_changes": [_written(change) for change in machine.last_changes],
     }
     return head | {key: value for key, value in rest.items() if value}
 

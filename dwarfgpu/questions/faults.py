@@ -12,6 +12,7 @@ from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
 from dwarfgpu.audits.faults.wave_faults import wave_faults
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.selection import select
 from dwarfgpu.questions.sources import sources_of
@@ -152,6 +153,13 @@ def call_text(selection: Selection, frame: Frame, lane: int | None) -> str:
 def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None) -> Iterator[WaveFault]:
     """Yield why waves have stopped, with the lines of the source."""
     return wave_faults(stopped, partial(_line, reader), address, _written)
+
+
+def note_changes(stopped: Stopped) -> None:
+    """Put into the machine who has changed last what loops read, for states that are made of it."""
+    spins = [row.spin for group in waiting_groups(stopped) for row in group.rows if row.spin is not None]
+    changes = {read.last_change: None for spin in spins for read in spin.reads if read.last_change is not None}
+    waves_of(stopped).last_changes = [*changes]
 
 
 def _line(reader: SourceTexts, frame: Frame, source: SourceLine | None) -> str | None:

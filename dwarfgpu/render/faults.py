@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
     from dwarfgpu.audits.faults.wave_faults import CallingLine, FailedAccess, LanesOutside, MissedBuffer, WaveFault
+    from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
@@ -276,7 +277,11 @@ def _missed_text(row: MissedBuffer) -> str:
 
 MAX_GROUPS = 8
 """So many kinds of work-groups are described."""
-READ = Record("address# space size value compared argument=name instruction")
+CHANGE = Record("pc# waves lanes#")
+READ = Record(
+    "address# space size value compared argument=name instruction",
+    fact("last_change?", value=lambda read: read.last_change and CHANGE.json(read.last_change)),
+)
 SITE = Record("address# instruction", fact("source", value=lambda site: site.source and line_text(site.source)))
 LOOP = Record(
     fact("lines", value=lambda site: [line_text(line) for line in site.lines]),
@@ -322,13 +327,14 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
         rows = [row for group in groups for row in group.rows]
         is_certain = any(row.kind in waits.CERTAIN and (row.spin is None or row.site.is_certain) for row in rows)
         yield f"no wave has crashed; these {'wait' if is_certain else 'may wait'}:"
+    ended = frozenset(wave for group in groups for row in group.rows if row.kind == waits.ENDED for wave in row.waves)
     for group in groups[:MAX_GROUPS]:
         first, count = group.work_groups[0], len(group.work_groups)
         more = f" and {counted(count - 1, 'more work-group')} alike" if count > 1 else ""
         yield from fitted(f"work-group {'??' if first is None else group_text(first)}{more}:", 2)
         for row in group.rows:
             yield from fitted(f"  {_wait_text(group, row)}", 4)
-            yield from _read_lines(row)
+            yield from _read_lines(row, ended)
             for access in row.site.flying:
                 source = "" if access.source is None else f" of {line_text(access.source, short=True)}"
                 yield from fitted(f"    may be in flight: {access.instruction}{source} ({access.address:#x})", 6)
@@ -338,7 +344,21 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
         yield f"and {counted(sum(len(group.work_groups) for group in groups[MAX_GROUPS:]), 'more work-group')}"
 
 
-def _read_lines(row: WaitingWaves) -> Iterator[str]:
+def _change_text(
+    change: LastChange, source: SourceLine | None, names: tuple[str, ...], ended: frozenset[str]
+) -> str:  # fmt: skip
+    """Return who has changed memory last."""
+    if not change.waves:
+        return "no wave has changed it since the launch"
+    numbers = shown(", ".join(names))
+    who = f"wave {numbers}" if len(change.waves) == 1 else f"one of waves {numbers}"
+    lanes = "" if change.lanes is None else f", {lanes_of(change.lanes)},"
+    place = f"{change.pc or 0:#x}" if source is None or not source.line else line_text(source, short=True)
+    gone = f", and {'has' if len(change.waves) == 1 else 'all have'} ended" if ended.issuperset(change.waves) else ""
+    return f"{who}{lanes} changed it last, at {place}{gone}"
+
+
+def _read_lines(row: WaitingWaves, ended: frozenset[str]) -> Iterator[str]:
     """Yield what the wave that was followed reads in a loop."""
     spin = row.spin
     if spin is None:
@@ -346,13 +366,15 @@ def _read_lines(row: WaitingWaves) -> Iterator[str]:
     who = f"wave {spin.wave + 1}"
     certain = "" if row.site.is_certain else "probably "
     yield f"    {who} {certain}cannot leave it{' until others write what it reads:' if spin.reads else ''}"
-    for read in spin.reads[:MAX_LINES]:
+    for read, (source, names) in [*zip(spin.reads, row.site.changes, strict=True)][:MAX_LINES]:
         name = "" if read.name is None else f" (`{shown(read.name)}`)"
         space = "" if read.space != "local" else "local "
         compared = f", compared with {' and '.join(read.compared)}" if read.compared else ""
         yield from fitted(
             f"      {counted(read.size, 'byte')} at {space}{read.address:#x}{name}: {read.value}{compared}", 8
         )
+        if read.last_change is not None:
+            yield from fitted(f"        {_change_text(read.last_change, source, names, ended)}", 10)
     if len(spin.reads) > MAX_LINES:
         yield f"      and {counted(len(spin.reads) - MAX_LINES, 'more location')}"
 

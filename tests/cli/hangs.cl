@@ -85,6 +85,37 @@ KERNEL tells(shared_int *flag, __global int *out) {
   out[ID] = 1;
 }
 
+KERNEL held(shared_int *flag, __global int *out) {
+  while (__opencl_atomic_exchange((__global volatile atomic_int *)flag, 1, memory_order_relaxed, memory_scope_device)) // spin
+    ;
+  return; // the first lane of each wave leaves with the lock
+}
+
+KERNEL handed(shared_int *flag, __global int *out) {
+  if (WAVE == 0) {
+    *flag = 1;
+    return;
+  }
+  if (WAVE == 2) {
+    while (*flag != 1)
+      ;
+    *flag = 2; // last
+    return;
+  }
+  while (*flag != 7) // spin
+    ;
+}
+
+KERNEL busy(shared_int *flag, __global int *out) {
+  if (WAVE == 0) {
+    *flag = 1; // last
+    for (int i = 0; i >= 0; i++)
+      out[ID] = i;
+  }
+  while (*flag != 7) // spin
+    ;
+}
+
 #ifdef __gfx1200__
 KERNEL split(shared_int *flag, __global int *out) {
   if (WAVE == 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +79,14 @@ def hang(run: Any, built: Any, tmp_path: Path) -> Any:
     return hang
 
 
-def expected(kernel: str, processor: str = "") -> list[str]:
+def expected(kernel: str, processor: str = "", sentences: Sequence[str] = ()) -> list[str]:
     """Return the sentences of a kernel, with the lines of its marks."""
     absent = "not signalled" if processor == "gfx1200" else "not there"
     text = SOURCE.read_text("utf-8")
     start, marks = text.index(f"KERNEL {kernel}("), {}
     for match in re.finditer(r"// (\w+)$", text[start:].partition("\n}\n")[0], re.MULTILINE):
         marks[match[1]] = f"hangs.cl:{text.count(chr(10), 0, start + match.start()) + 1}"
-    return [sentence.format(**marks).replace("not there", absent) for sentence in HANGS[kernel]]
+    return [sentence.format(**marks).replace("not there", absent) for sentence in sentences or HANGS[kernel]]
 
 
 def said(text: str, level: str = "O0") -> str:
@@ -146,6 +147,43 @@ def test_alike_work_groups_are_told_once(run, hang):
     assert (len(group["work_groups"]), group["absent"]) == (10, 0)
     assert (waiting["kind"], len(waiting["waves"])) == ("barrier", 20)
     assert waiting["missing"] == elsewhere["waves"]
+
+
+CHANGES = {
+    "late": "(v_cmp_eq_u32) no wave has changed it since the launch",
+    "lock": "(`flag`): 1 wave 1, lane [0], changed it last, at {spin}",
+    "handed": "compared with 7 (v_cmp_ne_u32) wave 3, lanes [0-31], changed it last, at {last}, and has ended",
+    "busy": "compared with 7 (v_cmp_ne_u32) wave 1, lanes [0-31], changed it last, at {last} ",
+}
+"""Who has changed last what a loop reads: nobody, a lane of the same wave, one that has ended, one that goes on."""
+
+
+@pytest.mark.parametrize("kernel", CHANGES)
+def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel):
+    file, state = hang(kernel, "gfx1100", "O0")
+    (sentence,) = expected(kernel, sentences=(CHANGES[kernel],))
+    text = run("fault", state, file)[1]
+    assert sentence in said(text) + " "
+    run("snapshot", "convert", state, tmp_path / "hang.dgs")
+    assert run("fault", tmp_path / "hang.dgs", file)[1] == text
+
+
+def test_the_last_change_is_known_only_if_nothing_can_change_any_more(run, hang, tmp_path, monkeypatch):
+    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST", 18000)
+    for kernel, is_known in (("handed", True), ("busy", False)):
+        file, state = hang(kernel, "gfx1100", "O0")
+        assert ("changed it last" in run("fault", state, file)[1]) == is_known
+        state.unlink()
+
+
+def test_the_last_change_at_the_prompt(run, built):
+    launch = "target launch handed 96 96 zeros(1) zeros(96)"
+    words = ("info fault", "print *flag", "info fault", "reverse-stepi", "info line")
+    commands = [word for each in (launch, "continue", *words) for word in ("-ex", each)]
+    text = said(run("debug", built("gfx1100", "O0"), "-batch", *commands)[1])
+    (sentence,) = expected("handed", sentences=(CHANGES["handed"],))
+    assert text.count(sentence) == 2
+    assert "$1 = 2" in text
 
 
 LOADS = {"gfx803": "flat_load_dword v", "gfx1100": "global_load_b32 v", "gfx1200": "global_load_b32 v"}

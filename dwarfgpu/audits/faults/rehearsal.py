@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.machines.protocol import LastChange
 
 LONGEST = 2000
 """So many instructions are executed."""
@@ -61,6 +62,8 @@ class SpinRead:
     """What the value is compared with, and by which instruction."""
     name: str | None = None
     """The argument whose memory it is, with an offset."""
+    last_change: LastChange | None = None
+    """Who has changed it last, if that is known."""
 
 
 @frozen

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from dwarfgpu.audits.faults.last_changes import last_changes
 from dwarfgpu.audits.faults.rehearsal import spin_of
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.outstanding import MOST
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
+    from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
@@ -70,6 +72,8 @@ class WaitSite:
     """The loop, if one of the waves here cannot leave it."""
     lines: tuple[SourceLine, ...] = ()
     """The first and the last line of the loop."""
+    changes: tuple[tuple[SourceLine | None, tuple[str, ...]], ...] = ()
+    """Of each read of the loop, where and by which waves, as users name them, it was changed last."""
     has_signalled: bool | None = None
     """On GFX12, whether waves here have signalled the barrier that they wait for next; None if paths differ."""
     pending: tuple[int, ...] = ()
@@ -137,7 +141,7 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
                     kind = CRASHED if stop.has_failed else DETAILS.get(stop.detail, halted)
                 if kind in GOING and site.is_in_loop and not is_followed and followed < MAX_FOLLOWED:
                     followed, is_followed = followed + 1, True
-                    site = _followed(stopped, wave, site)
+                    site = codes.followed(wave, site)
                 kind = SPIN if kind in GOING and site.spin is not None else kind
                 told = kind, site if kind in BARRIERS else codes.standing.get(site, site)
                 known[id(stop)] = same.setdefault(told, told)
@@ -179,7 +183,7 @@ def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[s
     return WaitingGroups(machine.place_of(groups[0][0])[0], positions, tuple(rows), absent)
 
 
-def _followed(stopped: Stopped, wave: int, site: WaitSite) -> WaitSite:
+def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, LastChange]) -> WaitSite:
     """Return a place with the loop that a wave there cannot leave, its lines, and the arguments it reads through."""
     spin = spin_of(waves_of(stopped), wave)
     if spin is None:
@@ -197,7 +201,19 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite) -> WaitSite:
     files = [source.file for source in sources]
     most = max(files, key=files.count, default=None)
     own = sorted((source for source in sources if source.file == most), key=lambda source: source.line)
-    return evolve(site, spin=evolve(spin, reads=tuple(map(named, spin.reads))), lines=(own[0], own[-1]) if own else ())
+    places = {read.address: read.size for read in spin.reads if read.space != LOCAL}
+    if not known.keys() >= places.keys():
+        known |= {change.address: change for change in last_changes(waves_of(stopped), places)}
+    reads = tuple(evolve(named(read), last_change=known.get(read.address, None)) for read in spin.reads)
+    machine, changes = waves_of(stopped), []
+    for read in reads:
+        pc, ids = (None, ()) if read.last_change is None else (read.last_change.pc, read.last_change.waves)
+        indices = [(name, machine.wave_named(name)) for name in ids]
+        names = tuple(name if index is None else str(index + 1) for name, index in indices)
+        changes.append((None if pc is None else stopped.loaded.calls_at(pc)[0].source, names))
+    return evolve(
+        site, spin=evolve(spin, reads=reads), lines=(own[0], own[-1]) if own else (), changes=tuple(changes)
+    )  # fmt: skip
 
 
 class _Codes:
@@ -212,6 +228,11 @@ class _Codes:
         """By file and function what `_signals` says of each instruction."""
         self.standing: dict[WaitSite, WaitSite] = {}
         """By the place of a barrier the place behind it, where waves stand."""
+        self.changes = {change.address: change for change in getattr(stopped.machine, "last_changes", ())}
+
+    def followed(self, wave: int, site: WaitSite) -> WaitSite:
+        """Return a place with what following a wave there has told."""
+        return _followed(self.stopped, wave, site, self.changes)
 
     def site(self, pc: int | None) -> WaitSite:
         """Return what the code at a program counter says of waves there."""

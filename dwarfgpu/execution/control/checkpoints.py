@@ -60,6 +60,7 @@ class History:
         self.checkpoints: list[Checkpoint] = []
         self.device.refresh()
         self.keep(is_fixed=True)
+        machine.past = self
 
     @property
     def interval(self) -> int:
@@ -207,6 +208,30 @@ class History:
             self._replay(end, observer, points or [])
             yield
             end = point.time
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the launch is known, and nobody has changed the machine since."""
+        fixed = [point for point in self.checkpoints if point.is_fixed]
+        is_launch = bool(fixed) and not fixed[-1].time and fixed[-1].device["rounds"] == self.device.rounds
+        return is_launch and not self.device.memory.is_weak
+
+    @contextmanager
+    def replayed(self, time: int, observer: Callable[[WaveBatch], Any]) -> Iterator[None]:
+        """Execute everything once more up to a time; the machine is there then, and where it was afterwards."""
+        self.keep(is_fixed=True)
+        present, points = self.checkpoints.pop(), list(self.checkpoints)
+        halt = self.device.halt
+        try:
+            self._restore(next(point for point in reversed(points) if point.is_fixed))
+            self._replay(time, observer, [])
+            self.device.write_back()
+            yield
+        finally:
+            self.checkpoints = points
+            self._restore(present)
+            self.device.halt = halt
+            self.device.write_back()
 
     @property
     def start(self) -> int:
