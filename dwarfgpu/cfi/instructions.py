@@ -35,7 +35,6 @@ class DecodedInstruction:
     operands: tuple[Any, ...]
     """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
     offset: int
-    """The start of the instruction in the section."""
     end: int
     """The start of the next instruction."""
 

@@ -117,6 +117,5 @@ class FrameFormat:
     pointers: int = dw.DW_EH_PE_absptr
     """The encoding of addresses."""
     bases: Bases = field(factory=Bases)
-    """The bases of relative addresses."""
     segment_size: int = 0
     """Bytes of a segment selector before the first address of an entry."""

@@ -86,11 +86,9 @@ class Breakpoint:
         self.text = text
         """The place, the expression, or what is caught."""
         self.condition: str | None = None
-        """The expression that must be true."""
         self.is_temporary = False
         self.is_enabled = True
         self.hits = 0
-        """How often it has stopped waves."""
         self.ignored = 0
         """How often waves still pass it."""
         self.commands: tuple[str, ...] = ()

@@ -132,7 +132,6 @@ class Device:
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
         self.breakpoints: dict[int, list[Breakpoint]] = {}
-        """By their address."""
         self.observer: Callable[[WaveBatch], Any] | None = None
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not."""
         self.on_turn: Callable[[Device], Any] | None = None
@@ -209,7 +208,6 @@ class Device:
         self.held: list[WaveBatch] = []
         """Waves that do not run while another one runs alone."""
         self.alone: int | None = None
-        """The wave that runs alone."""
         self._going: WaveBatch | None = None
         """The batch whose turn has not ended, and how many blocks are left of it."""
         self._left = 0

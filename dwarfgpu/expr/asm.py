@@ -113,7 +113,6 @@ class _Label:
 
     name: str
     position: int
-    """The position in the text."""
 
 
 @frozen

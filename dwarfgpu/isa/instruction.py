@@ -129,7 +129,6 @@ class GpuInstruction:
     src0_sel, src1_sel, wait_vdst, wait_exp, ... Masks such as op_sel have a bit for each source, the lowest for the
     first, and bit 3 for the destination."""
     data: bytes
-    """The bytes of the instruction."""
     branch: int | None = None
     """For a branch with a fixed target: its distance in bytes from the address of the instruction."""
     components: tuple[GpuInstruction, ...] = ()

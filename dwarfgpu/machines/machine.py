@@ -42,7 +42,6 @@ PLACES = {"dispatch": 1, "work_group": 3, "wave_in_group": 1}
 """The columns that say where waves belong, and how many numbers each has of a wave."""
 
 NO_PLACES = {name: Cells("<i8", (0, width)) for name, width in PLACES.items()}
-"""The places of no waves."""
 
 QUEUE_ALIGNMENT = 64
 """ROCm compute ABI, "AMD Queue": it "must be allocated on 64 byte alignment"."""
@@ -110,7 +109,6 @@ class Machine(WaveBackend):
         self.code_objects: list[LoadedCodeObject] = []
         self.dispatches: list[Dispatch] = []
         self.ids: list[str] = []
-        """The name of each wave."""
         self.places = NO_PLACES
         """The place of each wave, by the names of `PLACES`."""
         self.files: list[RegisterFile] = []

@@ -111,7 +111,6 @@ class LiveLoaded(Loaded):
         self._all = list(codes)
         self.codes = _Opening(self)
         self.failures: list[DwarfGpuError] = []
-        """Why files could not be opened."""
 
     @property
     def opened_codes(self) -> tuple[LoadedCode, ...]:

@@ -26,7 +26,6 @@ class VariableKey:
     name: str
     type: str
     line: int | None
-    """The line of the declaration."""
 
 
 @frozen

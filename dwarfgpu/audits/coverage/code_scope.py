@@ -53,7 +53,6 @@ class CodeScope:
         self.highs = highs
         """Where they end."""
         self.size = sum(highs) - sum(lows)
-        """How many bytes of code it has."""
         self.is_own = is_own
         """Whether these are its own, and not those of what is around it."""
         self._sums: list[int] | None = None

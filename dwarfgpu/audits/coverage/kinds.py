@@ -44,7 +44,6 @@ KINDS = (REGISTER, MEMORY, COMPOSITE, PARTIAL, IMPLICIT, CONSTANT, SEVERAL, OPEN
 """The kinds of locations; a memory may be followed by its address space."""
 
 MAX_KNOWN = 1 << 16
-"""How many expressions are remembered."""
 ENTRY_VALUES = frozenset(("DW_OP_entry_value", "DW_OP_GNU_entry_value"))
 _WHOLE = {
     known_entries.REGISTER: REGISTER,
@@ -63,7 +62,6 @@ class Meaning:
     repaired: str
     """The same with the repairs; equal to ``written`` where none applies."""
     repairs: tuple[str, ...] = ()
-    """The names of the repairs."""
     is_entry_value: bool = False
     """Whether it needs what a register or an expression was at the entry of the function."""
     is_located: bool = field(init=False)

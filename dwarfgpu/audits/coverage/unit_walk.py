@@ -94,7 +94,6 @@ class EntryPlan:
         elif tag in _CLOSED:
             self.role = SKIPPED
         self.is_abstract = tag == dw.DW_TAG_subprogram and dw.DW_AT_inline in attributes and not has_code
-        """Whether this is the abstract instance of a function."""
         if tag == dw.DW_TAG_subprogram and is_declared and not self.is_abstract:
             self.role = SKIPPED
         self.is_code = tag in _SCOPES and has_code
@@ -312,7 +311,6 @@ class UnitWalk:
         self.unit = unit
         self.file = file
         self.copies: list[FunctionCopy] = []
-        """The copies of abstract instances."""
         self.functions: list[CodeScope] = []
         """The functions with code of their own, without inlined calls."""
         self.scopes_without_code = 0

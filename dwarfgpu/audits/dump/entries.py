@@ -123,9 +123,7 @@ class EntryDump:
         self.selection = selection
         self.code = ExpressionDecoder(file, dialect)
         self.shown = 0
-        """How many entries have been shown."""
         self.last: Die | None = None
-        """The entry that was shown last."""
 
     def __iter__(self) -> Iterator[Item]:
         if not self.file.has_dwarf:

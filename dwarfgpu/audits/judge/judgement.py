@@ -34,7 +34,6 @@ RULES: dict[str, CheckRule] = {
     for part in (unwinding, lane_places, variable_values, statements, comparison)
     for rule in part.RULES.values()
 }
-"""The rules that execution judges by."""
 
 
 @frozen

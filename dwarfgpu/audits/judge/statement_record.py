@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
 MAX_STOPS = 20_000
-"""The stops of all waves that are recorded."""
 MAX_VISITS = 16
 """The visits of one statement by one wave at which variables are read; in the other build twice as many."""
 STUB = "__clang_ocl_kern_imp_"

@@ -64,7 +64,6 @@ CLASSES: dict[str, frozenset[str]] = {
     "DW_AT_LLVM_active_lane": frozenset(("exprloc", "loclist")),
     "DW_AT_LLVM_iterations": frozenset(("constant", "exprloc", "loclist")),
 }
-"""The classes that the value of an attribute may have."""
 
 # --- Entries ----------------------------------------------------------------------------------------------------------
 

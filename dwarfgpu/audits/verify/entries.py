@@ -195,7 +195,6 @@ class EntryChecks:
         ]
         """The sections that are loaded: first address, end, and whether they hold code."""
         self.count = 0
-        """How many entries have been checked."""
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of the units in order."""

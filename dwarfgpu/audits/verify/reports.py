@@ -40,7 +40,6 @@ class FileReport:
     known: int = 0
     """How many more findings are those of the baseline."""
     error: DwarfGpuError | None = None
-    """Why the file could not be opened."""
 
 
 def check_file(file: CodeObject, *, dialect: str | None = None, ignored: Iterable[str] = ()) -> FileReport:

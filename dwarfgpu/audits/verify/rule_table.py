@@ -21,7 +21,6 @@ RULES: dict[str, CheckRule] = {
     for part in (file_check, code_objects, entries, expressions, lists, call_frames, line_tables, indexes, unit_tables)
     for rule in part.RULES.values()
 }
-"""The rules by name, part by part."""
 PARTS: tuple[str, ...] = tuple(dict.fromkeys(rule.part for rule in RULES.values()))
 IDIOMS = "idioms"
 """What is ignored where it is known that the producer always writes so."""

@@ -50,7 +50,6 @@ class BufferPreview:
     shape: tuple[int, ...]
     first: tuple[Any, ...]
     path: str | None = None
-    """The file that it was written to."""
 
 
 @frozen

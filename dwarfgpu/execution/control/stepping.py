@@ -30,9 +30,7 @@ class CodeFacts:
     is_jump: bool
     """Whether it goes to an address in registers, as returns do."""
     line: tuple[str, int] | None
-    """The file and the number of the line."""
     is_start: bool
-    """Whether a line begins here."""
     functions: int
     """How many calls that are inlined are around it, and the function."""
     body: int

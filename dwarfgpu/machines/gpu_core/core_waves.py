@@ -105,7 +105,6 @@ class GpuCore:
     state: CoreState
     memory: FileMemory
     r_version: int | None
-    """The version of the runtime, if it is known."""
     objects: list[LoadedObject]
     queues: list[QueueSummary] = field(factory=list)
     dispatches: list[Dispatch] = field(factory=list)

@@ -54,7 +54,6 @@ class Stretch:
     address: int
     size: int
     file: int
-    """The number of the file."""
     offset: int
 
 

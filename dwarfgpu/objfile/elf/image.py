@@ -37,9 +37,7 @@ class Image:
     ) -> None:
         """With ``places_code`` the sections of code of an object have addresses of their own as well."""
         self.data = memoryview(data)
-        """All bytes of the file."""
         self.name = name
-        """What messages call it."""
         self.path = path
         """The file that holds it, if it is in one."""
         self.header = header = elf.read_header(self.data, name)

@@ -35,7 +35,6 @@ class NameEntry:
     """One entry of a name: an entry of a unit."""
 
     offset: int
-    """Its offset in the section."""
     tag: int
     die_offset: int
     """The offset of the DIE, counted from the header of its unit."""

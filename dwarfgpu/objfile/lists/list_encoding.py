@@ -186,7 +186,6 @@ class ListEntry:
     end: int
     """The first address past the range."""
     offset: int
-    """The offset of the entry in its section."""
     default: bool = False
     """Whether it is valid wherever no bounded entry is."""
     expression: bytes = b""

@@ -31,7 +31,6 @@ class GridPosition:
     """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
 
     group: tuple[Any, Any, Any]
-    """The work-group ID."""
     wave: Any
     """The number of the wave in its work-group."""
     number: Any

@@ -40,7 +40,6 @@ class Scratch:
     offset: int
     """Of the block from ``SH_HIDDEN_PRIVATE_BASE_VIMID``, which is how GFX7-GFX8 address it."""
     wave_bytes: int
-    """The bytes of one wave."""
     descriptor: tuple[int, int, int, int]
     """The V# of the block: ``amd_queue_t.scratch_resource_descriptor``."""
 

@@ -52,7 +52,6 @@ class StructureField:
     clause: str
     bits: tuple[BitRange, ...] = ()
     meanings: tuple[tuple[int, str], ...] = ()
-    """The meanings of some values."""
 
 
 @frozen

@@ -82,7 +82,6 @@ def unnumbered(processor: Processor) -> tuple[RegisterFamily, ...]:
 
 
 STACK_POINTER = sgpr(32)
-"""s32 holds the stack pointer."""
 
 
 def stack_scale(processor: Processor, wave_size: int) -> int:

@@ -152,42 +152,37 @@ _IMAGES = {
 }
 """The 256 bits of T#, by the first generation that has them."""
 _IMAGES_103 = _IMAGES[10].replace("depth 13, - 3,", "depth_or_pitch 14, - 2,")
+_SAMPLING = """
+    clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
+    aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
+    filter_mode 2,
+"""
+"""The first bits of S# in every generation; `_SAMPLERS` has those that follow."""
 _SAMPLERS = {
     7: """
-        clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
-        aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
-        filter_mode 2, compat_mode 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias 14, lod_bias_sec 6,
-        xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1, disable_lsb_ceil 1,
-        filter_prec_fix 1, aniso_override 1, border_color_ptr 12, - 18, border_color_type 2
+        compat_mode 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias 14, lod_bias_sec 6, xy_mag_filter 2,
+        xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1, disable_lsb_ceil 1, filter_prec_fix 1,
+        aniso_override 1, border_color_ptr 12, - 18, border_color_type 2
     """,
     9: """
-        clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
-        aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
-        filter_mode 2, compat_mode 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias 14, lod_bias_sec 6,
-        xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1, blend_zero_prt 1,
-        filter_prec_fix 1, aniso_override 1, border_color_ptr 12, skip_degamma 1, - 17, border_color_type 2
+        compat_mode 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias 14, lod_bias_sec 6, xy_mag_filter 2,
+        xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1, blend_zero_prt 1, filter_prec_fix 1,
+        aniso_override 1, border_color_ptr 12, skip_degamma 1, - 17, border_color_type 2
     """,
     10: """
-        clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
-        aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
-        filter_mode 2, skip_degamma 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias_or_border_color 14,
-        lod_bias_sec 6, xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1,
-        aniso_override 1, blend_zero_prt 1, deriv_adjust_en 1, border_color_ptr 12, gradient_adjust 16, - 2,
-        border_color_type 2
+        skip_degamma 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias_or_border_color 14, lod_bias_sec 6,
+        xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, mip_point_preclamp 1, aniso_override 1,
+        blend_zero_prt 1, deriv_adjust_en 1, border_color_ptr 12, gradient_adjust 16, - 2, border_color_type 2
     """,
     11: """
-        clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
-        aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
-        filter_mode 2, skip_degamma 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias_or_border_color 14,
-        lod_bias_sec 6, xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, - 1, aniso_override 1,
-        blend_prt 1, deriv_adjust_en 1, gradient_adjust 16, - 2, border_color_ptr 12, border_color_type 2
+        skip_degamma 1, min_lod 12, max_lod 12, perf_mip 4, perf_z 4, lod_bias_or_border_color 14, lod_bias_sec 6,
+        xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, - 1, aniso_override 1, blend_prt 1,
+        deriv_adjust_en 1, gradient_adjust 16, - 2, border_color_ptr 12, border_color_type 2
     """,
     12: """
-        clamp_x 3, clamp_y 3, clamp_z 3, max_aniso_ratio 3, depth_compare_func 3, force_unnormalized 1,
-        aniso_threshold 3, mc_coord_trunc 1, force_degamma 1, aniso_bias 6, trunc_coord 1, disable_cube_wrap 1,
-        filter_mode 2, skip_degamma 1, min_lod 13, max_lod 13, - 2, perf_z 4, lod_bias 14, lod_bias_sec 6,
-        xy_mag_filter 2, xy_min_filter 2, z_filter 2, mip_filter 2, - 1, aniso_override 1, perf_mip 4, - 16,
-        border_color_ptr 12, border_color_type 2
+        skip_degamma 1, min_lod 13, max_lod 13, - 2, perf_z 4, lod_bias 14, lod_bias_sec 6, xy_mag_filter 2,
+        xy_min_filter 2, z_filter 2, mip_filter 2, - 1, aniso_override 1, perf_mip 4, - 16, border_color_ptr 12,
+        border_color_type 2
     """,
 }
 """The 128 bits of S#."""
@@ -273,6 +268,6 @@ def sampler_object(major: int) -> Structure:
     row = _row_of(_SAMPLERS, major)
     known: tuple[Any, ...] = (0, 16, "sampler", "unknown", "words of the hardware, whose fields are unknown")
     if row:
-        known = (0, 16, "sampler", "words", "how coordinates become texels", _named_bits(row, major))
+        known = (0, 16, "sampler", "words", "how coordinates become texels", _named_bits(_SAMPLING + row, major))
     fields = fields_of(IMAGE_CLAUSE, known, (16, 16, "unused", "words", ""))
     return Structure("sampler object (S#)", 32, 16, IMAGE_CLAUSE, fields)
