@@ -45,7 +45,7 @@ from dwarfgpu.machines.protocol import HAS_ENDED, OTHER_TRAP, TRAP_REASONS, UNKN
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
@@ -180,7 +180,7 @@ class Device:
         if not self.memory.is_like(machine.weak_memory):
             self.__init__(machine)  # type: ignore[misc]
             return
-        self.memory.remap(_segments(machine, self.memory.memory.segments), machine.scratch_base)
+        self.memory.remap(_segments(machine, self.memory.mapped), machine.scratch_base)
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -905,8 +905,12 @@ def _generation(processor: str) -> int:
     return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
 
 
-def _segments(machine: Machine, known: Sequence[MemorySegment] = ()) -> list[MemorySegment]:
-    """Return the segments of global memory; those that are known and have not changed are the same objects."""
+def _segments(machine: Machine, known: list[MemorySegment] | None = None) -> list[MemorySegment]:
+    """Return the segments of global memory; those that are known and have not changed are the same objects.
+
+    If others have only been added behind them, they are added to the list.
+    """
+    known = [] if known is None else known
     store = machine.memory.store(machine.target.default_space)
     same, found = {segment.start: segment for segment in known}, []
     for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
@@ -916,7 +920,10 @@ def _segments(machine: Machine, known: Sequence[MemorySegment] = ()) -> list[Mem
             data = np.frombuffer(buffer, np.uint8)[offset : offset + last - start + 1]
             segment = MemorySegment.of(start, data, (buffer, offset))
         found.append(segment)
-    return found
+    if found[: len(known)] != known:
+        return found
+    known += found[len(known) :]
+    return known
 
 
 def _instances(machine: Machine, number: int) -> Any:

@@ -27,6 +27,8 @@ class Cell(IntEnum):
     """How many waves there are."""
     PLACES = auto()
     """Room for an address of the host for each lane, and behind them for the distance to its next dword."""
+    ROWS = auto()
+    """The distance between the rows of each wave whose lanes have numbers in a row, else 0."""
     NEXT = auto()
     """Where each wave goes at the end of a block."""
     STOP = auto()

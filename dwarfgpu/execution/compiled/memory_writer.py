@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
+from dwarfgpu.execution.batch import EXEC
 from dwarfgpu.execution.block_writer import needed
 from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
@@ -166,6 +167,20 @@ each:
 {type} zeroinitializer)
   ret {type} %parts
 }}
+define internal void @replace{kind}({type} %value, ptr %place, i{lanes} %mask) {{
+  %flags = bitcast i{lanes} %mask to <{lanes} x i1>
+  switch i{lanes} %mask, label %some [ i{lanes} -1, label %full i{lanes} 0, label %none ]
+none:
+  ret void
+full:
+  store {type} %value, ptr %place, align 1
+  ret void
+some:
+  %old = load {type}, ptr %place, align 1
+  %new = select <{lanes} x i1> %flags, {type} %value, {type} %old
+  store {type} %new, ptr %place, align 1
+  ret void
+}}
 define internal void @scatter{kind}({type} %value, <{lanes} x i64> %places, i{lanes} %mask) noinline {{
 {row}
 full:
@@ -192,14 +207,60 @@ class ScatteredNumbers:
 
     kind: str
     find: Callable[[LaneGroup], list[str]]
+    writer: RegionWriter | None = None
+    """Who writes the region, if the lanes of a wave may have their numbers in a row."""
+
+    count: int = 1
 
     def read(self, lanes: LaneGroup) -> list[str]:
         """Read all numbers."""
-        return [_gathered(lanes, place, self.kind) for place in self.find(lanes)]
+        if self.writer is None:
+            return [_gathered(lanes, place, self.kind) for place in self.find(lanes)]
+        ir, whole = lanes.ir, lanes.vectors.type(self.kind)
+        rowed, far, found = self._fork(lanes, self.writer)
+        rows = [ir.put(f"load {whole}, ptr {place}, align 1") for place in self._row(lanes, self.writer)]
+        self.writer.jump(found)
+        self.writer.label(far)
+        others = [_gathered(lanes, place, self.kind) for place in self.find(lanes)]
+        self.writer.jump(found)
+        self.writer.label(found)
+        pairs = zip(rows, others, strict=True)
+        return [ir.put(f"phi {whole} [ {row}, %{rowed} ], [ {other}, %{far} ]") for row, other in pairs]
 
     def write(self, lanes: LaneGroup, number: int, value: str) -> None:
         """Write one of them."""
+        if self.writer is None:
+            _scattered(lanes, self.find(lanes)[number], value, self.kind)
+            return
+        _rowed, far, found = self._fork(lanes, self.writer)
+        place = self._row(lanes, self.writer)[number]
+        _declare_moves(lanes, self.kind)
+        whole = lanes.vectors.type(self.kind)
+        lanes.ir.do(f"call void @replace{self.kind}({whole} {value}, ptr {place}, i8 {_bits(lanes, lanes.active)})")
+        self.writer.jump(found)
+        self.writer.label(far)
         _scattered(lanes, self.find(lanes)[number], value, self.kind)
+        self.writer.jump(found)
+        self.writer.label(found)
+
+    def _fork(self, lanes: LaneGroup, writer: RegionWriter) -> tuple[str, str, str]:
+        """Go apart where the lanes of a wave have a row; return the labels, of which the first is written."""
+        rowed, far, found = (lanes.ir.name(stem) for stem in ("row", "far", "found"))
+        line = lanes.ir.put(f"load i64, ptr {_row_cell(writer)}")
+        writer.fork(lanes.ir.put(f"icmp ne i64 {line}, 0"), rowed, far)
+        writer.label(rowed)
+        return rowed, far, found
+
+    def _row(self, lanes: LaneGroup, writer: RegionWriter) -> list[str]:
+        """Return where the numbers of a row are."""
+        ir, size = lanes.ir, int(self.kind[1:]) // 8
+        place = ir.put(f"load i64, ptr {_place_cell(writer, '0')}")
+        place = ir.put(f"add i64 {place}, {ir.put(f'mul i64 {lanes.at}, {size}')}")
+        line, places = ir.put(f"load i64, ptr {_row_cell(writer)}"), []
+        for _ in range(self.count):
+            places.append(ir.put(f"inttoptr i64 {place} to ptr"))
+            place = ir.put(f"add i64 {place}, {line}")
+        return places
 
 
 @frozen(eq=False)
@@ -307,6 +368,7 @@ def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape)
     offsets = local_offsets(instruction, shape)
     writer.end_phase()
     writer.begin_phase()
+    found = _find_lanes_in_row(writer, instruction, offsets[0], shape)
     step: int | None = shape.size
     if shape.space == LOCAL:
         _find_local(writer, instruction, offsets, shape.size * shape.count)
@@ -319,6 +381,9 @@ def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape)
     else:
         _find_global(writer, instruction, offsets[0], shape)
         step = shape.size if shape.space == GLOBAL else None
+    if found:
+        writer.jump(found)
+        writer.label(found)
     writer.end_phase()
 
     def places(lanes: LaneGroup) -> list[str]:
@@ -335,7 +400,102 @@ def _find(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape)
             found += [vectors.operate("add", LONG, each, between) for each in found[: shape.count]]
         return found
 
-    return ScatteredNumbers(f"u{8 * shape.size}", places)
+    return ScatteredNumbers(f"u{8 * shape.size}", places, writer if found else None, shape.count)
+
+
+def _find_lanes_in_row(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> str:
+    """Write the search for lanes that have their numbers in a row; return where it is found, if it is looked for.
+
+    Those of global memory follow each other, or all lanes have one place in private memory. It is enough that the
+    executing lanes do, but memory must have the row of all lanes.
+    """
+    register, base, is_wide = _address_parts(writer, instruction, offset)
+    is_flat, total, size = shape.space == FLAT, shape.size * shape.count, writer.wave_size
+    if shape.space not in (GLOBAL, FLAT) or register is None or shape.action not in ("load", "store"):
+        return ""
+    if shape.count > 1 and not is_flat:
+        return ""
+    one, ir = writer.one, writer.ir
+    far, found = ir.name("far"), ir.name("found")
+    lane = ir.call("llvm.cttz.i64", "i64", ("i64", writer.mask(EXEC)), ("i1", "false"))
+    lane = one.operate("and", LONG, lane, str(size - 1))
+    at = one.operate("add", LONG, writer.lane_start, lane)
+    words = [
+        ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {writer.column(each)}, i64 {at}')}, align 4")
+        for each in (register, register + 1)[: 1 + is_wide]
+    ]
+    high = one.operate("shl", LONG, one.resized(words[1], WORD, LONG), "32") if is_wide else "0"
+    step, is_private = str(shape.size), "false"
+    if is_flat:
+        address = one.operate("add", LONG, one.operate("or", LONG, high, one.resized(words[0], WORD, LONG)), base)
+        upper = one.operate("lshr", LONG, address, "32")
+        is_private = one.operate("icmp eq", LONG, upper, writer.cell(Cell.PRIVATE))
+        step = one.choose(is_private, WORD, "0", step)
+    start = one.operate("mul", WORD, one.resized(lane, LONG, WORD), step)
+    start = one.operate("sub", WORD, words[0], start)
+    ir.do(f"store i64 0, ptr {_row_cell(writer)}")
+    _go_unless_in_row(writer, register, [start, *words[1:]], step, far)
+    start = one.resized(start, WORD, LONG)
+    address = one.operate("add", LONG, one.operate("or", LONG, high, start), base)
+    fits, near, private, known = (ir.name(stem) for stem in ("fits", "near", "private", "known"))
+    writer.fork(is_private, private, near)
+    writer.label(near)
+    end = one.operate("add", LONG, start, str(total * size))
+    is_one = one.operate("icmp ule", LONG, end, str(1 << 32)) if shape.count == 1 else "false"
+    writer.fork(is_one, fits, far)
+    writer.label(fits)
+    place = ir.put(f"call i64 @find(ptr %cells, i64 {address}, i64 {total * size})")
+    writer.fork(one.operate("icmp ne", LONG, place, "0"), known, far)
+    writer.label(known)
+    _keep_row(writer, place, shape.size)
+    writer.jump(found)
+    writer.label(private)
+    _find_private_row(writer, address, shape, far)
+    writer.jump(found)
+    writer.label(far)
+    return found
+
+
+def _go_unless_in_row(writer: RegionWriter, register: int, firsts: list[str], step: str, far: str) -> None:
+    """Go to a label unless the executing lanes have numbers with one step, and the upper words that are given."""
+    steps = ", ".join(f"i32 {number}" for number in range(CHUNK))
+    with writer.loop(str(writer.wave_size), CHUNK) as chunk:
+        lanes = LaneGroup(writer, chunk)
+        vectors = lanes.vectors
+        number = writer.one.resized(chunk, LONG, WORD)
+        row = vectors.operate("add", WORD, vectors.spread(number, WORD), f"<{steps}>")
+        row = vectors.operate("mul", WORD, row, vectors.spread(step, WORD))
+        row = vectors.operate("add", WORD, row, vectors.spread(firsts[0], WORD))
+        differs = vectors.operate("icmp ne", WORD, lanes.read(register), row)
+        if len(firsts) > 1:
+            other = vectors.operate("icmp ne", WORD, lanes.read(register + 1), vectors.spread(firsts[1], WORD))
+            differs = vectors.operate("or", FLAG, differs, other)
+        same = writer.ir.name("same")
+        writer.fork(_none(lanes, differs), same, far)
+        writer.label(same)
+
+
+def _find_private_row(writer: RegionWriter, address: str, shape: AccessShape, far: str) -> None:
+    one, fits, room = writer.one, writer.ir.name("fits"), writer.cell(Cell.SCRATCH_SIZE)
+    place = one.operate("and", LONG, address, str(LOW))
+    end = one.operate("add", LONG, place, str(shape.size * shape.count))
+    is_inside = one.operate("icmp ule", LONG, end, one.operate("udiv", LONG, room, str(writer.wave_size)))
+    is_aligned = one.operate("icmp eq", LONG, one.operate("and", LONG, place, "3"), "0")
+    writer.fork(one.operate("and", FLAG, is_inside, is_aligned) if shape.size == 4 else "false", fits, far)
+    writer.label(fits)
+    own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), room)
+    own = one.operate("add", LONG, own, writer.cell(Cell.SCRATCH))
+    row = one.operate("mul", LONG, place, str(writer.wave_size))
+    _keep_row(writer, one.operate("add", LONG, row, own), 4 * writer.wave_size)
+
+
+def _row_cell(writer: RegionWriter) -> str:
+    return writer.ir.put(f"getelementptr i64, ptr %rows, i64 {writer.wave}")
+
+
+def _keep_row(writer: RegionWriter, place: str, line: int) -> None:
+    writer.ir.do(f"store i64 {place}, ptr {_place_cell(writer, '0')}")
+    writer.ir.do(f"store i64 {line}, ptr {_row_cell(writer)}")
 
 
 def _place_cell(writer: RegionWriter, at: str) -> str:
@@ -449,14 +609,19 @@ def _lane_bytes(lanes: LaneGroup) -> str:
     return vectors.operate("add", LONG, vectors.spread(start, LONG), f"<{steps}>")
 
 
-def _find_global(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
+def _address_parts(writer: RegionWriter, instruction: GpuInstruction, offset: int) -> tuple[int | None, str, bool]:
+    """Return the vector register of an address, what is added to it, and whether it is of 64 bits."""
     vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
     base = str(offset)
     is_wide = True
     if has_base(saddr):
         base = writer.one.operate("add", LONG, writer.scalar(saddr, 64), str(offset))  # type: ignore[arg-type]
         is_wide = False
-    register = vaddr.index if vaddr is not None and vaddr.kind is OperandKind.VGPR else None
+    return (vaddr.index if vaddr is not None and vaddr.kind is OperandKind.VGPR else None), base, is_wide
+
+
+def _find_global(writer: RegionWriter, instruction: GpuInstruction, offset: int, shape: AccessShape) -> None:
+    register, base, is_wide = _address_parts(writer, instruction, offset)
     if register is None and is_wide:
         raise UnknownInstruction(f"{instruction.mnemonic} without an address")
 

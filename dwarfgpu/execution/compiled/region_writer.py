@@ -54,23 +54,24 @@ class LaneGroup:
         self._flags: dict[int, str] = {}
         self.active = self.flags(EXEC)
 
-    def _cell(self, register: int) -> str:
+    def _cell(self, register: int, *, is_needed: bool) -> str:
         start = self.ir.put(f"add i64 {self.region.lane_start}, {self.at}")
-        return self.ir.put(f"getelementptr i32, ptr {self.region.column(register)}, i64 {start}")
+        return self.ir.put(f"getelementptr i32, ptr {self.region.column(register, is_needed=is_needed)}, i64 {start}")
 
-    def read(self, register: int) -> str:
-        """Return a vector register."""
+    def read(self, register: int, *, is_needed: bool = True) -> str:
+        """Return a vector register; it is not needed if all executing lanes get another number."""
         if register not in self.words:
-            self.words[register] = self.ir.put(f"load {self.vectors.type(WORD)}, ptr {self._cell(register)}, align 4")
+            cell = self._cell(register, is_needed=is_needed)
+            self.words[register] = self.ir.put(f"load {self.vectors.type(WORD)}, ptr {cell}, align 4")
         return self.words[register]
 
     def write(self, register: int, value: str) -> None:
         """Write a vector register; in lanes that do not execute it is kept."""
         if register not in self.words:
-            self.read(register)
+            self.read(register, is_needed=False)
         self.words[register] = self.vectors.choose(self.active, WORD, value, self.words[register])
         self.written.add(register)
-        self.region.note_vector(register)
+        self.region.note_vector(register, is_whole=True)
 
     def _flag_cell(self, register: int) -> str:
         row = self.ir.put(f"getelementptr i32, ptr {self.region.row}, i64 {register}")
@@ -100,7 +101,7 @@ class LaneGroup:
         """Put the registers that have been written into memory."""
         for register in sorted(self.written):
             kind = self.vectors.type(WORD)
-            self.ir.do(f"store {kind} {self.words[register]}, ptr {self._cell(register)}, align 4")
+            self.ir.do(f"store {kind} {self.words[register]}, ptr {self._cell(register, is_needed=False)}, align 4")
 
 
 LaneAction = Callable[[LaneGroup], None]
@@ -129,6 +130,8 @@ class RegionWriter:
         self.written_scalars: dict[int, dict[int, int]] = {}
         self.written_vectors: dict[int, dict[int, int]] = {}
         """The registers that each block writes, with the first instruction in it that does."""
+        self.needed_vectors: dict[int, set[int]] = {}
+        """The vector registers that each block reads as they were before it, if all lanes execute."""
         self.address = 0
         self._columns: dict[int, str] = {}
         self._scalars: dict[int, str] = {}
@@ -284,12 +287,22 @@ class RegionWriter:
             self._changed.discard(register)
         self._group_reads, self._group_writes = set(), set()
 
-    def note_vector(self, register: int) -> None:
-        """Note that the instruction writes a vector register."""
+    def note_vector(self, register: int, *, is_whole: bool = False) -> None:
+        """Note that the instruction writes a vector register, in all executing lanes if it is whole."""
+        block = self.place >> 16
+        if not is_whole or not {EXEC, EXEC_HI}.isdisjoint(self.written_scalars.get(block, ())):
+            self._note_need(register)
         self._note_write(self.written_vectors, register)
 
-    def column(self, register: int) -> str:
+    def _note_need(self, register: int) -> None:
+        block = self.place >> 16
+        if register not in self.written_vectors.get(block, ()):
+            self.needed_vectors.setdefault(block, set()).add(register)
+
+    def column(self, register: int, *, is_needed: bool = True) -> str:
         """Return where a vector register of all waves is."""
+        if is_needed:
+            self._note_need(register)
         return self._columns.setdefault(register, f"%column{register}")
 
     # --- Scalars --------------------------------------------------------------------------------------------------
@@ -884,6 +897,7 @@ class RegionWriter:
             "visited": Cell.VISITED,
             "places": Cell.PLACES,
             "calls": Cell.CALLS,
+            "rows": Cell.ROWS,
         }
         numbers = {"waves": Cell.WAVES, "stop": Cell.STOP, "nearest": Cell.NEAREST}
         for kind, cells in (("ptr", pointers), ("i64", numbers)):

@@ -49,6 +49,8 @@ LARGEST = 400
 """The instructions of a region, each of which takes a millisecond or two to compile."""
 SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
+IN_PLACE = 1 << 14
+"""The bytes of a vector register from which on it is not copied to be read."""
 LOW = 0xFFFF_FFFF
 _CONDITIONS = {
     "s_cbranch_scc0": "scc0", "s_cbranch_scc1": "scc1", "s_cbranch_vccz": "vccz", "s_cbranch_vccnz": "vccnz",
@@ -67,6 +69,8 @@ class CompiledRegion:
     function: NativeFunction
     columns: tuple[int, ...]
     """The vector registers in memory."""
+    slots: dict[int, int]
+    """Which of them each is."""
     scalars: tuple[int, ...]
     """The scalar registers that it reads or writes, beside VCC, EXEC and SCC."""
     written_scalars: dict[int, dict[int, int]]
@@ -75,6 +79,8 @@ class CompiledRegion:
 
     written: frozenset[int]
     """The vector registers that any of them writes."""
+    overwritten: tuple[frozenset[int], ...]
+    """Those that a block writes before it reads them, if all lanes execute."""
 
     last_vector: int
     last_register: int
@@ -99,8 +105,7 @@ class CompiledRegions:
         self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
         self._arrival = -(-HOT // hot)
         """What an arrival of waves at a block adds to its heat."""
-        self._heats: dict[int, dict[tuple[int, int], int]] = {}
-        """How often the blocks of each kernel have been executed, by its entry: a region has blocks of one kernel."""
+        self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
         self._followers: dict[tuple[int, int], set[tuple[int, int]]] = {}
         """Where waves went from each block that was counted, or that they left compiled code from."""
@@ -112,17 +117,16 @@ class CompiledRegions:
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
         self._texts: dict[tuple[bytes, int, int], bool] = {}
         self._cells = (ctypes.c_int64 * len(Cell))()
-        self._room = np.empty(0, np.int64)
-        """Memory for what is not kept: places, addresses and numbers of waves."""
+        self._room, self._room_at = np.empty(0, np.int64), 0
+        """Memory for what is not kept: places, scalar registers, addresses and numbers of waves; and its address."""
         self._calls = (ctypes.c_uint64 * (MOST_CALLS + 1))()
         self._cells[Cell.CALLS] = ctypes.addressof(self._calls)
         self._starts: Any = None
         self._kept: tuple[Any, ...] = ()
-        self._segments: list[MemorySegment] = []
+        self._segments: list[MemorySegment] | None = None
         self._rows, self._table = array("Q"), array("Q")
         """The start, the size, and the address of the host of these segments; and with those of private memory."""
         self.is_possible = True
-        self.begin(device.batches[0].pc if device.batches else 0)
 
     @property
     def compiler(self) -> str:
@@ -130,12 +134,6 @@ class CompiledRegions:
         return compiler()
 
     # --- Choosing -------------------------------------------------------------------------------------------------
-
-    def begin(self, entry: int) -> None:
-        """Count the blocks of a kernel from now on; what earlier launches of it have counted is kept."""
-        if len(self._heats) >= MOST_REGIONS:
-            self._heats.clear()
-        self.heat: dict[tuple[int, int], int] = self._heats.setdefault(entry, {})
 
     def _noted(self, key: tuple[int, int], arrival: int) -> tuple[CompiledRegion, int] | None:
         """Heat a block that waves are at, and return where it is compiled once that has been often enough."""
@@ -161,8 +159,7 @@ class CompiledRegions:
             for key, (region, number) in self.entries.items()
             if not any(block.start <= address < block.following for block in region.blocks)
         }
-        for heat in self._heats.values():
-            heat.clear()
+        self.heat.clear()
         self._compilations.clear()
 
     def counted(self) -> tuple[int, int, int]:
@@ -314,10 +311,14 @@ class CompiledRegions:
         function = NativeFunction(writer.text(len(blocks), "region", HELPERS), "region", self._cache)
         scalars = tuple(sorted(writer.touched_scalars - special))
         written, columns = (writer.written_scalars, writer.written_vectors), writer.columns
-        changed = frozenset(register for block in writer.written_vectors.values() for register in block)
+        by_block = [frozenset(writer.written_vectors.get(number, ())) for number in range(len(blocks))]
+        fresh = tuple(each - writer.needed_vectors.get(number, set()) for number, each in enumerate(by_block))
+        changed = frozenset().union(*by_block), fresh
+        slots = {register: slot for slot, register in enumerate(columns)}
         vectors = (register for register in columns if register < ACCUMULATION)
         last = max(vectors, default=-1), max(columns, default=0)
-        return CompiledRegion(tuple(blocks), function, columns, scalars, *written, changed, *last, _longest(blocks))
+        registers = columns, slots, scalars, *written, *changed, *last
+        return CompiledRegion(tuple(blocks), function, *registers, _longest(blocks))
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
@@ -352,19 +353,9 @@ class CompiledRegions:
         if stop <= 0:
             return None
         cells = self._cells
-        scalars, vectors, kept = self._entered(batch, region)
-        places, row = 2 * waves * batch.lanes, -(-len(region.blocks) // 8)
-        if len(self._room) < places + 3 * waves + row:
-            self._room = np.empty(2 * (places + 3 * waves + row), np.int64)
-        room, at = self._room, _address(self._room)
-        next_at = places + row
-        following, visited = room[next_at : next_at + waves].view(np.uint64), room[places:next_at].view(np.uint8)
-        visited[:] = 0
-        room[next_at + waves : next_at + 2 * waves] = device.memory.group_of[batch.waves]
-        room[next_at + 2 * waves : next_at + 3 * waves] = batch.waves
-        cells[Cell.SCALARS], cells[Cell.VECTORS] = _address(scalars), _address(kept[0])
-        cells[Cell.PLACES], cells[Cell.VISITED], cells[Cell.NEXT] = at, at + 8 * places, at + 8 * next_at
-        cells[Cell.GROUPS], cells[Cell.NUMBERS] = at + 8 * (next_at + waves), at + 8 * (next_at + 2 * waves)
+        following, visited, scalars = self._made_room(batch, len(region.blocks))
+        vectors, kept = self._entered(batch, region, region.overwritten[number], scalars)
+        cells[Cell.VECTORS] = kept[0].buffer_info()[0]
         cells[Cell.WAVES], cells[Cell.STOP], cells[Cell.ENTRY] = waves, stop, number
         cells[Cell.NEAREST] = -1 if nearest is None else nearest
         cells[Cell.CALL_COUNT] = 1
@@ -395,6 +386,27 @@ class CompiledRegions:
         elif parting is not None and last.ending is not None and last.ending.address is not None:
             batch.calls = batch.calls_after_jump(parting, last.following)
 
+    def _made_room(self, batch: WaveBatch, blocks: int) -> tuple[Any, Any, Any]:
+        """Return memory for where waves go, for the blocks that they execute, and for their scalar registers."""
+        waves, cells = batch.count, self._cells
+        places, row = 2 * waves * batch.lanes, -(-blocks // 8)
+        size = places + row + (4 + SCALARS // 2) * waves
+        if len(self._room) < size:
+            self._room = np.empty(2 * size, np.int64)
+            self._room_at = _address(self._room)
+        room, at = self._room, self._room_at
+        scalars = room[size - SCALARS // 2 * waves : size].view(np.uint32).reshape(waves, SCALARS)
+        next_at = places + row
+        following, visited = room[next_at : next_at + waves].view(np.uint64), room[places:next_at].view(np.uint8)
+        visited[:] = 0
+        room[next_at + waves : next_at + 2 * waves] = self.device.memory.group_of[batch.waves]
+        room[next_at + 2 * waves : next_at + 3 * waves] = batch.waves
+        cells[Cell.SCALARS] = at + 8 * size - 4 * SCALARS * waves
+        cells[Cell.PLACES], cells[Cell.VISITED], cells[Cell.NEXT] = at, at + 8 * places, at + 8 * next_at
+        cells[Cell.ROWS] = at + 8 * (next_at + 3 * waves)
+        cells[Cell.GROUPS], cells[Cell.NUMBERS] = at + 8 * (next_at + waves), at + 8 * (next_at + 2 * waves)
+        return following, visited, scalars
+
     def _use_memory(self) -> bool:
         """Tell compiled code where memory is; return whether it can reach all of it."""
         memory = self.device.memory
@@ -403,8 +415,8 @@ class CompiledRegions:
             return self.is_possible
         self._starts = segments.starts
         private, shared = (aperture >> 32 for aperture in (memory.private_aperture, memory.shared_aperture))
-        cells, count = self._cells, len(self._segments)
-        if mapped[:count] != self._segments:
+        cells, count = self._cells, len(self._rows) // 3
+        if mapped is not self._segments:
             self._rows, self.is_possible, count = array("Q"), True, 0
 
         def row(segment: MemorySegment) -> tuple[int, int, int]:
@@ -428,39 +440,44 @@ class CompiledRegions:
         cells[Cell.SHARED], cells[Cell.PRIVATE] = shared, private
         return self.is_possible
 
-    def _entered(self, batch: WaveBatch, region: CompiledRegion) -> tuple[Any, dict[int, Any], list[Any]]:
-        """Return the registers of a batch as compiled code has them: scalars, and vectors that it may write."""
-        words, parted, vectors = [0] * SCALARS, {}, {}
+    def _entered(
+        self, batch: WaveBatch, region: CompiledRegion, unread: frozenset[int], scalars: Any
+    ) -> tuple[Any, list[Any]]:
+        """Write the scalar registers of a batch; return vector registers that may be written, and where all are."""
+        words, parted = [0] * SCALARS, []
         numbers = [(register, batch.scalar[register]) for register in region.scalars]
         numbers += [(SCC, batch.scc), (EXEC, batch.exec)]
         if batch.lanes == 64:
             numbers.append((VCC, batch.scalar[VCC]))
         for register, number in numbers:
             if not isinstance(number, int):
-                parted[register] = number
+                parted.append((register, number))
             else:
                 words[register] = number & LOW
                 if number > LOW:
                     words[register + 1] = number >> 32
-        scalars = np.frombuffer(array("I", words) * batch.count, np.uint32).reshape(batch.count, SCALARS)
-        for register, number in parted.items():
-            scalars[:, register] = number[:, 0] & LOW
+        scalars[:] = np.frombuffer(array("I", words), np.uint32)
+        for register, number in parted:
             if batch.lanes == 64 and register in (VCC, EXEC):
-                scalars[:, register + 1] = number[:, 0] >> 32
-        shape = batch.count, batch.lanes
-        fresh = np.empty((len(region.columns), *shape), np.uint32)
-        table = np.arange(len(fresh), dtype=np.int64) * (4 * batch.count * batch.lanes) + _address(fresh)
-        kept = [table]
+                scalars[:, register : register + 2] = number.astype("<u8", copy=False).view("<u4")
+            else:
+                scalars[:, register] = number[:, 0]
+        shape, unread = (batch.count, batch.lanes), unread if batch.mask is None else frozenset()
+        vectors = np.empty((len(region.columns), *shape), np.uint32)
+        first, size = _address(vectors), 4 * batch.count * batch.lanes
+        table = array("Q", range(first, first + size * len(vectors), size))
+        kept: list[Any] = [table]
         for slot, register in enumerate(region.columns):
+            if register in unread:
+                continue
             is_vector = register < ACCUMULATION
             column = batch.vector[register] if is_vector else batch.accumulation[register - ACCUMULATION]
-            if register not in region.written and column.shape == shape and column.flags.c_contiguous:
+            if size >= IN_PLACE and register not in region.written and column.shape == shape and column.flags.carray:
                 table[slot] = _address(column)
                 kept.append(column)
             else:
-                vectors[register] = fresh[slot]
-                fresh[slot] = column
-        return scalars, vectors, kept
+                vectors[slot] = column
+        return vectors, kept
 
     def _left(
         self, batch: WaveBatch, region: CompiledRegion, scalars: Any, vectors: Any, visited: Any, block: int, index: int
@@ -469,14 +486,18 @@ class CompiledRegions:
         blocks = np.flatnonzero(visited).tolist()
         for register in _written(region.written_vectors, blocks, block, index):
             if register < ACCUMULATION:
-                batch.vector[register] = vectors[register]
+                batch.vector[register] = vectors[region.slots[register]]
             else:
-                batch.accumulation[register - ACCUMULATION] = vectors[register]
+                batch.accumulation[register - ACCUMULATION] = vectors[region.slots[register]]
         changed = _written(region.written_scalars, blocks, block, index)
-        first, is_one = scalars[0].tolist(), batch.count == 1
+        first, differs = scalars[0].tolist(), set()
+        if batch.count > 1 and changed:
+            looked = np.array([*changed, VCC, VCC_HI, EXEC, EXEC_HI])
+            numbers = scalars[:, looked]
+            differs = set(looked[(numbers != numbers[0]).any(axis=0)].tolist())
 
         def word(register: int) -> Any:
-            if is_one or (scalars[:, register] == first[register]).all():
+            if register not in differs:
                 return first[register]
             return scalars[:, register : register + 1].astype(np.uint64)
 

@@ -26,3 +26,18 @@ kernel void quotients(global float *f, global double *d, global half *h, global 
   d[i] = wide;
   h[i] = narrow;
 }
+
+// Lanes whose numbers are in a row, backwards, or at one place, and of which only some execute.
+kernel void in_rows(global int *out, global const int *in, int times) {
+  int i = get_global_id(0), own[4] = {i, 1, 2, 3};
+  for (int k = 0; k < times; k++) {
+    own[k & 3] += in[i] + in[255 - i];
+    if ((i + k) % 5) own[1] += in[k];
+    if (i > 3 * k && i < 250 - k) {
+      out[i] += own[(i + k) & 3];
+      out[i + k] ^= 1;
+    }
+    if (i == 77) own[2] = out[k];
+  }
+  out[i] += own[0] ^ own[3];
+}

@@ -37,6 +37,7 @@ KERNELS = {
     "narrow": (np.zeros(COUNT, np.float32), np.zeros(COUNT, np.uint16), SINGLES, np.zeros(2 * COUNT, np.float16)),
     "bytes": (np.zeros(2 * COUNT, np.int16), BYTES, BYTES),
     "long_body": (ZEROS, NUMBERS, 2),
+    "in_rows": (ZEROS, NUMBERS, 20),
     "quotients": (SINGLES, SINGLES.astype(float) + 0.1, RANDOM.random(COUNT).astype(np.float16), NUMBERS, 5),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }
@@ -111,7 +112,10 @@ def assert_same(one, other):
     assert [batch.waves.tolist() for batch in one.ended] == [batch.waves.tolist() for batch in other.ended]
 
 
-QUICK = {("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"), ("gfx1100", "O2", "red")}
+QUICK = {
+    ("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"),
+    *(("gfx1100", "O2", kernel) for kernel in ("red", "in_rows")),
+}  # fmt: skip
 BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
 """The kernels whose source GFX8 has all instructions for."""
 
@@ -123,6 +127,7 @@ BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
         for processor in PROCESSORS
         for level in ("O0", "O2")
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
+        if kernel != "in_rows" or processor in ("gfx90a", "gfx1100")
     ],
 )
 def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
