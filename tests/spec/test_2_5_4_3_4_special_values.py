@@ -54,26 +54,19 @@ def register(number):
 
 test_regval_type = rows.table("""
     # "equivalent to performing DW_OP_regx R; DW_OP_deref_type DR"
-    (1) regval_type 0 0x23 -> 1234605616436508552:unsigned64
-    regx 0; deref_type 8 0x23 -> 1234605616436508552:unsigned64
-    regval_type 1 0x13 -> -2:signed64
-    regval_type 2 0x32 -> 1.5:float64
+    (1) regval_type 0 0x23 | regx 0; deref_type 8 0x23 -> 1234605616436508552:unsigned64
+    regval_type 1 0x13 -> -2:signed64                         regval_type 2 0x32 -> 1.5:float64
     regval_type 3 0x41 -> 256:address64
     regval_type 0 0x60 -> [30600, 21862, 13124, 4386]:unsigned16x4
     # "the, possibly truncated, bit contents of the register is simply interpreted as a value of T": the bits from the
     # bit offset 0 on, which are those of the first bytes in memory order
-    regval_type 0 0x22 -> 1432778632:unsigned32
-    regval_type 0 0x21 -> 30600:unsigned16
-    regval_type 1 0x10 -> -2:signed8
-    regval_type 1 0x50 -> 0:unsigned1
-    regval_type 1 0x51 -> -2:signed7
-    regval_type 0 0x52 -> 6715272:unsigned24
-    regval_type 1 0x53 -> -2:signed33
-    regval_type 5 0x40 -> 5:boolean8
+    regval_type 0 0x22 -> 1432778632:unsigned32               regval_type 0 0x21 -> 30600:unsigned16
+    regval_type 1 0x10 -> -2:signed8                          regval_type 1 0x50 -> 0:unsigned1
+    regval_type 1 0x51 -> -2:signed7                          regval_type 0 0x52 -> 6715272:unsigned24
+    regval_type 1 0x53 -> -2:signed33                         regval_type 5 0x40 -> 5:boolean8
     regval_type 5 0x42 -> 5:UTF32
     regval_type 0 0x23 -> 1234605616436508552:unsigned64 where **BIG
-    regval_type 0 0x22 -> 287454020:unsigned32 where **BIG
-    regval_type 0 0x51 -> 8:signed7 where **BIG
+    regval_type 0 0x22 -> 287454020:unsigned32 where **BIG    regval_type 0 0x51 -> 8:signed7 where **BIG
     regval_type 0 0x60 -> [4386, 13124, 21862, 30600]:unsigned16x4 where **BIG
     # Registers of other sizes.
     regval_type 0 0x22 -> 4294967294:unsigned32 where registers={"0": {"bytes": "feffffff"}}
@@ -89,8 +82,7 @@ test_regval_type = rows.table("""
     regval_type 0 0x12 => ["-1:signed32", "0:signed32", "1:signed32"] where lane_count=3, registers={"0": [-1, 0, 1]}
     GNU_regval_type 1 0x13 -> -2:signed64
     # It is an evaluation error if "a register location description ... has less than TS bits remaining".
-    regval_type 0 0x24 -> read_past_storage
-    regval_type 0 0x54 -> read_past_storage
+    regval_type 0 0x24 | regval_type 0 0x54 -> read_past_storage
     regval_type 0 0x23 -> read_past_storage where registers={"0": {"bytes": "feffffff"}}
     regval_type s5 0x23 -> read_past_storage where target=GPU, registers={"s5": 1}
     regval_type v1 0x25 -> read_past_storage where target="amdgcn-gfx1100-wave32", registers={"v1": [1]}
@@ -99,15 +91,13 @@ test_regval_type = rows.table("""
     regval_type 18446744073709551615 0x23 -> 7:unsigned64 where registers={"0xffffffffffffffff": 7}
     regval_type 200 0x23 -> bad_operand where target="x86_64"
     # The type (4).
-    regval_type 0 0x99 -> bad_type
-    regval_type 0 0 -> bad_type
-    regval_type 0 0x63 -> bad_type
-    regval_type 0 0xffffffffffffffff -> bad_type
+    regval_type 0 0x99 | regval_type 0 0 | regval_type 0 0x63 | regval_type 0 0xffffffffffffffff -> bad_type
     """)
 test_deref = table(
+    rows("""
     # "S is the bit size of the generic type divided by 8"
-    row("(2)", "addr 0x100; deref", "578437695752307201"),
-    row("(2)", "addr 0x100; deref", "72623859790382856", **BIG),
+    (2) addr 0x100; deref -> 578437695752307201               addr 0x100; deref -> 72623859790382856 where **BIG
+    """),
     *(
         row(
             "(2)",
@@ -119,13 +109,10 @@ test_deref = table(
     ),
     rows("""
     # "It pops one stack entry that must be a location description": of every storage,
-    (2) reg3; deref -> 256
-    reg3; deref; deref -> 578437695752307201
+    (2) reg3; deref -> 256       reg3; deref; deref -> 578437695752307201
     breg3 8; deref -> 1157159078456920585
-    implicit_value 0700000000000000; deref -> 7
-    implicit_value 0000000000000007; deref -> 7 where **BIG
-    lit7; stack_value; deref -> 7
-    lit7; stack_value; deref -> 7 where **BIG
+    implicit_value 0700000000000000; deref | lit7; stack_value; deref -> 7
+    implicit_value 0000000000000007; deref | lit7; stack_value; deref -> 7 where **BIG
     call_frame_cfa; deref -> 578437695752307201 where cfa=0x100
     # ... also a value of the generic type, which is converted to one
     const2u 0x100; deref -> 578437695752307201
@@ -149,7 +136,8 @@ test_deref = table(
     # Each lane its own place.
     LLVM_push_lane; lit8; mul; plus_uconst 0x100; deref => ["578437695752307201", "1157159078456920585"]
         where lane_count=2
-    """))  # fmt: skip
+    """),
+)  # fmt: skip
 test_deref_size = table(
     # "TS is the smaller of the generic type bit size and S scaled by 8"; the value "is zero-extended to the generic
     # type"
@@ -185,8 +173,7 @@ test_deref_size = table(
     row("(3)", "addr 0x100; deref_size 0", "bad_size", rules="dwarf5"))  # fmt: skip
 test_deref_type = rows.table("""
     # "A value V of TS bits is retrieved ... V is pushed on the stack with the type T."
-    (4) addr 0x100; deref_type 1 0x20 -> 1:unsigned8
-    addr 0x100; deref_type 2 0x11 -> 513:signed16
+    (4) addr 0x100; deref_type 1 0x20 -> 1:unsigned8          addr 0x100; deref_type 2 0x11 -> 513:signed16
     addr 0x100; deref_type 2 0x11 -> 258:signed16 where **BIG
     addr 0x100; deref_type 16 0x24 -> 21345817372864405881847059188222722561:unsigned128
     addr 0x100; deref_type 16 0x24 -> 1339673755198158349044581307228491536:unsigned128 where **BIG
@@ -194,12 +181,10 @@ test_deref_type = rows.table("""
     addr 0x100; deref_type 8 0x60 -> [258, 772, 1286, 1800]:unsigned16x4 where **BIG
     implicit_value 0000803f; deref_type 4 0x31 -> 1.0:float32
     implicit_value 803f; deref_type 2 0x33 -> 1.0:bfloat1616
-    implicit_value 003c; deref_type 2 0x30 -> 1.0:float16
-    implicit_value 01; deref_type 1 0x40 -> 1:boolean8
+    implicit_value 003c; deref_type 2 0x30 -> 1.0:float16     implicit_value 01; deref_type 1 0x40 -> 1:boolean8
     implicit_value c8; deref_type 1 0x43 -> -56:signed_char8
     implicit_value 0001000000000000; deref_type 8 0x41 -> 256:address64
-    implicit_value 41000000; deref_type 4 0x42 -> 65:UTF32
-    reg1; deref_type 4 0x12 -> -2:signed32
+    implicit_value 41000000; deref_type 4 0x42 -> 65:UTF32    reg1; deref_type 4 0x12 -> -2:signed32
     reg0; lit4; LLVM_offset; deref_type 4 0x22 -> 287454020:unsigned32
     reg0; lit4; LLVM_offset; deref_type 4 0x22 -> 1432778632:unsigned32 where **BIG
     # ... of TS bits, not of whole bytes
@@ -214,17 +199,11 @@ test_deref_type = rows.table("""
     addr 0x100; deref_type 8 0x70; stack_value -> implicit 0102030405060708
     addr 0x100; GNU_deref_type 1 0x20 -> 1:unsigned8
     # "The DWARF is ill-formed if D is not in the current compilation unit, D is not a DW_TAG_base_type ... entry,
-    addr 0x100; deref_type 8 0x99 -> bad_type
-    addr 0x100; deref_type 8 0 -> bad_type
-    addr 0x100; deref_type 4 0x63 -> bad_type
+    addr 0x100; deref_type 8 0x99 | addr 0x100; deref_type 8 0 | addr 0x100; deref_type 4 0x63 -> bad_type
     # ... or if TS divided by 8 (the byte size) and rounded up to a whole number is not equal to S."
-    addr 0x100; deref_type 0 0x20 -> bad_size
-    addr 0x100; deref_type 2 0x20 -> bad_size
-    addr 0x100; deref_type 3 0x22 -> bad_size
-    addr 0x100; deref_type 5 0x22 -> bad_size
-    addr 0x100; deref_type 0 0x50 -> bad_size
-    addr 0x100; deref_type 8 0x53 -> bad_size
-    addr 0x100; deref_type 2 0x60 -> bad_size
+    addr 0x100; deref_type 0 0x20 | addr 0x100; deref_type 2 0x20 | addr 0x100; deref_type 3 0x22 |
+        addr 0x100; deref_type 5 0x22 | addr 0x100; deref_type 0 0x50 | addr 0x100; deref_type 8 0x53 |
+        addr 0x100; deref_type 2 0x60 -> bad_size
     # 256 does not fit the operand
     addr 0x100; deref_type 0 0x25 -> bad_size
     """)
@@ -239,34 +218,26 @@ test_where_nothing_can_be_retrieved = rows.table("""
     reg0; bit_piece 63 0; bit_piece 1 0; LLVM_piece_end; deref -> undefined_read
     (3) reg0; piece 7; piece 1; LLVM_piece_end; deref_size 7 => str(0x22334455667788)
     (4) piece 1; reg0; piece 1; LLVM_piece_end; lit1; LLVM_offset; deref_type 1 0x20 -> 136:unsigned8
-    (2) implicit_value 01020304; deref -> read_past_storage
-    implicit_value 0x; deref -> read_past_storage
-    (3) implicit_value 0x; deref_size 1 -> read_past_storage
-    implicit_value 01020304; deref_size 5 -> read_past_storage
-    implicit_value 01020304; lit1; LLVM_bit_offset; deref_size 4 -> read_past_storage
+    (2) implicit_value 01020304; deref | implicit_value 0x; deref -> read_past_storage
+    (3) implicit_value 0x; deref_size 1 | implicit_value 01020304; deref_size 5 |
+        implicit_value 01020304; lit1; LLVM_bit_offset; deref_size 4 -> read_past_storage
     (4) implicit_value 01; lit2; LLVM_bit_offset; deref_type 1 0x51 -> read_past_storage
-    (2) reg0; lit1; LLVM_offset; deref -> read_past_storage
-    reg0; piece 4; LLVM_piece_end; deref -> read_past_storage
+    (2) reg0; lit1; LLVM_offset; deref | reg0; piece 4; LLVM_piece_end; deref -> read_past_storage
     (4) reg0; deref_type 16 0x24 -> read_past_storage
-    (2) const1s -1; deref -> read_past_storage
-    const1s -7; deref -> read_past_storage
+    (2) const1s -1; deref | const1s -7; deref -> read_past_storage
     const1s -8; deref -> memory_unavailable
     (3) const1s -1; deref_size 1 -> 7 where memory=[{"space": 0, "address": 2**64 - 1, "bytes": "07"}]
     # S is cut to 1
     const1u 0xff; deref_size 2 -> memory_unavailable where address_size=1
     (2) const2u 0xffff; deref -> read_past_storage where address_size=2
     # Memory and registers that nobody knows.
-    addr 0x200; deref -> memory_unavailable
-    addr 0x111; deref -> memory_unavailable
-    addr 0x110; deref => str(0x1817161514131211)
-    reg9; deref -> register_unavailable
+    addr 0x200; deref | addr 0x111; deref -> memory_unavailable
+    addr 0x110; deref => str(0x1817161514131211)              reg9; deref -> register_unavailable
     # Entries that are no location.
-    const_type 0x23 0001000000000000; deref -> wrong_kind
-    const_type 0x32 0001000000000000; deref -> wrong_kind
+    const_type 0x23 0001000000000000; deref | const_type 0x32 0001000000000000; deref -> wrong_kind
     (3) const_type 0x10 01; deref_size 1 -> wrong_kind
     (4) const_type 0x10 01; deref_type 1 0x10 -> wrong_kind
-    (2) reg0; piece 8; deref -> incomplete_composite
-    deref -> stack_underflow
+    (2) reg0; piece 8; deref -> incomplete_composite          deref -> stack_underflow
     (3) deref_size 1 -> stack_underflow
     (4) deref_type 1 0x10 -> stack_underflow
     """)
@@ -317,43 +288,36 @@ test_xderef = rows.table("""
     lit5; lit16; xderef_size 4 -> lane where **LOCAL
     lit5; lit16; xderef_size 4 -> memory_unavailable where lane=7, **LOCAL
     # What is no address space, no address, or no integral value, is ill-formed.
-    (5) lit9; lit16; xderef -> bad_address_space
-    lit9; lit16; xderef -> bad_address_space where **LOCAL
+    (5) lit9; lit16; xderef -> bad_address_space              lit9; lit16; xderef -> bad_address_space where **LOCAL
     (6) const1s -1; lit16; xderef_size 4 -> bad_address_space where **LOCAL
     (7) lit4; lit16; xderef_type 2 0x11 -> bad_address_space where **LOCAL
-    (5) lit0; reg0; xderef -> wrong_kind
-    reg0; lit0; xderef -> wrong_kind
+    (5) lit0; reg0; xderef | reg0; lit0; xderef -> wrong_kind
     lit0; const_type 0x32 0000000000000000; xderef -> integral_type_required
     const_type 0x32 0000000000000000; lit0; xderef -> integral_type_required
     (6) lit0; const_type 0x41 0001000000000000; xderef_size 1 -> integral_type_required
-    (5) xderef -> stack_underflow
-    lit0; xderef -> stack_underflow
+    (5) xderef | lit0; xderef -> stack_underflow
     (6) lit0; xderef_size 1 -> stack_underflow
     (7) lit0; xderef_type 1 0x10 -> stack_underflow
     # The size and the type are those of DW_OP_deref_size and DW_OP_deref_type.
     (6) lit0; const2u 0x100; xderef_size 0 -> bad_size
     lit0; const2u 0x100; xderef_size 9 -> bad_size where rules="dwarf5"
-    (7) lit0; const2u 0x100; xderef_type 2 0x10 -> bad_size
-    lit0; const2u 0x100; xderef_type 1 0x99 -> bad_type
+    (7) lit0; const2u 0x100; xderef_type 2 0x10 -> bad_size   lit0; const2u 0x100; xderef_type 1 0x99 -> bad_type
     # The names of the next version, and its operation for the address alone.
     [DWARF 6 proposal 013] lit3; lit16; mem -> local#0x10 where **LOCAL
-    lit3; lit16; mem; deref_size 1 -> 17 where **LOCAL
-    lit9; lit16; mem -> bad_address_space where **LOCAL
+    lit3; lit16; mem; deref_size 1 -> 17 where **LOCAL        lit9; lit16; mem -> bad_address_space where **LOCAL
     (5) lit0; const2u 0x100; aspace_deref -> 578437695752307201 where dialect="dwarf6"
     (6) lit0; const2u 0x100; aspace_deref_size 1 -> 1 where dialect="dwarf6"
     (7) lit0; const2u 0x100; aspace_deref_type 1 0x10 -> 1:signed8 where dialect="dwarf6"
     """)
 test_entry_values_of_call_sites = rows.table("""
     # A call site may say what a value was on entry (DW_TAG_call_site_parameter).
-    (8) entry_value (reg5) -> 119 where entry_values={"55": 0x77}
+    (8) entry_value (reg5) | GNU_entry_value (reg5) -> 119 where entry_values={"55": 0x77}
     entry_value (reg5) -> 119 where entry_values={"reg5": 0x77}
     lit1; entry_value (reg5); plus -> 120 where entry_values={"55": 0x77}
-    GNU_entry_value (reg5) -> 119 where entry_values={"55": 0x77}
     entry_value (reg6) -> frame where entry_values={"55": 0x77}
     # "a block of bytes, with a length equal S"
     entry_value (reg5) -> 119 where expr="a30155", entry_values={"55": 0x77}
-    -> truncated where expr="a30255"
-    -> truncated where expr="a3"
+    -> truncated where expr="a30255"                          -> truncated where expr="a3"
     """)
 test_gnu_operations = rows.table("""
     [GCC] GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": die("reg5")}
@@ -361,10 +325,8 @@ test_gnu_operations = rows.table("""
     GNU_variable_value 0x4c -> 5 where dies={"info:0x4c": {"location": [{"ops": "reg5"}]}}
     GNU_variable_value 0x4c -> 7 where dies={"info:0x4c": {"const_value": "0700000000000000"}}
     GNU_variable_value 0x4c -> undefined_read where dies={"info:0x4c": {"location": []}}
-    GNU_variable_value 0x4c -> bad_operand where dies={"info:0x4c": {}}
-    GNU_variable_value 0x4d -> bad_operand where dies={"info:0x4c": {}}
-    GNU_variable_value 0x4c -> unit
-    GNU_parameter_ref 0x4c -> frame
+    GNU_variable_value 0x4c | GNU_variable_value 0x4d -> bad_operand where dies={"info:0x4c": {}}
+    GNU_variable_value 0x4c -> unit                           GNU_parameter_ref 0x4c -> frame
     """)
 GENERIC = resolve("generic")
 UNIT = Unit(types.unsigned(32))

@@ -20,8 +20,7 @@ DEFAULTS = Limits()
 rows = Rows("A.2.5.4", vars(), rules="amd", dialect="llvm-user")
 row = partial(rows.row, "")
 FOUR = "lit1; lit2; lit3; lit4"
-test_steps = table(
-    rows("""
+test_steps = rows.table("""
     # Loops that never end.
     skip -3 | nop; skip -4 | lit1; bra -4 | again: skip @there; there: skip @again | again: lit1; drop; skip @again |
         const8u 0xffffffffffffffff; again: lit1; minus; dup; bra @again -> limit_exceeded
@@ -34,10 +33,8 @@ test_steps = table(
     -> undefined where limits={"steps": 0}                    nop -> limit_exceeded where limits={"steps": 0}
     lit3; again: lit1; minus; dup; bra @again -> 0 where limits={"steps": 13}
     lit3; again: lit1; minus; dup; bra @again -> limit_exceeded where limits={"steps": 12}
-    """),
-    row("; ".join(["nop"] * DEFAULTS.steps), "undefined"),
-    row("; ".join(["nop"] * (DEFAULTS.steps + 1)), "limit_exceeded"),
-    rows("""
+    {'; '.join(['nop'] * DEFAULTS.steps)} -> undefined
+    {'; '.join(['nop'] * (DEFAULTS.steps + 1))} -> limit_exceeded
     # The operations of a called expression count, and so do those of one that is evaluated by itself.
     call4 4; call4 4 -> 4 where limits={"steps": 12}, dies={"unit:4": die(FOUR)}
     call4 4; call4 4 -> limit_exceeded where limits={"steps": 9}, dies={"unit:4": die(FOUR)}
@@ -46,27 +43,21 @@ test_steps = table(
     call4 4 -> limit_exceeded where dies={"unit:4": die("skip -3")}
     call4 4 -> limit_exceeded where dies={"unit:4": listed("skip -3")}
     implicit_pointer 4 0; deref; deref | GNU_variable_value 4 -> limit_exceeded where dies={"info:4": die("skip -3")}
-    """),
-)
-test_stack = table(
-    row("again: lit1; skip @again", "limit_exceeded"),
-    row("lit1; again: dup; skip @again", "limit_exceeded"),
-    row("lit1; again: pick 0; skip @again", "limit_exceeded"),
-    row("lit1; lit1; again: over; skip @again", "limit_exceeded"),
-    row("lit1; lit2; lit3", "3", limits={"stack": 3}),
-    row("lit1; lit2; lit3; lit4", "limit_exceeded", limits={"stack": 3}),
-    row("lit1; lit2; lit3; plus; lit4", "4", limits={"stack": 3}),
-    row("lit1; lit2; lit3; dup", "limit_exceeded", limits={"stack": 3}),
-    row("lit1; lit2; lit3; pick 1", "limit_exceeded", limits={"stack": 3}),
-    row("lit1; lit2; lit3; over", "limit_exceeded", limits={"stack": 3}),
-    row("lit1; lit2; lit3; swap; rot", "3", limits={"stack": 3}),
-    row("lit1; call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": listed("reg5")}),
-    row("lit1; call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": {"const_value": "01"}}),
-    row("lit1; call4 4", "limit_exceeded", limits={"stack": 1}, dies={"unit:4": die("lit1")}),
-    row("lit1; reg5; piece 4", "{32:r5}", limits={"stack": 2}),
-    row("lit1; lit1; piece 0; lit1", "limit_exceeded", limits={"stack": 2}),
-    row("; ".join(["lit1"] * DEFAULTS.stack), "1"),
-    row("; ".join(["lit1"] * (DEFAULTS.stack + 1)), "limit_exceeded"))  # fmt: skip
+    """)
+test_stack = rows.table("""
+    () again: lit1; skip @again | lit1; again: dup; skip @again | lit1; again: pick 0; skip @again |
+        lit1; lit1; again: over; skip @again | {'; '.join(['lit1'] * (DEFAULTS.stack + 1))} -> limit_exceeded
+    lit1; lit2; lit3 | lit1; lit2; lit3; swap; rot -> 3 where limits={"stack": 3}
+    lit1; lit2; lit3; lit4 | lit1; lit2; lit3; dup | lit1; lit2; lit3; pick 1 | lit1; lit2; lit3; over -> limit_exceeded
+        where limits={"stack": 3}
+    lit1; lit2; lit3; plus; lit4 -> 4 where limits={"stack": 3}
+    lit1; call4 4 -> limit_exceeded where limits={"stack": 1}, dies={"unit:4": listed("reg5")}
+    lit1; call4 4 -> limit_exceeded where limits={"stack": 1}, dies={"unit:4": {"const_value": "01"}}
+    lit1; call4 4 -> limit_exceeded where limits={"stack": 1}, dies={"unit:4": die("lit1")}
+    lit1; reg5; piece 4 -> {32:r5} where limits={"stack": 2}
+    lit1; lit1; piece 0; lit1 -> limit_exceeded where limits={"stack": 2}
+    {'; '.join(['lit1'] * DEFAULTS.stack)} -> 1
+    """)
 
 
 def chain(depth, kind, last):
@@ -74,8 +65,7 @@ def chain(depth, kind, last):
     return {**{f"unit:{i}": kind(f"call4 {i + 1}") for i in range(1, depth)}, f"unit:{depth}": kind(last)}
 
 
-test_nesting = table(
-    rows("""
+test_nesting = rows.table("""
     call4 1 -> 5 where limits={"nesting": 3}, dies=chain(3, die, "lit5")
     call4 1 -> limit_exceeded where limits={"nesting": 3}, dies=chain(4, die, "lit5")
     call4 1 -> r5 where limits={"nesting": 3}, dies=chain(3, listed, "reg5")
@@ -87,17 +77,14 @@ test_nesting = table(
     # Both together.
     call4 1 -> limit_exceeded where limits={"nesting": 3},
         dies={"unit:1": die("call4 2"), "unit:2": listed("call4 3"), "unit:3": die("call4 4"), "unit:4": listed("reg5")}
-    """),
     # One call after the other is not nested.
-    row("; ".join(["call4 1; drop"] * 100), "undefined", limits={"nesting": 1}, dies={"unit:1": die("lit5")}),
-    row("; ".join(["call4 1; drop"] * 100), "undefined", limits={"nesting": 1}, dies={"unit:1": listed("reg5")}),
-    rows("""
+    {'; '.join(['call4 1; drop'] * 100)} -> undefined where limits={"nesting": 1}, dies={"unit:1": die("lit5")}
+    {'; '.join(['call4 1; drop'] * 100)} -> undefined where limits={"nesting": 1}, dies={"unit:1": listed("reg5")}
     call4 1 -> limit_exceeded where limits={"nesting": 0}, dies={"unit:1": die("lit5")}
     # A procedure that calls itself may end: the factorial of 5.
     lit1; lit5; call4 4; drop -> 120 where dies={"unit:4": die("dup; lit0; eq; bra @end;dup; rot; mul; swap; lit1;
         minus; call4 4; end:")}
-    """),
-)
+    """)
 test_cycles = rows.table("""
     # Calls on the same stack.
     call4 4 -> limit_exceeded where dies={"unit:4": die("call4 4")}
@@ -119,26 +106,22 @@ test_cycles = rows.table("""
     # A variable whose value is its own.
     GNU_variable_value 4 -> cycle where dies={"info:4": die("GNU_variable_value 4")}
     """)
-test_parts = table(
-    row(f"reg5; LLVM_extend 1 {DEFAULTS.composite_parts + 1}", "limit_exceeded"),
-    row("reg5; LLVM_extend 1 0xffffffffffffffff", "limit_exceeded"),
-    row("piece 0; again: piece 0; skip @again", "limit_exceeded"),
+test_parts = rows.table("""
+    () reg5; LLVM_extend 1 {DEFAULTS.composite_parts + 1} | reg5; LLVM_extend 1 0xffffffffffffffff |
+        piece 0; again: piece 0; skip @again -> limit_exceeded
     # Parts of parts.
-    row("reg5; again: LLVM_extend 1 256; skip @again", "limit_exceeded"),
-    row("reg5; again: piece 1; LLVM_piece_end; skip @again", "limit_exceeded"),
-    row("reg5" + "; piece 1; LLVM_piece_end" * (DEFAULTS.composite_depth + 1), "limit_exceeded"),
+    reg5; again: LLVM_extend 1 256; skip @again | reg5; again: piece 1; LLVM_piece_end; skip @again |
+        {'reg5' + '; piece 1; LLVM_piece_end' * (DEFAULTS.composite_depth + 1)} -> limit_exceeded
     # "The DWARF expression is ill-formed if the size of the contiguous location storage is larger than the size of the
     # memory location storage corresponding to the largest target architecture specific address space" (A.2.5.4.4.6).
-    row("piece 0x10000; piece 1", "bad_piece", address_size=2),
-    row("piece 0xffff; piece 1; drop", "incomplete_composite", address_size=2),
-    row("LLVM_undefined; LLVM_extend 0xffffffffffffffff 65536", "bad_piece"))  # fmt: skip
-test_blocks = table(
-    row(f"implicit_value {'00' * (DEFAULTS.block + 1)}", "limit_exceeded"),
-    row(
-        f"implicit_value {'00' * (DEFAULTS.block - 8)}0500000000000000;"
-        f"const4u {DEFAULTS.block - 8}; LLVM_offset; deref",
-        "5",
-    ))  # fmt: skip
+    piece 0x10000; piece 1 -> bad_piece where address_size=2
+    piece 0xffff; piece 1; drop -> incomplete_composite where address_size=2
+    LLVM_undefined; LLVM_extend 0xffffffffffffffff 65536 -> bad_piece
+    """)
+test_blocks = rows.table("""
+    () implicit_value {'00' * (DEFAULTS.block + 1)} -> limit_exceeded
+    implicit_value {'00' * (DEFAULTS.block - 8)}0500000000000000; const4u {DEFAULTS.block - 8}; LLVM_offset; deref -> 5
+    """)
 MESSAGES = [
     ("skip -3", "10000 operations"),
     ("again: lit1; skip @again", "4096 entries"),
