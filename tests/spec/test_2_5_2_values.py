@@ -66,8 +66,7 @@ test_types_and_literal_values = rows.table("""
     const_type 0x35 00f60100 -> 128512:UTF32                  const_type 0x36 ac20 -> 8364:UCS16
     const_type 0x37 41 -> 65:ASCII8                           const_type 0x40 003c -> 1.0:float16
     # the least subnormal of 16 bits is 2**-24
-    const_type 0x40 0100 -> 5.960464477539063e-08:float16
-    const_type 0x41 0000c0bf -> -1.5:float32
+    const_type 0x40 0100 -> 5.960464477539063e-08:float16     const_type 0x41 0000c0bf -> -1.5:float32
     const_type 0x42 182d4454fb210940 -> 3.141592653589793:float64
     const_type 0x43 803f -> 1.0:bfloat1616                    const_type 0x43 49c0 -> -3.140625:bfloat1616
     const_type 0x41 0000807f -> inf:float32                   const_type 0x42 000000000000f0ff -> -inf:float64

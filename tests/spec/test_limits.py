@@ -13,7 +13,7 @@ from dwarfgpu.expr.context import Context, Limits
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.expr.rules import AMD
 from dwarfgpu.lanes import LaneSet
-from tests.builders.cases import Rows, answer, die, listed, parsed, short, table
+from tests.builders.cases import Rows, answer, die, listed, parsed, short
 from tests.builders.contexts import TARGET, Frame, Unit, kind_of
 
 DEFAULTS = Limits()
