@@ -73,8 +73,7 @@ PREFIX = [
     *(user("", "unknown_operation", "e903", dialect=name) for name in ("dwarf5", "gnu", "dwarf6"))]  # fmt: skip
 LEGACY = [
     legacy("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e1"),
-    legacy("LLVM_push_lane", "3", "e2"),
-    legacy("reg5; lit4; LLVM_offset", "r5+32", "55 34 e3"),
+    legacy("LLVM_push_lane", "3", "e2"),                      legacy("reg5; lit4; LLVM_offset", "r5+32", "55 34 e3"),
     legacy("reg5; LLVM_offset_uconst 4", "r5+32", "55 e4 04"),
     legacy("reg5; lit3; LLVM_bit_offset", "r5+3", "55 33 e5"),
     legacy("LLVM_call_frame_entry_reg 6", "r6", "e6 06", entry_registers={"6": {"kind": "register", "register": 6}}),
@@ -86,8 +85,7 @@ LEGACY = [
     legacy("reg5; piece 4; LLVM_piece_end; lit2; LLVM_offset", "{32:r5}+16", "55 9304 ea 32 e3"),
     legacy("reg5; LLVM_extend 16 3", "{16:r5 16:r5 16:r5}", "55 eb 10 03"),
     legacy("reg5; reg6; lit2; LLVM_select_bit_piece 16 3", "{16:r5 16:r6+16 16:r5+32}", "55 56 32 ec 10 03"),
-    legacy("", "unknown_operation", "ed"),
-    legacy("GNU_push_tls_address", "mem 0x9005", "35 e0"),
+    legacy("", "unknown_operation", "ed"),                    legacy("GNU_push_tls_address", "mem 0x9005", "35 e0"),
     legacy("GNU_const_index 300", "163", "fc ac02")]  # fmt: skip
 OLDEST = [
     oldest("lit16; lit0; LLVM_form_aspace_address", "mem 0x10", "40 30 e7"),
@@ -102,8 +100,7 @@ THREE_MEANINGS = [
     oldest("reg5; lit4; LLVM_offset", "r5+32", "55 34 e9"),
     legacy("lit4; LLVM_aspace_implicit_pointer", "bad_address_space", "34 e9 02010000 00")]  # fmt: skip
 GNU = [
-    gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"),
-    gnu("reg5; GNU_uninit", "r5", "55 f0"),
+    gnu("lit5; GNU_push_tls_address", "mem 0x9005", "35 e0"), gnu("reg5; GNU_uninit", "r5", "55 f0"),
     gnu("GNU_encoded_addr 0x00 0x100", "mem 0x100", "f1 00 0001000000000000"),
     gnu("GNU_encoded_addr 0x01 0x12c", "mem 0x12c", "f1 01 ac02"),
     gnu("GNU_encoded_addr 0x02 0x102", "mem 0x102", "f1 02 0201"),
@@ -117,8 +114,7 @@ GNU = [
     # DW_EH_PE_indirect: the address stands in memory
     gnu("GNU_encoded_addr 0x82 0x100", "mem 0x706050403020100", "f1 82 0001"),
     # DW_EH_PE_omit and unknown formats; what is relative to something
-    gnu("", "pointer_encoding", "f1 ff"),
-    gnu("", "pointer_encoding", "f1 05 00"),
+    gnu("", "pointer_encoding", "f1 ff"),                     gnu("", "pointer_encoding", "f1 05 00"),
     gnu("GNU_encoded_addr 0x12 4", "pointer_encoding", "f1 12 0400"),
     gnu("GNU_encoded_addr 0x50 4", "pointer_encoding", "f1 50 0400000000000000"),
     gnu("GNU_implicit_pointer 0x102 -3", "ptr info:0x102-3", "f2 02010000 7d"),
@@ -129,10 +125,8 @@ GNU = [
     gnu("addr 0x100; GNU_deref_type 2 8", "256:unsigned16", "03 0001000000000000 f6 02 08"),
     gnu("const1s -2; GNU_convert 8", "65534:unsigned16", "09 fe f7 08"),
     gnu("const1s -2; GNU_reinterpret 9", "-2:signed64", "09 fe f9 09"),
-    gnu("GNU_parameter_ref 4", "frame", "fa 04000000"),
-    gnu("GNU_addr_index 300", "mem 0xa3", "fb ac02"),
-    gnu("GNU_const_index 300", "163", "fc ac02"),
-    gnu("GNU_variable_value 0x102", "263", "fd 02010000"),
+    gnu("GNU_parameter_ref 4", "frame", "fa 04000000"),       gnu("GNU_addr_index 300", "mem 0xa3", "fb ac02"),
+    gnu("GNU_const_index 300", "163", "fc ac02"),             gnu("GNU_variable_value 0x102", "263", "fd 02010000"),
     gnu("GNU_variable_value 0x102", "263", "fd 0000000000000102", offset_size=8, byte_order="big"),
     # A reference has the size of an address in DWARF 2.
     gnu("GNU_variable_value 0x102", "263", "fd 0201000000000000", dwarf_version=2),

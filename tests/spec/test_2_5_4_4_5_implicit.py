@@ -207,8 +207,7 @@ test_dereference = pointers.table("""
 USE = "deref; LLVM_offset_uconst 0"
 test_pointee = table(
     # An implicit pointer value that must be a location becomes that of the entry, moved by the displacement.
-    ptr(f"{PTR}; {USE}", "mem 0x1000"),
-    ptr(f"{PTR}; deref", "mem 0x1000", want="location"),
+    ptr(f"{PTR}; {USE}", "mem 0x1000"),                       ptr(f"{PTR}; deref", "mem 0x1000", want="location"),
     ptr("implicit_pointer 0x10 4; deref", "mem 0x1004", want="location"),
     ptr("implicit_pointer 0x10 -4; deref", "mem 0xffc", want="location", address_size=4),
     ptr("implicit_pointer 0x11 4; deref", "r5+32", want="location"),
@@ -224,8 +223,7 @@ test_pointee = table(
     ptr(f"{PTR}; deref", "07", read={"bytes": 1}, memory=[memory(0x1000, "07")]),
     # A location list gives the union of what matches, or an undefined location.
     ptr(f"implicit_pointer 0x1b 2; {USE}", "mem 0x1002 | r5+16"),
-    ptr(f"implicit_pointer 0x1a 2; {USE}", "undefined"),
-    ptr(f"implicit_pointer 0x19 2; {USE}", "undefined"),
+    ptr(f"implicit_pointer 0x1a 2; {USE}", "undefined"),      ptr(f"implicit_pointer 0x19 2; {USE}", "undefined"),
     ptr("implicit_pointer 0x1a 2; deref; deref", "undefined_read"),
     # A constant value gives an implicit storage of its size.
     ptr(f"implicit_pointer 0x12 0; {USE}", "implicit 0102030405060708"),

@@ -44,10 +44,8 @@ NO_MATCH = [
 ]  # fmt: skip
 ONE_MATCH = [
     # Otherwise it is the location description that the expression of the entry gives.
-    calling("addr 0x1000", expected="mem 0x1000"),
-    calling("reg5", expected="r5"),
-    calling("implicit_value 0102", expected="implicit 0102"),
-    calling("LLVM_undefined", expected="undefined"),
+    calling("addr 0x1000", expected="mem 0x1000"),            calling("reg5", expected="r5"),
+    calling("implicit_value 0102", expected="implicit 0102"), calling("LLVM_undefined", expected="undefined"),
     calling("", expected="undefined"),
     calling("reg5; piece 4; piece 4", expected="{32:r5 32:undefined}"),
     calling("reg5; piece 4", expected="{32:r5}+8", after="LLVM_offset_uconst 1"),
@@ -74,8 +72,7 @@ ONE_MATCH = [
     calling(f"lit16; lit5; {FORM}", expected=[f"private_lane#0x10@{lane}" for lane in range(32)], target=WAVE32),
     calling("addrx 1", expected="mem 0x3000", debug_addr={"1": 0x3000}),
     # Its error is the error of the list.
-    calling("lit0; lit0; div", expected="division_by_zero"),
-    calling("lit1; plus", expected="stack_underflow"),
+    calling("lit0; lit0; div", expected="division_by_zero"),  calling("lit1; plus", expected="stack_underflow"),
     calling("LLVM_push_lane", expected="lane", target=WAVE64)]  # fmt: skip
 SEVERAL_MATCHES = [
     # The union of the single location descriptions of all matching entries: an object in more than one place.
@@ -83,8 +80,7 @@ SEVERAL_MATCHES = [
     calling("reg5", "addr 0x1000", "implicit_value 01", expected="r5 | mem 0x1000 | implicit 01"),
     calling("addr 0x1000", "reg5", expected="mem 0x1002 | r5+16", after="LLVM_offset_uconst 2"),
     calling("addr 0x1000", "reg5", expected="{16:mem 0x1000 | r5}", after="piece 2"),
-    calling("reg5", "lit16", expected="r5 | mem 0x10"),
-    calling("reg5; piece 4", "reg6", expected="{32:r5} | r6"),
+    calling("reg5", "lit16", expected="r5 | mem 0x10"),       calling("reg5; piece 4", "reg6", expected="{32:r5} | r6"),
     calling("reg5", "", expected="r5 | undefined"),
     calling("reg5", "reg6", expected="5", after="deref", registers={"5": 5, "6": 5}),
     calling("reg5", "reg6", expected="bad_operand", after="deref", registers={"5": 5, "6": 6}),

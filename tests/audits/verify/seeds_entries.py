@@ -73,19 +73,13 @@ def patched(rule: str, name: str, before: bytes, after: bytes, *locals: Any) -> 
 
 
 CLASSES = (
-    at_place("a", ("location", "addr", DATA)),
-    at_place("a", ("location", "flag_present")),
-    at_place("a", ("location", "string", "v0")),
-    at_place("a", ("decl_line", "string", "7")),
-    at_place("a", ("decl_line", "exprloc", b"\x37")),
-    at_place("a", ("external", "data1", 1)),
-    at_place("a", ("artificial", "string", "yes")),
-    at_place("a", ("linkage_name", "data4", 7)),
-    at_place("a", ("const_value", "flag_present")),
-    at_place("a", ("start_scope", "string", "x")),
+    at_place("a", ("location", "addr", DATA)),                at_place("a", ("location", "flag_present")),
+    at_place("a", ("location", "string", "v0")),              at_place("a", ("decl_line", "string", "7")),
+    at_place("a", ("decl_line", "exprloc", b"\x37")),         at_place("a", ("external", "data1", 1)),
+    at_place("a", ("artificial", "string", "yes")),           at_place("a", ("linkage_name", "data4", 7)),
+    at_place("a", ("const_value", "flag_present")),           at_place("a", ("start_scope", "string", "x")),
     die("variable", ("name", "data1", 7), typed("int"), ("location", "exprloc", V0)),
-    die("variable", named("a"), ("type", "data4", 7)),
-    die("variable", named("a"), ("type", "exprloc", V0)),
+    die("variable", named("a"), ("type", "data4", 7)),        die("variable", named("a"), ("type", "exprloc", V0)),
     die("lexical_block", ("low_pc", "data8", CODE), ("high_pc", "data8", 4)),
     die("lexical_block", ("ranges", "string", "x")),
     die("label", named("l"), ("low_pc", "string", "x")))  # fmt: skip

@@ -49,13 +49,10 @@ SEEDS = (
     location("offset-out-of-storage", "behind a constant", "DW_OP_implicit_value 0102; DW_OP_LLVM_offset_uconst 3"),
     location("division-by-zero", "by DW_OP_div", "DW_OP_lit7; DW_OP_lit0; DW_OP_div; DW_OP_stack_value"),
     location("division-by-zero", "by DW_OP_mod", "DW_OP_lit7; DW_OP_lit0; DW_OP_mod; DW_OP_stack_value"),
-    location("unknown-operation", "0x01", b"\x01"),
-    location("unknown-operation", "0xff", b"\x30\x9f\xff"),
+    location("unknown-operation", "0x01", b"\x01"),           location("unknown-operation", "0xff", b"\x30\x9f\xff"),
     location("unknown-operation", "an extended operation", b"\xe9\x7f"),
-    location("truncated", "an address", b"\x03\x00\x10"),
-    location("truncated", "a constant", b"\x0c\x01"),
-    location("truncated", "a number", b"\x10\x80"),
-    location("truncated", "a block", b"\x9e\x05\x01"),
+    location("truncated", "an address", b"\x03\x00\x10"),     location("truncated", "a constant", b"\x0c\x01"),
+    location("truncated", "a number", b"\x10\x80"),           location("truncated", "a block", b"\x9e\x05\x01"),
     location(
         "incomplete-composite", "a read of pieces", "DW_OP_regx s1; DW_OP_piece 4; DW_OP_deref; DW_OP_stack_value"
     ),

@@ -143,16 +143,13 @@ NAMES = (
                                                         2: (TYPE, (1, "data1"), (3, "ref4"))}),
     names("form", "a hash of 4 bytes", abbreviations={**OF_ONE, 3: (VARIABLE, (3, "ref4"), (5, "data4"))}),
     names("entry", "behind the index", put(ENTRIES, "I", 0xFFFF)),
-    names("entry", "a name without one", add={"x": []}),
-    Seed("index-names-die", "one byte behind", another(1)),
+    names("entry", "a name without one", add={"x": []}),      Seed("index-names-die", "one byte behind", another(1)),
     Seed("index-names-die", "behind the unit", another(0x1000)),
     names("tag", "of the kernel", abbreviations={**OF_ONE, 1: (VARIABLE, (3, "ref4"))}),
     names("name", "of another entry", add={"x": [(1, ["k"])]}),
     names("name", "the prefix of it", add={"in": [(2, ["int"])]}),
-    Seed("index-names-parent", "itself", with_parent(0)),
-    Seed("index-names-parent", "no entry", with_parent(77)),
-    names("missing", "the kernel", leave=("k",)),
-    names("missing", "a type", leave=("char",)),
+    Seed("index-names-parent", "itself", with_parent(0)),     Seed("index-names-parent", "no entry", with_parent(77)),
+    names("missing", "the kernel", leave=("k",)),             names("missing", "a type", leave=("char",)),
     names("missing", "a static variable", locals=(STATIC,)))  # fmt: skip
 
 
@@ -171,10 +168,8 @@ WHOLE = aranges((CODE, SIZE))
 SETS = (
     sets("unreadable", "longer than its section", changed(0, "I", 0x1000)),
     sets("unreadable", "a reserved length", changed(0, "I", 0xFFFFFFF3)),
-    sets("unreadable", "a header cut short", WHOLE[:9]),
-    sets("version", "3", changed(4, "H", 3)),
-    sets("version", "5", changed(4, "H", 5)),
-    sets("unit", "no unit", changed(6, "I", 0x99)),
+    sets("unreadable", "a header cut short", WHOLE[:9]),      sets("version", "3", changed(4, "H", 3)),
+    sets("version", "5", changed(4, "H", 5)),                 sets("unit", "no unit", changed(6, "I", 0x99)),
     sets("unit", "twice", WHOLE, WHOLE),
     sets("address-size", "4 bytes", aranges((CODE, SIZE), address_size=4)),
     sets("address-size", "3 bytes", changed(10, "B", 3)),
@@ -218,13 +213,10 @@ def names_of_unit(rule: str, name: str, section: str = ".debug_pubnames", **how:
 
 PUBLIC = (
     names_of_unit("unreadable", "longer than its section", more=0x1000),
-    names_of_unit("unreadable", "version 3", version=3),
-    names_of_unit("unreadable", "no end", end=b""),
-    names_of_unit("unit", "no unit", unit_offset=0x99),
-    names_of_unit("unit", "of another size", size=4),
+    names_of_unit("unreadable", "version 3", version=3),      names_of_unit("unreadable", "no end", end=b""),
+    names_of_unit("unit", "no unit", unit_offset=0x99),       names_of_unit("unit", "of another size", size=4),
     Seed("index-public-unit", "two sets of a unit", lambda: public(".debug_pubnames", count=2)),
-    names_of_unit("die", "a byte behind", step=1),
-    names_of_unit("die", "a type", ".debug_pubtypes", step=2),
+    names_of_unit("die", "a byte behind", step=1),            names_of_unit("die", "a type", ".debug_pubtypes", step=2),
     names_of_unit("die", "with a flag", ".debug_gnu_pubnames", step=1),
     names_of_unit("die", "a type with a flag", ".debug_gnu_pubtypes", step=0x1000))  # fmt: skip
 UNUSED = b"\x63\x34"
@@ -276,8 +268,7 @@ TABLES = (
     abbreviation("twice", "an unused code", 2 * (UNUSED + b"\0\0\0") + b"\0"),
     abbreviation("children", "2", UNUSED + b"\2\0\0\0"),
     abbreviation("children", "255", UNUSED + b"\xff\3\x08\0\0\0"),
-    abbreviation("tag", "0", b"\x63\0\0\3\x08\0\0\0"),
-    abbreviation("form", "0x7f", UNUSED + b"\0\3\x7f\0\0\0"),
+    abbreviation("tag", "0", b"\x63\0\0\3\x08\0\0\0"),        abbreviation("form", "0x7f", UNUSED + b"\0\3\x7f\0\0\0"),
     abbreviation("form", "of a vendor", UNUSED + b"\0\3\x99\x3e\0\0\0"),
     abbreviation("end", "no null entry", b""),
     abbreviation("unreadable", "an attribute without a form", UNUSED + b"\0\3\0\0\0\0"),

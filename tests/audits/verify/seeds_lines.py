@@ -68,8 +68,7 @@ def two_units(second: int) -> bytes:
 
 FILES_OF_A = table_5(((PATH, STRING),), (b"a.c\0",), (b"b.c\0",))
 SEEDS = (
-    raw("version", "1", patched(4, "H", 1)),
-    raw("version", "7", patched(4, "H", 7)),
+    raw("version", "1", patched(4, "H", 1)),                  raw("version", "7", patched(4, "H", 7)),
     raw("truncated", "longer than its section", patched(0, "I", 0x1000)),
     raw("truncated", "ends in its header", patched(0, "I", 3)[:7]),
     raw("truncated", "ends in an instruction", table(program(*after(b"\x00\x09\x02")))),
@@ -81,8 +80,7 @@ SEEDS = (
     raw("header-length", "an instruction too far", table(program("negate_stmt", *ROWS), header_length=len(
         table()) - 12 + 1)),
     header("address-size", "4 bytes of 8", ("advance_line", 1), size=4),
-    header("address-size", "3 bytes", size=3),
-    raw("segment-size", "4 bytes", patched(7, "B", 4)),
+    header("address-size", "3 bytes", size=3),                raw("segment-size", "4 bytes", patched(7, "B", 4)),
     header("instruction-length", "0", ("set_address", CODE), ("special", 0, 1), ("fixed_advance_pc", 8), "end_sequence",
            min_length=0),
     header("operations", "0 in version 5", max_operations=0),
@@ -149,7 +147,6 @@ SEEDS = (
     Seed("line-offset", "without a section", partial(with_table, offset=0)),
     Seed("line-offset", "behind the section", partial(two_units, 0x1000)),
     Seed("line-offset", "into a table", partial(two_units, 8)),
-    Seed("line-shared", "two units", partial(two_units, 0)),
-    Seed("line-no-table", "a unit with code", gpu),
+    Seed("line-shared", "two units", partial(two_units, 0)),  Seed("line-no-table", "a unit with code", gpu),
     Seed("line-unused", "a second table", partial(with_table, GOOD, table(program(
         ("set_address", CODE + 64), ("special", 0, 1), ("advance_pc", 8), "end_sequence")))))  # fmt: skip
