@@ -150,10 +150,8 @@ ERRORS = [
     ("restore_without_remember", with_instructions("", "restore_state")),
     ("location_goes_backwards", with_instructions("", "advance_loc 4; set_loc 0x1000")),
     ("bad_augmentation", with_instructions("", "", augmentation="unheard")),
-    ("bad_cie", with_instructions("", "", version=2)),
-    ("bad_cie", with_instructions("advance_loc 4", "")),
-    ("bad_cie", with_instructions("restore 4", "")),
-    ("truncated", with_instructions("", bytes(7) + b"\x0c")),
+    ("bad_cie", with_instructions("", "", version=2)),        ("bad_cie", with_instructions("advance_loc 4", "")),
+    ("bad_cie", with_instructions("restore 4", "")),          ("truncated", with_instructions("", bytes(7) + b"\x0c")),
     ("overflow", with_instructions("", "MIPS_advance_loc8 0xffffffffffffffff")),
     ("overflow", with_instructions("", "LLVM_def_aspace_cfa_sf 64 0x7fffffffffffffff 6"))]  # fmt: skip
 

@@ -247,18 +247,14 @@ ROWS = """
 """The status, the words of the command, and behind a bar what standard error has."""
 NAMES = {
     "RUN": "run fixtures/amdgpu/launch.gfx1100.w32.O2.co group_x --grid 300 --work-group 256",
-    "BUFFER": "'out=zeros(4)'",
-    "STATE": "state fixtures/amdgpu/launch.gfx90a.w64.O2.co",
+    "BUFFER": "'out=zeros(4)'",  "STATE": "state fixtures/amdgpu/launch.gfx90a.w64.O2.co",
     "SAXPY": "judge fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co saxpy $SIZES 'zeros(64)' 'ones(64)' 2 60",
-    "SIZES": "--grid 64 --work-group 64",
-    "ORDERING": "fixtures/amdgpu/ordering.gfx1200.w32.O2.co",
+    "SIZES": "--grid 64 --work-group 64",                     "ORDERING": "fixtures/amdgpu/ordering.gfx1200.w32.O2.co",
     "FAST": "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co",
     "HIP": "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",
-    "STOPPED": "--state docs/examples/stopped.json",
-    "IN_LANES": "--state docs/examples/variables.json",
+    "STOPPED": "--state docs/examples/stopped.json",          "IN_LANES": "--state docs/examples/variables.json",
     "CLEAN": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
-    "CALLS": "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",
-    "LANES": "fixtures/asm/lane-pc.gfx90a.w64.co",
+    "CALLS": "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",   "LANES": "fixtures/asm/lane-pc.gfx90a.w64.co",
     "MANY": "9" * 500}  # fmt: skip
 
 

@@ -99,10 +99,8 @@ def test_what_the_documentation_shows_fits(command: str, columns: int) -> None:
 
 
 @for_each("words",
-    f"report {FILE} --state {STATE}",
-    f"lanes {FILE} --state {STATE} --svg",
-    f"eval {FILE} even --state {STATE} --lane all --csv",
-    f"bt {CALLS} --full --wave all --json",
+    f"report {FILE} --state {STATE}",                         f"lanes {FILE} --state {STATE} --svg",
+    f"eval {FILE} even --state {STATE} --lane all --csv",     f"bt {CALLS} --full --wave all --json",
     f"verify {KERNELS} --sarif")  # fmt: skip
 def test_a_file_is_the_same_whatever_the_screen(words: str) -> None:
     assert run(*words.split(), env={"COLUMNS": "40"}).stdout == run(*words.split()).stdout
@@ -149,14 +147,10 @@ def test_the_list_of_commands_has_each_in_its_group() -> None:
 
 
 @for_each("text, width, lines",
-    ("one two three", 20, ["one two three"]),
-    ("one two three", 9, ["one two", "    three"]),
-    ("  one two three", 9, ["  one two", "    three"]),
-    ("a  b    c", 6, ["a  b", "    c"]),
+    ("one two three", 20, ["one two three"]),                 ("one two three", 9, ["one two", "    three"]),
+    ("  one two three", 9, ["  one two", "    three"]),       ("a  b    c", 6, ["a  b", "    c"]),
     ("  averylongword two", 8, ["  averylongword", "     two"]),
-    ("a" * 12, 8, ["a" * 12]),
-    ("", 8, [""]),
-    ("            deep", 8, ["    deep"]),
+    ("a" * 12, 8, ["a" * 12]),   ("", 8, [""]),               ("            deep", 8, ["    deep"]),
     ("a\tb", 8, ["a", "    b"]))  # fmt: skip
 def test_a_line_is_cut_at_blanks_alone(text: str, width: int, lines: list[str]) -> None:
     assert folded(text, width) == lines

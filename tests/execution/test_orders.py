@@ -19,10 +19,8 @@ SEEDS = range(12)
 RACES = {  # by kernel: the arguments, the sizes of the output and of local memory, the right result
     "reversed": (["zeros(4096)", 1024], GROUP - 1 - LOCAL),
     "sum_of_group": (["zeros(16)", 1024], np.full(GROUPS, 255 * 128)),
-    "shifted_in_turns": (["zeros(4096)", 1024], LOCAL),
-    "one_buffer_of_two": (["zeros(4096)", 2048], LOCAL + 6),
-    "counted_plainly": (["zeros(1)"], [COUNT // 64]),
-    "largest": (["zeros(1)", "zeros(1)"], [16]),
+    "shifted_in_turns": (["zeros(4096)", 1024], LOCAL),       "one_buffer_of_two": (["zeros(4096)", 2048], LOCAL + 6),
+    "counted_plainly": (["zeros(1)"], [COUNT // 64]),         "largest": (["zeros(1)", "zeros(1)"], [16]),
     "message": (["ones(16)", "zeros(8)", "zeros(128)"], np.ones(16)),
     "listed": (["zeros(16)", "zeros(1)"], np.ones(GROUPS)),
     "smoothed": (["zeros(4096)", "ones(4096)"], np.full(COUNT, 2)),

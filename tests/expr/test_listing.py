@@ -46,11 +46,9 @@ def shown(program, dialect=LLVM_USER, target=None):
     ("DW_OP_GNU_encoded_addr 0x9b -8", ["DW_OP_GNU_encoded_addr 0x9b -0x8"]),
     ("DW_OP_bit_piece 4 2", ["DW_OP_bit_piece 4 2"]),
     ("DW_OP_skip 1; DW_OP_dup; x: DW_OP_dup", ["DW_OP_skip +1 | -> 0x4", "DW_OP_dup", "DW_OP_dup"]),
-    ("DW_OP_skip 300", ["DW_OP_skip +300 | -> 0x12f"]),
-    ("DW_OP_skip -3", ["DW_OP_skip -3 | -> 0x0"]),
+    ("DW_OP_skip 300", ["DW_OP_skip +300 | -> 0x12f"]),       ("DW_OP_skip -3", ["DW_OP_skip -3 | -> 0x0"]),
     ("DW_OP_entry_value 55", ["DW_OP_entry_value (DW_OP_reg5)"]),
-    ("DW_OP_entry_value 0x", ["DW_OP_entry_value ()"]),
-    ("DW_OP_entry_value ff", ["DW_OP_entry_value ff"]),
+    ("DW_OP_entry_value 0x", ["DW_OP_entry_value ()"]),       ("DW_OP_entry_value ff", ["DW_OP_entry_value ff"]),
     ("DW_OP_LLVM_user DW_OP_LLVM_extend 32 64", ["DW_OP_LLVM_extend 32 64"]),
     ("", []))  # fmt: skip
 def test_operands(program, expected):

@@ -122,8 +122,7 @@ CIRCLES = {
     "enumeration without size": [entry("enumeration_type", "E", type="t", label="t")],
     "enumeration of a typedef": [entry("enumeration_type", "E", type="u", label="t"),
         entry("typedef", "T", type="t", label="u")],
-    "typedef": [entry("typedef", "T", type="t", label="t")],
-    "const": [die("const_type", typed("t"), label="t")],
+    "typedef": [entry("typedef", "T", type="t", label="t")],  "const": [die("const_type", typed("t"), label="t")],
     "const and volatile": [die("const_type", typed("u"), label="t"), die("volatile_type", typed("t"), label="u")],
     "array": [die("array_type", typed("t"), die("subrange_type", ("count", "udata", 2)), label="t")],
     "array by its index": [die("array_type", typed("int"),
@@ -138,8 +137,7 @@ CIRCLES = {
     "function": [die("subroutine_type", typed("t"), die("formal_parameter", typed("t")), label="t")],
     "set": [die("set_type", typed("t"), label="t")],
     "pointer to member": [entry("ptr_to_member_type", type="t", containing_type="t", label="t")],
-    "file": [die("file_type", typed("t"), label="t")],
-    "atomic": [die("atomic_type", typed("t"), label="t")],
+    "file": [die("file_type", typed("t"), label="t")],        "atomic": [die("atomic_type", typed("t"), label="t")],
     "restrict": [die("restrict_type", typed("t"), label="t")]}  # fmt: skip
 
 

@@ -45,10 +45,8 @@ def rows(*instructions, **options):
 
 
 @for_each("instructions, expected",
-    ([], []),
-    (["copy"], ["0 1:1:0 is_stmt"]),
-    ([("special", 3, 2)], ["3 1:3:0 is_stmt"]),
-    ([("special", 0, -5), ("special", 1, 8)], ["error"]),
+    ([], []),                    (["copy"], ["0 1:1:0 is_stmt"]),
+    ([("special", 3, 2)], ["3 1:3:0 is_stmt"]),               ([("special", 0, -5), ("special", 1, 8)], ["error"]),
     ([("advance_pc", 300), "copy"], ["12c 1:1:0 is_stmt"]),
     ([("advance_line", 200), ("advance_line", -100), "copy"], ["0 1:101:0 is_stmt"]),
     ([("set_file", 2), "copy"], ["0 2:1:0 is_stmt"]),

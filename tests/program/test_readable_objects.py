@@ -14,9 +14,7 @@ INT = t.Base("int", 5, 4)
 
 
 @for_each("kind, text",
-    (INT, "<Type int>"),
-    (t.VOID, "<Type void>"),
-    (t.Pointer("*", t.Lazy.known(INT), 8), "<Type int *>"),
+    (INT, "<Type int>"),         (t.VOID, "<Type void>"),     (t.Pointer("*", t.Lazy.known(INT), 8), "<Type int *>"),
     (t.Qualified("const", t.Lazy.known(INT)), "<Type const int>"),
     (t.Typedef("length", t.Lazy.known(INT)), "<Type length>"),
     (t.Array(t.Lazy.known(INT), (t.Dimension(0, count=3),)), "<Type int [3]>"),

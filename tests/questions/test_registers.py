@@ -66,10 +66,8 @@ def test_registers_of_callers_are_found_by_unwinding():
 
 
 @for_each("line, message",
-    ("info registers zork", "Invalid register `zork'"),
-    ("info registers v1000", "Invalid register `v1000'"),
-    ("info registers v3-v1", "Invalid register `v3-v1'"),
-    ("info registers v0-s3", "Invalid register `v0-s3'"),
+    ("info registers zork", "Invalid register `zork'"),       ("info registers v1000", "Invalid register `v1000'"),
+    ("info registers v3-v1", "Invalid register `v3-v1'"),     ("info registers v0-s3", "Invalid register `v0-s3'"),
     ("info registers s104-s120", "Invalid register `s106'"),
     ("info registers v0-v99999999", "Invalid register `v0-v99999999'"),
     ("info registers/y s4", 'Undefined output format "y".'))  # fmt: skip

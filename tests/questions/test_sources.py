@@ -70,12 +70,10 @@ def test_an_address_and_the_size_of_a_list(run):
 
 @for_each("line, message",
     ("list 100", "Line number 95 out of range; src/asm/lane-pc.c has 32 lines."),
-    ("list nosuch", 'Function "nosuch" not defined.'),
-    ("list nosuch.c:3", "No source file named nosuch.c."),
+    ("list nosuch", 'Function "nosuch" not defined.'),        ("list nosuch.c:3", "No source file named nosuch.c."),
     ("list lane-pc.c:nosuch", 'Function "nosuch" not defined in "lane-pc.c".'),
     ("list 9,7", "line 7, the last one, is before line 9, the first one"),
-    ("list *0", "No line number known for 0x0."),
-    ("list *result", None),
+    ("list *0", "No line number known for 0x0."),             ("list *result", None),
     ("list *(", None))  # fmt: skip
 def test_what_cannot_be_listed(run, line, message):
     error = run.fails(line)

@@ -61,10 +61,8 @@ def test_classes_are_laid_out_as_gdb_has_them(require_tool, name):
 
 @for_each("text, shown",
     ("out", "int *"),  # neither global nor constant memory has a number in the file
-    ("l", "local int *"),
-    ("lc", "local const int * volatile"),
-    ("qq", "private int * private *"),
-    ("rows", "local int (*)[4]"),
+    ("l", "local int *"),        ("lc", "local const int * volatile"),
+    ("qq", "private int * private *"),                        ("rows", "local int (*)[4]"),
     ("struct S", "struct S {\n    local int *a;\n    lp b;\n}"),
     ("lp", "local float *"),
     ("k", "void (int *, local int *, local const int * volatile, local int (*)[4])"))  # fmt: skip

@@ -67,10 +67,8 @@ def test_what_has_no_value_says_why_within_the_screen_and_is_not_remembered(run)
 
 
 @for_each("line, text",
-    ("print -elements 2 -- slots", "{0, 1...}"),
-    ("print -elem 2 -- slots", "{0, 1...}"),
-    ("print -elements 2 slots", "{0, 1...}"),
-    ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
+    ("print -elements 2 -- slots", "{0, 1...}"),              ("print -elem 2 -- slots", "{0, 1...}"),
+    ("print -elements 2 slots", "{0, 1...}"),                 ("print -elements 2 -- /x slots", "{0x0, 0x1...}"),
     ("print/x -elements unlimited -- slots", "{0x0, 0x1, 0x2, 0x3}"),
     ("print -max-depth 0 -- slots", "{...}"),
     ("print -symbol off -elements 2 -- $pc", "(void (*)()) 0x7f0000001548"),
@@ -339,12 +337,10 @@ def test_locals_of_a_caller():
 
 
 @for_each("file, state, line, message",
-    (KERNEL, None, "info locals", "No frame selected."),
-    (KERNEL, None, "info args", "No frame selected."),
+    (KERNEL, None, "info locals", "No frame selected."),      (KERNEL, None, "info args", "No frame selected."),
     (KERNEL, STATE, "info locals [", "takes a regular expression"),
     (KERNEL, STATE, "info locals -lane 99", "there is no lane 99"),
-    (None, None, "info locals", "no file is open"),
-    (None, None, "print 3", "no file is open"),
+    (None, None, "info locals", "no file is open"),           (None, None, "print 3", "no file is open"),
     (None, None, "set var x = 3", "no file is open"))  # fmt: skip
 def test_nothing_to_show(file, state, line, message):
     assert message in str(Run(file, state).fails(line))

@@ -175,10 +175,8 @@ def test_lanes_as_rocgdb_has_them_and_by_state(run):
 
 
 @for_each("command, message",
-    ("info lanes 64", "No lanes match '64'."),
-    ("info lanes -active 0", "No lanes match '-active 0'."),
-    ("info lanes 50", "No lanes match '50'."),
-    ("info lanes -1", "Unrecognized option at: -1"),
+    ("info lanes 64", "No lanes match '64'."),                ("info lanes -active 0", "No lanes match '-active 0'."),
+    ("info lanes 50", "No lanes match '50'."),                ("info lanes -1", "Unrecognized option at: -1"),
     ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
     ("info lanes -odd", "`info lanes`: -odd is no option of it"),
     ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
@@ -368,15 +366,11 @@ def test_a_command_in_several_lanes(run):
 
 
 @for_each("line, count",
-    ("lane apply all -q lane", 40),
-    ("lane apply -all all -q lane", 64),
-    ("lane apply all -q -all lane", 64),
-    ("lane apply -active all -q lane", 12),
-    ("lane apply all -active -q lane", 12),
-    ("lane apply all -inactive -q lane", 28),
+    ("lane apply all -q lane", 40),                           ("lane apply -all all -q lane", 64),
+    ("lane apply all -q -all lane", 64),                      ("lane apply -active all -q lane", 12),
+    ("lane apply all -active -q lane", 12),                   ("lane apply all -inactive -q lane", 28),
     ("lane apply 1 -inactive -q lane", 0),  # it is active, and nothing is said
-    ("lane apply 0 -active -q lane", 0),
-    ("lane apply 0-3 5 7,9 -q lane", 7),
+    ("lane apply 0 -active -q lane", 0),                      ("lane apply 0-3 5 7,9 -q lane", 7),
     ("lane apply 60-70 -all -q lane", 4))  # fmt: skip
 def test_which_lanes(run, line, count):
     assert len(run(line).splitlines()) == count

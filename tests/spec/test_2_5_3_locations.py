@@ -331,13 +331,9 @@ STATE: dict[str, Any] = {
 
 
 @for_each("ops",
-    "addr 0x20; lit3; LLVM_bit_offset",
-    f"lit16; lit3; {FORM}",
-    f"lit8; lit5; {FORM}",
-    f"constu {(2 << 48) + 8}; lit1; {FORM}",
-    "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
-    "implicit_value 0102030405; lit1; LLVM_offset",
-    "LLVM_undefined",
+    "addr 0x20; lit3; LLVM_bit_offset",                       f"lit16; lit3; {FORM}",      f"lit8; lit5; {FORM}",
+    f"constu {(2 << 48) + 8}; lit1; {FORM}",                  "regx v4; LLVM_push_lane; lit4; mul; LLVM_offset",
+    "implicit_value 0102030405; lit1; LLVM_offset",           "LLVM_undefined",
     "regx s5; bit_piece 7 3; piece 1; addr 0x20; piece 4",
     "regx v4; LLVM_undefined; lit6; LLVM_select_bit_piece 32 8; LLVM_offset_uconst 4",
     "implicit_pointer 0x10 4")  # fmt: skip

@@ -37,24 +37,19 @@ def compared(operands, true, **case):
 LESS, EQUAL, GREATER, UNORDERED = "le lt ne", "le ge eq", "ge gt ne", "ne"
 test_comparisons = table(
     # "former second entry, relational operator, former top entry"
-    *compared("lit1; lit2", LESS),
-    *compared("lit2; lit2", EQUAL),
+    *compared("lit1; lit2", LESS),                            *compared("lit2; lit2", EQUAL),
     *compared("lit3; lit2", GREATER),
     # "If the operands have the generic type, the comparisons are performed as signed operations."
     *compared("const1s -1; lit0", LESS),
     *compared("const8u 0x8000000000000000; const8u 0x7fffffffffffffff", LESS),
     *compared("const1u 0x80; const1u 0x7f", LESS, address_size=1),
-    *compared("const2u 0x8000; lit0", LESS, address_size=2),
-    *compared("const4u 0x800000; lit0", LESS, address_size=3),
+    *compared("const2u 0x8000; lit0", LESS, address_size=2),  *compared("const4u 0x800000; lit0", LESS, address_size=3),
     *compared("const4u 0x80000000; lit0", LESS, address_size=4),
     *compared("const4u 0x80000000; lit0", GREATER),
     # Values of a base type are compared as its encoding says.
-    *compared("const_type 1 ff; const_type 1 00", LESS),
-    *compared("const_type 1 80; const_type 1 7f", LESS),
-    *compared("const_type 2 ff; const_type 2 00", GREATER),
-    *compared("const_type 13 80; const_type 13 7f", LESS),
-    *compared("const_type 14 80; const_type 14 7f", GREATER),
-    *compared("const_type 6 00; const_type 6 01", LESS),
+    *compared("const_type 1 ff; const_type 1 00", LESS),      *compared("const_type 1 80; const_type 1 7f", LESS),
+    *compared("const_type 2 ff; const_type 2 00", GREATER),   *compared("const_type 13 80; const_type 13 7f", LESS),
+    *compared("const_type 14 80; const_type 14 7f", GREATER), *compared("const_type 6 00; const_type 6 01", LESS),
     *compared("const_type 12 40; const_type 12 3f", LESS),
     *compared("const_type 5 ffffffffffffffff; const_type 5 0000000000000000", GREATER),
     *compared("const_type 11 00f60100; const_type 11 41000000", GREATER),

@@ -58,10 +58,8 @@ test_constants = rows.table("""
 
 # "If V is larger than the generic type, then V is truncated to the generic type size and the low-order bits used."
 test_values_larger_than_the_generic_type_are_truncated = table(
-    row("", "const2u 0x1234", "52", address_size=1),
-    row("", "const2u 0x1234", "4660", address_size=2),
-    row("", "const4u 0x12345678", "120", address_size=1),
-    row("", "const4u 0x12345678", "22136", address_size=2),
+    row("", "const2u 0x1234", "52", address_size=1),          row("", "const2u 0x1234", "4660", address_size=2),
+    row("", "const4u 0x12345678", "120", address_size=1),     row("", "const4u 0x12345678", "22136", address_size=2),
     row("", "const4u 0x12345678", "3430008", address_size=3),
     row("", "const4u 0x12345678", "305419896", address_size=4),
     *(
@@ -170,10 +168,7 @@ test_operands_out_of_range = table(
     *(row("(2)", f"const{n}u -1", "bad_operand") for n in (1, 2, 4, 8)),
     *(row("(3)", f"const{n}s {1 << 8 * n - 1}", "bad_operand") for n in (1, 2, 4, 8)),
     *(row("(3)", f"const{n}s {-(1 << 8 * n - 1) - 1}", "bad_operand") for n in (1, 2, 4, 8)),
-    row("(4)", f"constu {1 << 64}", "bad_operand"),
-    row("(4)", "constu -1", "bad_operand"),
-    row("(5)", f"consts {1 << 63}", "bad_operand"),
-    row("(5)", f"consts {-(1 << 63) - 1}", "bad_operand"),
-    row("(7)", f"const_type 9 {'ff' * 256}", "bad_operand"),
-    row("(1)", "lit32", "unknown_operation"),
+    row("(4)", f"constu {1 << 64}", "bad_operand"),           row("(4)", "constu -1", "bad_operand"),
+    row("(5)", f"consts {1 << 63}", "bad_operand"),           row("(5)", f"consts {-(1 << 63) - 1}", "bad_operand"),
+    row("(7)", f"const_type 9 {'ff' * 256}", "bad_operand"),  row("(1)", "lit32", "unknown_operation"),
     row("(1)", "lit 1", "unknown_operation"))  # fmt: skip

@@ -153,14 +153,12 @@ test_deref_size = table(
     ),
     row("(3)", "implicit_value ff; deref_size 1", "255"),
     row("(3)", "implicit_value ffff; deref_size 2", "65535", address_size=4),
-    row("(3)", "reg1; deref_size 1", "254"),
-    row("(3)", "reg0; deref_size 2", "30600"),
+    row("(3)", "reg1; deref_size 1", "254"),                  row("(3)", "reg0; deref_size 2", "30600"),
     row("(3)", "reg0; deref_size 2", "4386", **BIG),
     # ... with the generic type: it can be added to another
     row("(3)", "reg1; deref_size 1; lit1; plus", "255"),
     # ... "the value is truncated when S is larger"
-    row("(3)", "reg0; deref_size 9", "1234605616436508552"),
-    row("(3)", "reg0; deref_size 255", "1234605616436508552"),
+    row("(3)", "reg0; deref_size 9", "1234605616436508552"),  row("(3)", "reg0; deref_size 255", "1234605616436508552"),
     row("(3)", "implicit_value 01020304; deref_size 8", "67305985", address_size=4),
     row("(3)", "implicit_value 01020304; deref_size 4", "197121", address_size=3),
     row("(3)", "implicit_value 01; deref_size 2", "1", address_size=1),
@@ -438,11 +436,9 @@ def test_an_entry_value_has_the_lanes_of_the_expression():
 
 # A register of a frame that is not the top one is wherever it was saved: it is read from there, or it has no value.
 @for_each("ops, expected",
-    ("regval_type 8 1", "50462976:unsigned32"),
-    ("regx 8; deref", str(0x0706050403020100)),
+    ("regval_type 8 1", "50462976:unsigned32"),               ("regx 8; deref", str(0x0706050403020100)),
     ("breg8 0", f"mem {0x0706050403020100:#x}"),
-    ("regx 8", "mem 0x100"),
-    ("regval_type 9 1", "undefined_read"),
+    ("regx 8", "mem 0x100"),     ("regval_type 9 1", "undefined_read"),
     ("breg9 0", "undefined_read"),
     ("regx 9", "undefined"))  # fmt: skip
 def test_registers_of_a_frame_that_is_not_the_top_one(ops, expected):

@@ -62,8 +62,7 @@ ROWS = [
     row("undefined", f"{BASE}; undefined $s40", "s40", "undefined"),
     row("undefined", f"{BASE}; undefined $v45", "v45", "undefined"),
     # --- same value: in the top frame the register itself ---
-    row("same value", f"{BASE}; same_value $s4", "s4", "s4"),
-    row("same value", f"{BASE}; same_value $v0", "v0", "v0"),
+    row("same value", f"{BASE}; same_value $s4", "s4", "s4"), row("same value", f"{BASE}; same_value $v0", "v0", "v0"),
     row("same value", f"{BASE}; same_value 9999", "9999", "bad_operand"),
     # --- offset(N) ---
     row("offset(N)", f"{BASE}; offset_extended $v40 0x100", "v40", "private_wave#0x500"),
@@ -122,12 +121,9 @@ ROWS = [
     row("val_expression(E)", f"{BASE}; val_expression $exec {{DW_OP_lit5}}", "exec", "implicit 0500000000000000"),
     row("val_expression(E)", f"{BASE}; val_expression $exec {{DW_OP_regx s4}}", "exec", "bad_result_kind"),
     # --- no rule: the default of the target ---
-    row("initial_instructions", BASE, "s40", "s40"),
-    row("initial_instructions", BASE, "s4", "undefined"),
-    row("initial_instructions", BASE, "v0", "undefined"),
-    row("initial_instructions", BASE, "v40", "v40"),
-    row("initial_instructions", BASE, "exec", "exec"),
-    row("initial_instructions", BASE, "vcc", "undefined"),
+    row("initial_instructions", BASE, "s40", "s40"),          row("initial_instructions", BASE, "s4", "undefined"),
+    row("initial_instructions", BASE, "v0", "undefined"),     row("initial_instructions", BASE, "v40", "v40"),
+    row("initial_instructions", BASE, "exec", "exec"),        row("initial_instructions", BASE, "vcc", "undefined"),
     row("initial_instructions", BASE, "s32", "implicit 00040000"),
     row("initial_instructions", BASE, "s32", "implicit 10000000", target="amdgcn-gfx942"),
     row("initial_instructions", X86, "rsp", "implicit 1070000000000000", target="x86_64"),
@@ -140,8 +136,7 @@ ROWS = [
     row("initial_instructions", f"{BASE}; undefined $pc", "s4", "undefined"),
     row("initial_instructions", f"{X86}; undefined $rcx", "rax", "undefined", target="x86_64"),
     # no call frame information at all (A.2.5.4.4.1 (5))
-    row("A.2.5.4.4.1 (5)", "", "s40", "s40"),
-    row("A.2.5.4.4.1 (5)", "", "v0", "undefined"),
+    row("A.2.5.4.4.1 (5)", "", "s40", "s40"),                 row("A.2.5.4.4.1 (5)", "", "v0", "undefined"),
     row("A.2.5.4.4.1 (5)", "", "s32", "no_unwind_information"),
     # --- the CFA (A.6.4.2.2) ---
     row("A.6.4.2.2 (1)", "def_cfa $rbp 16", "CFA", "default#0x7010", target="x86_64"),

@@ -179,17 +179,13 @@ def test_d_every_row_underflows_below_its_arity(row, rules):
 
 # Every operation on every kind of entry: a result or an error of this project, whatever stands there.
 KINDS = {
-    "generic": Value(types.generic(8), 8),
-    "signed": Value(BaseType("signed", 32), 0xFFFFFFFF),
-    "wide": Value(BaseType("unsigned", 200), 1 << 199),
-    "float": Value(BaseType("float", 64), 1 << 62),
+    "generic": Value(types.generic(8), 8),                    "signed": Value(BaseType("signed", 32), 0xFFFFFFFF),
+    "wide": Value(BaseType("unsigned", 200), 1 << 199),       "float": Value(BaseType("float", 64), 1 << 62),
     "odd float": Value(BaseType("float", 80), 1 << 62),
     "vector": Value(BaseType("unsigned", 8, vector_size=4), 1),
-    "complex": Value(BaseType("complex_float", 64), 1),
-    "memory": locations.at(Memory(TARGET.default_space), 64),
+    "complex": Value(BaseType("complex_float", 64), 1),       "memory": locations.at(Memory(TARGET.default_space), 64),
     "bit field": locations.at(Memory(TARGET.default_space), 67),
-    "register": locations.at(Register(TARGET.register(5))),
-    "undefined": locations.UNDEFINED,
+    "register": locations.at(Register(TARGET.register(5))),   "undefined": locations.UNDEFINED,
     "composite": locations.at(locations.EMPTY),
     "incomplete": locations.IncompleteComposite(locations.EMPTY),
     "two places": locations.Location(
@@ -283,10 +279,8 @@ TYPES = base_types(
     "11 unsigned32x0"
 )
 USES = [
-    "DW_OP_const_type {} 01020304",
-    "DW_OP_regval_type 0 {}",
-    "DW_OP_lit0; DW_OP_deref_type 4 {}",
-    "DW_OP_lit0; DW_OP_lit0; DW_OP_xderef_type 4 {}",
+    "DW_OP_const_type {} 01020304",                           "DW_OP_regval_type 0 {}",
+    "DW_OP_lit0; DW_OP_deref_type 4 {}",                      "DW_OP_lit0; DW_OP_lit0; DW_OP_xderef_type 4 {}",
     "DW_OP_lit0; DW_OP_convert {}",
     "DW_OP_lit0; DW_OP_reinterpret {}"]  # fmt: skip
 NO_TYPES = (7, 0xFFFFFFFF, 2**64 - 1, 9, 10, 11, 12, 13)

@@ -39,17 +39,14 @@ def text_of(lines, others):
 
 
 @for_each("lines, others, expected",
-    ([1, 2, 3], [1, 2, 3], ["0", "1", "2"]),
-    ([1, 3], [1, 2, 3], ["0", "2"]),
+    ([1, 2, 3], [1, 2, 3], ["0", "1", "2"]),                  ([1, 3], [1, 2, 3], ["0", "2"]),
     ([1, 9, 3], [1, 2, 3], ["0", "-", "2"]),
     # a piece of 3 was moved before 2, and another one stayed
     ([1, 3, 2, 3], [1, 2, 3], ["0", "-", "1", "2"]),
     # 3 was moved as a whole: either may be the one that is out of order
     ([1, 3, 2, 4], [1, 2, 3, 4], ["0", "?0,1,2,3", "?0,1,2,3", "3"]),
     # a loop that was unrolled twice
-    ([1, 2, 3], [1, 2, 1, 2, 3], ["0,2", "1,3", "4"]),
-    ([], [1], []),
-    ([1, 2], [], ["-", "-"]),
+    ([1, 2, 3], [1, 2, 1, 2, 3], ["0,2", "1,3", "4"]),        ([], [1], []),               ([1, 2], [], ["-", "-"]),
     ids=str)  # fmt: skip
 def test_visits_are_aligned(lines, others, expected):
     assert text_of(lines, others) == expected
@@ -133,15 +130,13 @@ def test_values_are_the_same(leaf, bits, other, there):
 
 
 @for_each("leaf, bits, other, there, expected",
-    (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),
-    (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
+    (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),                   (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
     (U32, 7, U32, 8, ("7", "8")),
     (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
     (F32, 0x80000000, F32, 0, ("-0", "0")),
     (P64, 0x1010, P64, 0x9014, ("buffer out+0x10", "buffer out+0x14")),
     (P64, 0x1110, P64, 0x9010, ("buffer in+0x10", "buffer out+0x10")),
-    (P64, 0, P64, 0x9000, ("0x0", "buffer out")),
-    (P64, 0x510, P64, 0x710, ("leaf", "other")),
+    (P64, 0, P64, 0x9000, ("0x0", "buffer out")),             (P64, 0x510, P64, 0x710, ("leaf", "other")),
     (P64, (2 << 48), P64, (4 << 48), ("0x2000000000000", "0x4000000000000")),
     (U64, 0x1010, U64, 0x9014, ("4112", "36884")),
     (RAW, 1, RAW, 2, ("0x1", "0x2")))  # fmt: skip

@@ -120,11 +120,9 @@ NEXT = "; global_load_b32 v3, v[0:1], off; s_waitcnt vmcnt(0)"
 
 
 @for_each("change,found",
-    (("", ""), []),
-    ((" glc", ""), ["order-cache-bits"]),
+    (("", ""), []),              ((" glc", ""), ["order-cache-bits"]),
     (("vmcnt(0); buffer_gl1_inv", "vmcnt(1); buffer_gl1_inv"), ["order-early-invalidate"]),
-    (("buffer_gl1_inv; ", ""), ["order-invalidate"]),
-    (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
+    (("buffer_gl1_inv; ", ""), ["order-invalidate"]),         (("buffer_gl0_inv; ", ""), ["order-invalidate"]),
     (("s_waitcnt vmcnt(0); buffer_gl1_inv; buffer_gl0_inv", "s_nop 0"), ["order-wait-after"]))  # fmt: skip
 def test_the_steps_of_an_acquire(assemble, change, found):
     assert rules(assemble((LOAD + NEXT).replace(*change, 1)), **expected("k.cl:12 acquire agent")) == found
@@ -289,11 +287,8 @@ def test_what_a_call_asks_for(line, asked):
 
 
 @for_each("line",
-    "v = p[i];",
-    "__atomic_load_n(p, order)",
-    "atomic_init(p, 1)",
-    "__atomic_signal_fence(__ATOMIC_ACQUIRE)",
-    '__builtin_amdgcn_fence(order, "agent")',
+    "v = p[i];",                 "__atomic_load_n(p, order)", "atomic_init(p, 1)",
+    "__atomic_signal_fence(__ATOMIC_ACQUIRE)",                '__builtin_amdgcn_fence(order, "agent")',
     '__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "galaxy")',
     "")  # fmt: skip
 def test_what_is_not_known_asks_for_nothing(line):

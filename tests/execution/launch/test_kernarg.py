@@ -255,12 +255,9 @@ def value(text, argument=FLOATS):
 
 
 @for_each("text, wanted",
-    ("zeros(3)", np.zeros(3, "f4")),
-    ("zeros(0x10,f4)", np.zeros(16, "f4")),
-    ("ones(2, float)", np.ones(2, "f4")),
-    ("arange(4)", np.arange(4, dtype="f4")),
-    ("full(2, -2.5)", np.full(2, -2.5, "f4")),
-    ("full(2, 0x10, float32)", np.full(2, 16, "f4")),
+    ("zeros(3)", np.zeros(3, "f4")),                          ("zeros(0x10,f4)", np.zeros(16, "f4")),
+    ("ones(2, float)", np.ones(2, "f4")),                     ("arange(4)", np.arange(4, dtype="f4")),
+    ("full(2, -2.5)", np.full(2, -2.5, "f4")),                ("full(2, 0x10, float32)", np.full(2, 16, "f4")),
     ("random(4)", np.random.default_rng(0).random(4).astype("f4")),
     ("random(4, f4, 9)", np.random.default_rng(9).random(4).astype("f4")),
     ("[1, 2.5]", np.array([1, 2.5], "f4")))  # fmt: skip

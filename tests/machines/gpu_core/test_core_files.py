@@ -125,11 +125,9 @@ def test_the_owner_exceptions_and_engines_of_a_note():
 
 
 @for_each("data, text",
-    (b"", "has 0 bytes"),
-    (write_note(STATE)[:100], "do not fit its 100 bytes"),
+    (b"", "has 0 bytes"),        (write_note(STATE)[:100], "do not fit its 100 bytes"),
     (struct.pack("<Q", 2) + write_note(STATE)[8:], "has the version 2"),
-    (write_note(STATE, agent_size=0), "agents of 0 bytes"),
-    (write_note(STATE, queue_size=0), "queues of 0 bytes"),
+    (write_note(STATE, agent_size=0), "agents of 0 bytes"),   (write_note(STATE, queue_size=0), "queues of 0 bytes"),
     (write_note(STATE)[:24] + b"\xff\xff\xff\xff" + write_note(STATE)[28:], "do not fit"),
     (write_note(STATE)[:16] + b"\xff" * 8 + write_note(STATE)[24:], "do not fit"))  # fmt: skip
 def test_a_note_that_cannot_be_read_says_why(data, text):

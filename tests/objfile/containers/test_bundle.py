@@ -106,16 +106,13 @@ def test_target_ids(text, expected):
 
 
 @for_each("entry, wanted, matches",
-    ("gfx90a", "gfx90a", True),
-    ("gfx90a", "gfx906", False),
+    ("gfx90a", "gfx90a", True),  ("gfx90a", "gfx906", False),
     ("gfx90a:xnack+", "gfx90a", True),  # a user who does not care
     ("gfx90a", "gfx90a:xnack+", True),  # a code object for either setting
-    ("gfx90a:xnack-", "gfx90a:xnack+", False),
-    ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", True),
+    ("gfx90a:xnack-", "gfx90a:xnack+", False),                ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", True),
     (f"{HIP}gfx90a", "amdgcn-amd-amdhsa--gfx90a", True),
     (f"{HIP}gfx90a", "amdgcn-amd-amdhsa-unknown-gfx90a", True),
-    (f"{HIP}gfx90a", "amdgcn-amd-amdpal--gfx90a", False),
-    (f"{HIP}gfx90a", "hip-amdgcn-amd-amdhsa--gfx90a", False),
+    (f"{HIP}gfx90a", "amdgcn-amd-amdpal--gfx90a", False),     (f"{HIP}gfx90a", "hip-amdgcn-amd-amdhsa--gfx90a", False),
     (f"{HIP}gfx90a", "amdgcn-amd-amdhsa", True))  # fmt: skip
 def test_a_target_matches_by_the_rules_of_target_ids(entry, wanted, matches):
     assert target_matches(parse_target(entry), parse_target(wanted)) is matches
@@ -205,13 +202,10 @@ def test_without_a_selection_the_only_code_object_is_opened():
 
 
 @for_each("entries, select, kind, shown",
-    (["gfx90a", "gfx1100"], None, "ambiguous", ["@1", "@2"]),
-    ([], None, "no_entry", ["@0"]),
+    (["gfx90a", "gfx1100"], None, "ambiguous", ["@1", "@2"]), ([], None, "no_entry", ["@0"]),
     (["gfx90a:xnack+", "gfx90a:xnack-"], "gfx90a", "ambiguous", ["@1", "@2", "xnack+"]),
-    (["gfx90a"], "gfx1100", "no_entry", ["@1", "gfx90a"]),
-    (["gfx90a"], "7", "no_entry", ["@1"]),
-    (["gfx90a"], "99999999999999999999", "no_entry", ["@1"]),
-    (["gfx90a"], "", "usage", ["@1"]),
+    (["gfx90a"], "gfx1100", "no_entry", ["@1", "gfx90a"]),    (["gfx90a"], "7", "no_entry", ["@1"]),
+    (["gfx90a"], "99999999999999999999", "no_entry", ["@1"]), (["gfx90a"], "", "usage", ["@1"]),
     (["gfx90a"], "host", None, []))  # fmt: skip
 def test_a_selection_that_does_not_name_one_entry(entries, select, kind, shown):
     data = bundle_of((HOST, b""), *((f"{HIP}{name}", A) for name in entries))

@@ -551,12 +551,10 @@ SYMBOLS = ((1, 0x1234),)
 
 
 @for_each("row, size, expected",
-    ((DATA + 8, RELATIVE64, 0, 0x55), 8, BIAS + 0x55),
-    ((DATA + 8, ABS64, 1, 4), 8, BIAS + 0x1238),
+    ((DATA + 8, RELATIVE64, 0, 0x55), 8, BIAS + 0x55),        ((DATA + 8, ABS64, 1, 4), 8, BIAS + 0x1238),
     ((DATA + 8, ABS64, 0, 4), 8, BIAS + 4),
     ((DATA + 8, ABS32_LO, 1, 0), 4, (BIAS + 0x1234) & 0xFFFFFFFF),
-    ((DATA + 8, ABS32_HI, 1, 0), 4, (BIAS + 0x1234) >> 32),
-    ((DATA + 8, REL64, 1, 0), 8, (0x1234 - DATA - 8) % 2**64),
+    ((DATA + 8, ABS32_HI, 1, 0), 4, (BIAS + 0x1234) >> 32),   ((DATA + 8, REL64, 1, 0), 8, (0x1234 - DATA - 8) % 2**64),
     ((DATA + 8, NONE, 1, 0), 8, 0),
     ((DATA + 8, RELATIVE64, 0, -BIAS - 1), 8, 2**64 - 1))  # fmt: skip
 def test_each_relocation(row, size, expected):

@@ -151,21 +151,15 @@ def test_every_form_has_a_class():
 
 
 @for_each("dialect, code, form, name",
-    ("llvm-current", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-    ("llvm-current", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("llvm-current", 0x3E11, "data1", "DW_AT_LLVM_lanes"),    ("llvm-current", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
     ("llvm-current", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
     ("llvm-current", 0x3E0A, "data1", "DW_AT_LLVM_ptrauth_authentication_mode"),
     ("llvm-current", 0x3E0C, "sec_offset", "DW_AT_LLVM_stmt_sequence"),
-    ("llvm-old", 0x3E0A, "data1", "DW_AT_LLVM_lanes"),
-    ("llvm-old", 0x3E0A, "exprloc", "DW_AT_LLVM_iterations"),
-    ("llvm-old", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
-    ("llvm-old", 0x3E08, "exprloc", "DW_AT_LLVM_active_lane"),
-    ("llvm-old", 0x3E0C, "data1", "DW_AT_LLVM_vector_size"),
-    ("llvm-old", 0x3E00, "strp", "DW_AT_LLVM_include_path"),
-    ("llvm-old", 0x3E0E, "data1", "DW_AT_LLVM_alloc_type"),
-    ("llvm-old", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
-    ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),
-    ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
+    ("llvm-old", 0x3E0A, "data1", "DW_AT_LLVM_lanes"),        ("llvm-old", 0x3E0A, "exprloc", "DW_AT_LLVM_iterations"),
+    ("llvm-old", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),    ("llvm-old", 0x3E08, "exprloc", "DW_AT_LLVM_active_lane"),
+    ("llvm-old", 0x3E0C, "data1", "DW_AT_LLVM_vector_size"),  ("llvm-old", 0x3E00, "strp", "DW_AT_LLVM_include_path"),
+    ("llvm-old", 0x3E0E, "data1", "DW_AT_LLVM_alloc_type"),   ("llvm-old", 0x3E10, "data1", "DW_AT_LLVM_address_space"),
+    ("llvm-old", 0x3E11, "data1", "DW_AT_LLVM_lanes"),        ("llvm-old", 0x3E12, "exprloc", "DW_AT_LLVM_lane_pc"),
     ("amdgpu-2020", 0x3E0B, "exprloc", "DW_AT_LLVM_lane_pc"),
     ("llvm-21", 0x3E11, "data1", "DW_AT_LLVM_lanes"))  # fmt: skip
 def test_the_numbers_of_llvm_depend_on_the_dialect(dialect, code, form, name):

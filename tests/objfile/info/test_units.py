@@ -310,10 +310,8 @@ def test_ranges_by_index_and_by_offset(offset_size):
     ([("low_pc", "addr", 16), ("high_pc", "addr", 32)], [(16, 32)]),
     ([("low_pc", "addr", 16), ("high_pc", "data4", 32)], [(16, 48)]),
     ([("low_pc", "addr", 16), ("high_pc", "udata", 32)], [(16, 48)]),
-    ([("low_pc", "addr", 16), ("high_pc", "data4", 0)], []),
-    ([("low_pc", "addr", 16), ("high_pc", "addr", 8)], []),
-    ([("low_pc", "addr", 16)], []),
-    ([("high_pc", "data4", 16)], []),
+    ([("low_pc", "addr", 16), ("high_pc", "data4", 0)], []),  ([("low_pc", "addr", 16), ("high_pc", "addr", 8)], []),
+    ([("low_pc", "addr", 16)], []),                           ([("high_pc", "data4", 16)], []),
     ([("low_pc", "addr", (1 << 64) - 1), ("high_pc", "data4", 4)], []),
     ([("low_pc", "addr", (1 << 64) - 2), ("high_pc", "data4", 4)], []),
     ([], []))  # fmt: skip
@@ -330,9 +328,7 @@ def test_ranges_before_version_5():
 
 
 SKELETON_5 = entry(
-    "skeleton_unit",
-    None,
-    ADDRESSES,
+    "skeleton_unit",             None,                        ADDRESSES,
     die("label", ("low_pc", "addrx", 0x4444)),
     dwo_name="a.dwo",
     comp_dir="/src",
@@ -344,19 +340,13 @@ SPLIT_5 = die(
     die("variable", ("name", "strp", "v"), ("type", "ref_sig8", 5)))  # fmt: skip
 SPLIT_TYPE_5 = die("type_unit", die("base_type", ("name", "strx", "int"), label="int"))
 SKELETON_4 = entry(
-    "compile_unit",
-    None,
-    ("GNU_dwo_name", "string", "a.dwo"),
-    ("GNU_dwo_id", "data8", 42),
-    ("GNU_ranges_base", "sec_offset", 16),
-    ("GNU_addr_base", "sec_offset", 0),
-    die("label", ("low_pc", "GNU_addr_index", 0x4444)),
+    "compile_unit",              None,                        ("GNU_dwo_name", "string", "a.dwo"),
+    ("GNU_dwo_id", "data8", 42), ("GNU_ranges_base", "sec_offset", 16),
+    ("GNU_addr_base", "sec_offset", 0),                       die("label", ("low_pc", "GNU_addr_index", 0x4444)),
     comp_dir="/src",
     low_pc=0x1000)  # fmt: skip
 SPLIT_4 = die(
-    "compile_unit",
-    ("name", "GNU_str_index", "a.c"),
-    ("GNU_dwo_id", "data8", 42),
+    "compile_unit",              ("name", "GNU_str_index", "a.c"),                         ("GNU_dwo_id", "data8", 42),
     die("subprogram", ("name", "GNU_str_index", "f"), ("low_pc", "GNU_addr_index#", 0), ("ranges", "sec_offset", 0)),
     die("variable", ("name", "GNU_str_index", "v"), ("type", "ref_sig8", 5)))  # fmt: skip
 

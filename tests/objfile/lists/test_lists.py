@@ -65,12 +65,9 @@ def failed(found):
 
 
 @for_each("entries, expected",
-    ([("offset_pair", 0x10, 0x20, "50")], ["110-120 50"]),
-    ([("start_end", 0x10, 0x20, "50")], ["10-20 50"]),
-    ([("start_length", 0x10, 0x20, "50")], ["10-30 50"]),
-    ([("startx_endx", 0, 2, "50")], ["1000-3000 50"]),
-    ([("startx_length", 1, 0x20, "50")], ["2000-2020 50"]),
-    ([("default_location", "51")], ["default 51"]),
+    ([("offset_pair", 0x10, 0x20, "50")], ["110-120 50"]),    ([("start_end", 0x10, 0x20, "50")], ["10-20 50"]),
+    ([("start_length", 0x10, 0x20, "50")], ["10-30 50"]),     ([("startx_endx", 0, 2, "50")], ["1000-3000 50"]),
+    ([("startx_length", 1, 0x20, "50")], ["2000-2020 50"]),   ([("default_location", "51")], ["default 51"]),
     ([("base_address", 0x700), ("offset_pair", 1, 2, "50")], ["701-702 50"]),
     ([("base_addressx", 2), ("offset_pair", 1, 2, "50")], ["3001-3002 50"]),
     ([("base_address", 0x700), ("base_address", 0x800), ("offset_pair", 1, 2, "")], ["801-802 "]),
@@ -158,10 +155,8 @@ def test_an_entry_may_end_with_the_last_address_and_offsets_wrap_around():
 
 
 @for_each("entries, expected",
-    ([("offset_pair", 0x10, 0x20)], [(0x110, 0x120)]),
-    ([("start_end", 0x10, 0x20)], [(0x10, 0x20)]),
-    ([("start_length", 0x10, 0x20)], [(0x10, 0x30)]),
-    ([("startx_endx", 0, 2)], [(0x1000, 0x3000)]),
+    ([("offset_pair", 0x10, 0x20)], [(0x110, 0x120)]),        ([("start_end", 0x10, 0x20)], [(0x10, 0x20)]),
+    ([("start_length", 0x10, 0x20)], [(0x10, 0x30)]),         ([("startx_endx", 0, 2)], [(0x1000, 0x3000)]),
     ([("startx_length", 1, 0x20)], [(0x2000, 0x2020)]),
     ([("base_address", 0x700), ("offset_pair", 1, 2)], [(0x701, 0x702)]),
     ([("base_addressx", 2), ("offset_pair", 1, 2), ("offset_pair", 5, 5)], [(0x3001, 0x3002)]),

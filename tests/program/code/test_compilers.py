@@ -18,10 +18,8 @@ COMPILERS = FIXTURES / "compilers"
 
 
 @for_each("name, target_id",
-    ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
-    ("cl.clang16.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
-    ("cl.clang13.gfx906.w64.O2.v5.hsa2.co", "gfx906:xnack+"),
-    ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
+    ("cl.clang13.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"), ("cl.clang16.gfx900.w64.O2.v5.hsa2.co", "gfx900:xnack+"),
+    ("cl.clang13.gfx906.w64.O2.v5.hsa2.co", "gfx906:xnack+"), ("cl.clang16.gfx803.w64.O0.v5.hsa2.co", "gfx803"),
     ("cl.clang13.gfx900.w64.O2.v5.hsa3.co", "gfx900:xnack+"))  # fmt: skip
 def test_the_target_of_old_code_objects_is_known(name, target_id):
     found = opened(str(COMPILERS / name)).target

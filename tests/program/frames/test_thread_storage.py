@@ -87,11 +87,9 @@ def test_thread_local_variables_are_where_the_program_says(tmp_path, require_too
 
 
 @for_each("address, size, align, expected",
-    (0x1000, 0x40, 0x40, 0x9FC0),
-    (0x1000, 0x41, 0x40, 0x9F80),
+    (0x1000, 0x40, 0x40, 0x9FC0),                             (0x1000, 0x41, 0x40, 0x9F80),
     (0x1010, 0x24, 0x40, 0x9FD0),  # the block begins as far into its alignment as the segment does
-    (0x1004, 4, 4, 0x9FFC),
-    (0x1004, 4, 0, 0x9FFC),
+    (0x1004, 4, 4, 0x9FFC),      (0x1004, 4, 0, 0x9FFC),
     (0x1001, 3, 1, 0x9FFD))  # fmt: skip
 def test_the_block_of_an_executable_ends_at_the_thread_pointer(address, size, align, expected):
     assert below(0xA000, Segment(PT_TLS, 4, 0, address, size, size, align)) == expected

@@ -34,13 +34,10 @@ TWICE = {lane: 2 * lane for lane in LANES}
 COUNTED = [TWICE[lane] if lane in EXECUTING else None for lane in LANES]
 NANS = [float("nan") if each is None else each for each in COUNTED]
 AS_DATA = {
-    "a loop": (lambda values: [*values], COUNTED),
-    "list": (list, COUNTED),
-    "len": (len, 64),
+    "a loop": (lambda values: [*values], COUNTED),            "list": (list, COUNTED),     "len": (len, 64),
     "in": (lambda values: (4 in values, 6 in values, 36 in values, 38 in values), (True, False, True, False)),
     "an index": (lambda values: [values[lane] for lane in EXECUTING], [TWICE[lane] for lane in EXECUTING]),
-    "array": (lambda values: values.array.tolist(), COUNTED),
-    "its mean": (lambda values: values.array.mean(), 18),
+    "array": (lambda values: values.array.tolist(), COUNTED), "its mean": (lambda values: values.array.mean(), 18),
     "numpy.asarray": (lambda values: np.asarray(values).tolist(), NANS),
     "numpy.array of floats": (lambda values: np.array(values, dtype="f4").tolist(), NANS),
     "numpy.nanmax": (lambda values: int(np.nanmax(values)), 36),

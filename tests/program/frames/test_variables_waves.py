@@ -225,14 +225,12 @@ def test_expressions_in_every_lane(lanes, text):
 
 
 @for_each("text, column, message",
-    ("even + nothing", 8, "no variable `nothing` in X"),
-    ("limit.x", 6, "there is no member named x"),
+    ("even + nothing", 8, "no variable `nothing` in X"),      ("limit.x", 6, "there is no member named x"),
     ("&(even + 1)", 1, "a computed value has no address"),
     ("&even", 1, "an object that is not in memory has no address"),
     ("$nothing", 1, "there is no register \\$nothing"),
     ("gibberish#1", 1, "Address space gibberish not recognised by the architecture"),
-    ("X(1)", 2, "function calls are not supported"),
-    ("*limit", 1, "is not a pointer"),
+    ("X(1)", 2, "function calls are not supported"),          ("*limit", 1, "is not a pointer"),
     ("(struct nothing)0", 2, "there is no struct named nothing"))  # fmt: skip
 def test_errors_point_at_the_column(text, column, message):
     frame = kernel(64, EVEN)

@@ -128,10 +128,8 @@ def member(name, type, place, **attributes):
     ({"upper_bound": 255}, "size", 256),  # GCC: an unsigned number in a form without a sign
     ({"upper_bound": 255}, "int", 256),  # gfortran: the index is signed, the number is not
     ({"upper_bound": 0xFFFFFFFF}, "int", 0),  # negative in the index type
-    ({"upper_bound": 0xFFFFFFFF}, "size", 1 << 32),
-    ({"upper_bound": (1 << 64) - 1}, "size", 0),
-    ({"upper_bound": -1}, "size", 0),
-    ({"count": 200}, "size", 200),
+    ({"upper_bound": 0xFFFFFFFF}, "size", 1 << 32),           ({"upper_bound": (1 << 64) - 1}, "size", 0),
+    ({"upper_bound": -1}, "size", 0),                         ({"count": 200}, "size", 200),
     ({"count": (1 << 64) - 1}, "size", None),  # LLVM's older way to say that it is not known
     ({}, "size", None),
     ({"lower_bound": -2, "upper_bound": ("sdata", 2)}, "int", 5))  # fmt: skip

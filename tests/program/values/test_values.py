@@ -84,13 +84,9 @@ def stored(type, data, **options):
 
 
 @for_each("type, data, number, text",
-    (INT, b"\xff\xff\xff\xff", -1, "-1"),
-    (UNSIGNED, b"\xff\xff\xff\xff", 4294967295, "4294967295"),
-    (CHAR, b"A", 65, "65 'A'"),
-    (CHAR, b"\xe9", -23, r"-23 '\351'"),
-    (BOOL, b"\1", 1, "true"),
-    (BOOL, b"\7", 7, "7"),
-    (FLOAT, b"\0\0\x80\x3f", 1.0, "1"),
+    (INT, b"\xff\xff\xff\xff", -1, "-1"),                     (UNSIGNED, b"\xff\xff\xff\xff", 4294967295, "4294967295"),
+    (CHAR, b"A", 65, "65 'A'"),  (CHAR, b"\xe9", -23, r"-23 '\351'"),                      (BOOL, b"\1", 1, "true"),
+    (BOOL, b"\7", 7, "7"),       (FLOAT, b"\0\0\x80\x3f", 1.0, "1"),
     (Base("char16_t", 0x10, 2), b"x\0", 120, "120 u'x'"),
     (Base("wchar_t", 5, 4), b"\xac\x20\0\0", 8364, "8364 L'€'"),
     (Base("address", 1, 8), (0x1234).to_bytes(8, "little"), 0x1234, "0x1234"),
