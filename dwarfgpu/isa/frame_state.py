@@ -359,7 +359,7 @@ class FunctionReading:
                 continue
             returns += 1
             scalars.update(register for register in state.scalars if state.scalar(register) != (register, 0))
-            changed.update(register for register in self._mask if _is_other(state.scalar(register)))
+            changed.update(register for register in (STACK, *self._mask) if _is_other(register, state.scalar(register)))
             for number, (entry, outside, lanes) in state.vectors.items():
                 if outside != number or lanes:
                     whole.add(number)
@@ -753,9 +753,13 @@ def inverted(value: Scalar) -> Scalar:
     return (symbol, constant ^ INVERTED) if _is_mask((symbol, constant & WORD)) else None
 
 
-def _is_other(mask: Scalar) -> bool:
-    """Return whether a value of EXEC is certainly not, or part of, what it held at entry."""
-    return mask is not None and (mask[1] != 0 or mask[0] < 0 or mask[0] in (OUTSIDE, OUTSIDE + 1))
+def _is_other(register: int, value: Scalar) -> bool:
+    """Return whether a value of EXEC, or of the stack pointer, is certainly not, or part of, that at entry."""
+    if value is None:
+        return False
+    if register == STACK:
+        return value[0] in (STACK, NUMBER) and value != (STACK, 0)
+    return value[1] != 0 or value[0] < 0 or value[0] in (OUTSIDE, OUTSIDE + 1)
 
 
 def _both(one: Scalar, other: Scalar) -> Scalar:

@@ -419,3 +419,42 @@ def test_a_function_that_cannot_be_read_is_asked_for_again():
     available[0x1008] = back
     assert reading.function_at(0x1000) is not None
     assert reading.clobbers_of(0x1008).scalars <= {132}  # SCC
+
+
+OWN_CONVENTIONS = """
+leaf: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[30:31]
+grows: s_add_u32 s32, s32, 64; s_setpc_b64 s[30:31]
+widens: s_mov_b32 exec_lo, -1; s_setpc_b64 s[30:31]
+narrows: v_cmpx_lt_u32 7, v0; s_setpc_b64 s[30:31]
+frame: s_mov_b32 s33, 0x40; s_setpc_b64 s[30:31]
+vector: v_mov_b32 v5, s30; v_mov_b32 v6, s31; s_mov_b64 s[30:31], 0; v_mov_b32 v1, 4
+  v_readfirstlane_b32 s4, v5; v_readfirstlane_b32 s5, v6; s_setpc_b64 s[4:5]
+swaps: s_mov_b64 s[4:5], s[30:31]; s_mov_b64 s[30:31], s[6:7]; s_mov_b64 s[6:7], s[4:5]; s_nop 0; s_setpc_b64 s[6:7]
+computes: s_mov_b64 s[40:41], s[30:31]; s_getpc_b64 s[4:5]; s_mov_b32 s8, 24; s_nop 0; s_add_u32 s4, s4, s8
+  s_addc_u32 s5, s5, 0; s_setpc_b64 s[4:5]; s_mov_b64 s[40:41], 0; s_nop 0; s_setpc_b64 s[40:41]
+outer: s_mov_b64 s[36:37], s[30:31]; s_mov_b32 s38, s32; s_mov_b32 s39, exec_lo; s_mov_b32 s42, s33
+  CALLS; s_mov_b32 s32, s38; s_mov_b32 s33, s42; s_setpc_b64 s[36:37]
+"""
+
+
+def test_conventions_of_its_own_give_assembly_no_wrong_caller(require_tool, tmp_path):
+    """Functions that return with another stack pointer, mask or frame, or keep the return address elsewhere."""
+    names = [
+        "leaf",
+        "grows",
+        "leaf",
+        "widens",
+        "leaf",
+        "narrows",
+        "leaf",
+        "vector",
+        "frame",
+        "leaf",
+        "swaps",
+        "computes",
+    ]
+    called = "; ".join(f"s_call_b64 s[30:31], {name}" for name in names)
+    text = by_hand(OWN_CONVENTIONS.replace("CALLS", called.replace("narrows", "narrows; s_mov_b32 exec_lo, s39")))
+    calls = executed(require_tool, tmp_path, "-x assembler", text, lanes="20")
+    assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
+    assert calls.counts["right"] > 40, calls.problems
