@@ -60,7 +60,14 @@ def read_pointer(cursor: Cursor, encoding: int, form: Format, bases: Bases) -> E
         cursor.bytes(-(bases.section + start) % form.address_size)
         number = cursor.unsigned(form.address_size)
         return EncodedPointer(number, indirect, number == 0)
-    base = _base(application, start, bases)
+    known = {
+        0: 0,
+        dw.DW_EH_PE_pcrel: bases.section + start,
+        dw.DW_EH_PE_textrel: bases.text,
+        dw.DW_EH_PE_datarel: bases.data,
+        dw.DW_EH_PE_funcrel: bases.function,
+    }
+    base = known.get(application)
     if base is None:
         name = names("DW_EH_PE").get(application, "not defined").removeprefix("DW_EH_PE_")
         message = f"what pointers with the encoding {encoding:#x} ({name}) count from is not known"
@@ -92,17 +99,6 @@ def encoding_text(encoding: int) -> str:
     if parts[-1] == dw.DW_EH_PE_signed or any(part not in known for part in parts):
         return f"{encoding:#x}"
     return " ".join(known[part].removeprefix("DW_EH_PE_") for part in parts)
-
-
-def _base(application: int, position: int, bases: Bases) -> int | None:
-    known = {
-        0: 0,
-        dw.DW_EH_PE_pcrel: bases.section + position,
-        dw.DW_EH_PE_textrel: bases.text,
-        dw.DW_EH_PE_datarel: bases.data,
-        dw.DW_EH_PE_funcrel: bases.function,
-    }
-    return known.get(application)
 
 
 @frozen

@@ -241,7 +241,10 @@ class Evaluation:
             if self._left() < 0:
                 self._exhausted(step)
             if self.context.in_cfi:
-                self._check_cfi(step)
+                obstacle = step.instruction.operation.cfi_obstacle
+                if obstacle is not None:
+                    message = f"{step.instruction.name} is not allowed in call frame information: {obstacle}"
+                    raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
             if not absent.isdisjoint(step.needs):
                 self.need(min(absent & step.needs))
             before = tuple(stack) if trace is not None else ()
@@ -295,13 +298,10 @@ class Evaluation:
         elif step.outputs:
             stack.extend(result)
         elif result is TAKEN:
-            return self._branch(step)
+            if isinstance(step.target, int):
+                return step.target
+            raise step.target or AssertionError(step)
         return None
-
-    def _branch(self, step: Step) -> int:
-        if isinstance(step.target, int):
-            return step.target
-        raise step.target or AssertionError(step)
 
     def call(self, expression: Expression, unit: UnitInfo) -> object:
         """Continue with a called expression on the same stack (A.2.5.4.2 (5))."""
@@ -391,12 +391,6 @@ class Evaluation:
         if depth > limit:
             message = f"calls and nested evaluations are {depth} deep, the limit is {limit}"
             raise EvaluationError("limit_exceeded", message, hint="raise the limit `nesting`")
-
-    def _check_cfi(self, step: Step) -> None:
-        obstacle = step.instruction.operation.cfi_obstacle
-        if obstacle is not None:
-            message = f"{step.instruction.name} is not allowed in call frame information: {obstacle}"
-            raise IllFormed("not_allowed_in_cfi", message, spec="A.6.4.2")
 
     def _check_after_location(self, following: Step) -> None:
         if following.instruction.operation.follows_location:

@@ -55,7 +55,12 @@ class BaseType:
         byte_order: ByteOrder | None = None,
         is_generic: bool = False,
     ) -> None:
-        _check(bit_size, vector_size)
+        if vector_size is not None and vector_size <= 0:
+            raise IllFormed("bad_type", f"the vector size {shown(vector_size)} is not greater than 0", spec="A.5.1 (1)")
+        total = bit_size * (vector_size or 1)
+        if not 0 < total <= MAX_BIT_SIZE:
+            message = f"a base type of {shown(total)} bits is outside 1 to {MAX_BIT_SIZE}"
+            raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
         self.encoding = encoding
         self.vector_size = vector_size
         self.bit_size = bit_size * (vector_size or 1)
@@ -105,15 +110,6 @@ class BaseType:
 
     def __repr__(self) -> str:
         return f"BaseType({self})"
-
-
-def _check(bit_size: int, vector_size: int | None) -> None:
-    if vector_size is not None and vector_size <= 0:
-        raise IllFormed("bad_type", f"the vector size {shown(vector_size)} is not greater than 0", spec="A.5.1 (1)")
-    total = bit_size * (vector_size or 1)
-    if not 0 < total <= MAX_BIT_SIZE:
-        message = f"a base type of {shown(total)} bits is outside 1 to {MAX_BIT_SIZE}"
-        raise IllFormed("bad_type", message, spec="DWARF 5, 5.1")
 
 
 @cache

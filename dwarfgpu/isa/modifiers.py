@@ -246,7 +246,11 @@ def _swizzle_pattern(value: int) -> str:
     if value & 0xFF00 == 0x8000:
         return f"swizzle(QUAD_PERM,{','.join(str(value >> 2 * lane & 3) for lane in range(4))})"
     if value & 0x8000:
-        return _rotation(value)
+        if value & 0xE000 == 0xE000:
+            return f"swizzle(FFT,{value & 31})"
+        if value & 0xE000 == 0xC000:
+            return f"swizzle(ROTATE,{value >> 10 & 1},{value >> 5 & 31})"
+        return str(value)
     kept, set_, flipped = value & 31, value >> 5 & 31, value >> 10 & 31
     if kept == 31 and set_ == 0 and flipped.bit_count() == 1:
         return f"swizzle(SWAP,{flipped})"
@@ -261,14 +265,6 @@ def _swizzle_pattern(value: int) -> str:
         pair = low >> position & 1, high >> position & 1
         letters.append({(0, 0): "0", (1, 1): "1", (0, 1): "p", (1, 0): "i"}[pair])
     return f'swizzle(BITMASK_PERM,"{"".join(letters)}")'
-
-
-def _rotation(value: int) -> str:
-    if value & 0xE000 == 0xE000:
-        return f"swizzle(FFT,{value & 31})"
-    if value & 0xE000 == 0xC000:
-        return f"swizzle(ROTATE,{value >> 10 & 1},{value >> 5 & 31})"
-    return str(value)
 
 
 SIMPLE: dict[str, Writer] = {

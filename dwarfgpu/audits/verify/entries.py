@@ -200,21 +200,18 @@ class EntryChecks:
         """Yield the problems of the units in order."""
         for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
             try:
-                yield from self._header(unit)
+                root = unit.root
+                if self.image.address_size != unit.address_size:
+                    at, size, expected = (unit.section, unit.offset, root), unit.address_size, self.image.address_size
+                    yield RULES.problem("address-size", *at, size=size, expected=expected)
+                augmentation = unit.augmentation
+                if augmentation is not None and not _is_augmentation(augmentation):
+                    at = unit.section, root.section_offset, root
+                    yield RULES.problem("augmentation", *at, augmentation=augmentation)
                 yield from _UnitChecks(self, unit).problems()
             except DwarfGpuError as error:
                 yield RULES.unreadable(error)
             unit.release()
-
-    def _header(self, unit: Unit) -> Iterator[Problem]:
-        root = unit.root
-        if self.image.address_size != unit.address_size:
-            at, size, expected = (unit.section, unit.offset, root), unit.address_size, self.image.address_size
-            yield RULES.problem("address-size", *at, size=size, expected=expected)
-        augmentation = unit.augmentation
-        if augmentation is not None and not _is_augmentation(augmentation):
-            at = unit.section, root.section_offset, root
-            yield RULES.problem("augmentation", *at, augmentation=augmentation)
 
 
 def _is_augmentation(text: str) -> bool:
