@@ -234,7 +234,8 @@ def assembly(processor: Processor, ranges: tuple[ListedPlace, ...]) -> str:
         cpu=processor.name, lanes=processor.lanes, vgpr=processor.vector,
         wave="  .amdhsa_accum_offset 16" if wide else "  .amdhsa_wavefront_size32 1",
         flat="",                                               code="\n".join(code),
-        lists="\n".join(lists),                                entries="\n".join(entries))  # fmt: skip
+        lists="\n".join(lists),                                entries="\n".join(entries),
+        abbreviations="\n".join(_abbreviations(_ABBREVIATIONS)))  # fmt: skip
 
 
 def assembled(
@@ -249,6 +250,25 @@ def assembled(
     return str(linked)
 
 
+def _abbreviations(text: str) -> Iterator[str]:
+    """Yield the assembly of a table of abbreviations: tags, whether they have children, attributes with their forms."""
+    for number, line in enumerate(text.split("\n"), 1):
+        tag, children, *attributes = line.split()
+        yield f"  ABBREV {number}, DW_TAG_{tag}, {children}"
+        yield from ("    ATTR DW_AT_{}, DW_FORM_{}".format(*each.split(":")) for each in attributes)
+        yield "  ABBREV_END"
+
+
+_ABBREVIATIONS = """\
+compile_unit 1 producer:string language:data2 name:string comp_dir:string stmt_list:sec_offset low_pc:addr high_pc:data4
+subprogram 1 name:string decl_file:data1 decl_line:data1 low_pc:addr high_pc:data4 external:flag_present
+formal_parameter 0 name:string decl_file:data1 decl_line:data1 type:ref4 location:sec_offset
+variable 0 name:string decl_file:data1 decl_line:data1 type:ref4 location:sec_offset
+lexical_block 1 low_pc:addr high_pc:data4
+base_type 0 name:string encoding:data1 byte_size:data1
+pointer_type 0 type:ref4
+structure_type 1 name:string byte_size:data1
+member 0 name:string type:ref4 data_member_location:data1"""
 _TEMPLATE = """\
 .include "dwarf.inc"
 .set VGPR, {vgpr}
@@ -310,58 +330,7 @@ amdhsa.kernels:
 
 .section .debug_abbrev,"",@progbits
 .Labbreviations:
-  ABBREV 1, DW_TAG_compile_unit, 1
-    ATTR DW_AT_producer, DW_FORM_string
-    ATTR DW_AT_language, DW_FORM_data2
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_comp_dir, DW_FORM_string
-    ATTR DW_AT_stmt_list, DW_FORM_sec_offset
-    ATTR DW_AT_low_pc, DW_FORM_addr
-    ATTR DW_AT_high_pc, DW_FORM_data4
-  ABBREV_END
-  ABBREV 2, DW_TAG_subprogram, 1
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_decl_file, DW_FORM_data1
-    ATTR DW_AT_decl_line, DW_FORM_data1
-    ATTR DW_AT_low_pc, DW_FORM_addr
-    ATTR DW_AT_high_pc, DW_FORM_data4
-    ATTR DW_AT_external, DW_FORM_flag_present
-  ABBREV_END
-  ABBREV 3, DW_TAG_formal_parameter, 0
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_decl_file, DW_FORM_data1
-    ATTR DW_AT_decl_line, DW_FORM_data1
-    ATTR DW_AT_type, DW_FORM_ref4
-    ATTR DW_AT_location, DW_FORM_sec_offset
-  ABBREV_END
-  ABBREV 4, DW_TAG_variable, 0
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_decl_file, DW_FORM_data1
-    ATTR DW_AT_decl_line, DW_FORM_data1
-    ATTR DW_AT_type, DW_FORM_ref4
-    ATTR DW_AT_location, DW_FORM_sec_offset
-  ABBREV_END
-  ABBREV 5, DW_TAG_lexical_block, 1
-    ATTR DW_AT_low_pc, DW_FORM_addr
-    ATTR DW_AT_high_pc, DW_FORM_data4
-  ABBREV_END
-  ABBREV 6, DW_TAG_base_type, 0
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_encoding, DW_FORM_data1
-    ATTR DW_AT_byte_size, DW_FORM_data1
-  ABBREV_END
-  ABBREV 7, DW_TAG_pointer_type, 0
-    ATTR DW_AT_type, DW_FORM_ref4
-  ABBREV_END
-  ABBREV 8, DW_TAG_structure_type, 1
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_byte_size, DW_FORM_data1
-  ABBREV_END
-  ABBREV 9, DW_TAG_member, 0
-    ATTR DW_AT_name, DW_FORM_string
-    ATTR DW_AT_type, DW_FORM_ref4
-    ATTR DW_AT_data_member_location, DW_FORM_data1
-  ABBREV_END
+{abbreviations}
   .byte 0
 
 .section .debug_info,"",@progbits

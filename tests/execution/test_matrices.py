@@ -4,6 +4,8 @@ The closed forms of places (register and lane of an element) are those that AMD 
 element to register mapping" of the AMD Matrix Instruction Calculator); the engine computes them in another way.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.decoder import text as decoded_text
 from tests.builders.float_models import eight_bits
 from tests.builders.instruction_bench import InstructionBench, assembled
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, told
 
 RANDOM = np.random.default_rng(11)
 A, B, C, D, INDEX = 0, 32, 64, 128, 200
@@ -102,47 +104,31 @@ def small_double(i, j, b):
     return 0, 16 * i + 4 * b + j
 
 
-MFMA = {
-    "v_mfma_f32_32x32x1f32": ("gfx90a", "f32", "f32", 32, 1, 2, large),
-    "v_mfma_f32_16x16x1f32": ("gfx90a", "f32", "f32", 16, 1, 4, middle),
-    "v_mfma_f32_4x4x1f32": ("gfx90a", "f32", "f32", 4, 1, 16, small),
-    "v_mfma_f32_32x32x2f32": ("gfx90a", "f32", "f32", 32, 2, 1, large),
-    "v_mfma_f32_16x16x4f32": ("gfx90a", "f32", "f32", 16, 4, 1, middle),
-    "v_mfma_f32_32x32x4f16": ("gfx90a", "f32", "f16", 32, 4, 2, large),
-    "v_mfma_f32_16x16x4f16": ("gfx90a", "f32", "f16", 16, 4, 4, middle),
-    "v_mfma_f32_4x4x4f16": ("gfx90a", "f32", "f16", 4, 4, 16, small),
-    "v_mfma_f32_32x32x8f16": ("gfx90a", "f32", "f16", 32, 8, 1, large),
-    "v_mfma_f32_16x16x16f16": ("gfx90a", "f32", "f16", 16, 16, 1, middle),
-    "v_mfma_i32_32x32x4i8": ("gfx90a", "i32", "i8", 32, 4, 2, large),
-    "v_mfma_i32_16x16x4i8": ("gfx90a", "i32", "i8", 16, 4, 4, middle),
-    "v_mfma_i32_4x4x4i8": ("gfx90a", "i32", "i8", 4, 4, 16, small),
-    "v_mfma_i32_32x32x8i8": ("gfx90a", "i32", "i8", 32, 8, 1, large),
-    "v_mfma_i32_16x16x16i8": ("gfx90a", "i32", "i8", 16, 16, 1, middle),
-    "v_mfma_f32_32x32x2bf16": ("gfx90a", "f32", "bf16", 32, 2, 2, large),
-    "v_mfma_f32_16x16x2bf16": ("gfx90a", "f32", "bf16", 16, 2, 4, middle),
-    "v_mfma_f32_4x4x2bf16": ("gfx90a", "f32", "bf16", 4, 2, 16, small),
-    "v_mfma_f32_32x32x4bf16": ("gfx90a", "f32", "bf16", 32, 4, 1, large),
-    "v_mfma_f32_16x16x8bf16": ("gfx90a", "f32", "bf16", 16, 8, 1, middle),
-    "v_mfma_f32_32x32x4bf16_1k": ("gfx90a", "f32", "bf16", 32, 4, 2, large),
-    "v_mfma_f32_16x16x4bf16_1k": ("gfx90a", "f32", "bf16", 16, 4, 4, middle),
-    "v_mfma_f32_4x4x4bf16_1k": ("gfx90a", "f32", "bf16", 4, 4, 16, small),
-    "v_mfma_f32_32x32x8bf16_1k": ("gfx90a", "f32", "bf16", 32, 8, 1, large),
-    "v_mfma_f32_16x16x16bf16_1k": ("gfx90a", "f32", "bf16", 16, 16, 1, middle),
-    "v_mfma_f64_16x16x4f64": ("gfx90a", "f64", "f64", 16, 4, 1, double),
-    "v_mfma_f64_4x4x4f64": ("gfx90a", "f64", "f64", 4, 4, 4, small_double),
-    "v_mfma_f32_32x32x1_2b_f32": ("gfx942", "f32", "f32", 32, 1, 2, large),
-    "v_mfma_f32_16x16x4_4b_f16": ("gfx942", "f32", "f16", 16, 4, 4, middle),
-    "v_mfma_f32_16x16x16_f16": ("gfx942", "f32", "f16", 16, 16, 1, middle),
-    "v_mfma_f32_4x4x4_16b_bf16": ("gfx942", "f32", "bf16", 4, 4, 16, small),
-    "v_mfma_i32_32x32x16_i8": ("gfx942", "i32", "i8", 32, 16, 1, large),
-    "v_mfma_i32_16x16x32_i8": ("gfx942", "i32", "i8", 16, 32, 1, middle),
-    "v_mfma_f32_16x16x8_xf32": ("gfx942", "f32", "xf32", 16, 8, 1, middle),
-    "v_mfma_f32_32x32x4_xf32": ("gfx942", "f32", "xf32", 32, 4, 1, large),
-    "v_mfma_f64_16x16x4_f64": ("gfx942", "f64", "f64", 16, 4, 1, double),
-    "v_mfma_f64_4x4x4_4b_f64": ("gfx942", "f64", "f64", 4, 4, 4, small_double),
-    "v_mfma_f32_16x16x32_bf8_fp8": ("gfx942", "f32", "bf8 fp8", 16, 32, 1, middle),
-    "v_mfma_f32_16x16x32_fp8_fp8": ("gfx942", "f32", "fp8 fp8", 16, 32, 1, middle),
-    "v_mfma_f32_32x32x16_fp8_bf8": ("gfx942", "f32", "fp8 bf8", 32, 16, 1, large)}  # fmt: skip
+NAME = re.compile(r"([fi]\d+)_(\d+)x\d+x(\d+)_?(?:\d+b_)?(\w+?)(?:_1k)?")
+
+
+def dense(name, blocks):
+    """The kinds and sizes that the name of an instruction says, and where its results are."""
+    result, size, depth, kinds = NAME.fullmatch(name).groups()
+    places = {"4": small_double, "16": double} if result == "f64" else {"4": small, "16": middle, "32": large}
+    return result, kinds.replace("_", " "), int(size), int(depth), int(blocks), places[size]
+
+
+BLOCKS = {
+    "gfx90a": told("""
+        f32_32x32x1f32 | f32_32x32x4f16 | i32_32x32x4i8 | f32_32x32x2bf16 | f32_32x32x4bf16_1k -> 2
+        f32_16x16x1f32 | f32_16x16x4f16 | i32_16x16x4i8 | f32_16x16x2bf16 | f32_16x16x4bf16_1k | f64_4x4x4f64 -> 4
+        f32_4x4x1f32 | f32_4x4x4f16 | i32_4x4x4i8 | f32_4x4x2bf16 | f32_4x4x4bf16_1k -> 16
+        f32_32x32x2f32 | f32_16x16x4f32 | f32_32x32x8f16 | f32_16x16x16f16 | i32_32x32x8i8 | i32_16x16x16i8 |
+            f32_32x32x4bf16 | f32_16x16x8bf16 | f32_32x32x8bf16_1k | f32_16x16x16bf16_1k | f64_16x16x4f64 -> 1
+        """),
+    "gfx942": told("""
+        f32_16x16x16_f16 | i32_32x32x16_i8 | i32_16x16x32_i8 | f32_16x16x8_xf32 | f32_32x32x4_xf32 | f64_16x16x4_f64 |
+            f32_16x16x32_bf8_fp8 | f32_16x16x32_fp8_fp8 | f32_32x32x16_fp8_bf8 -> 1
+        f32_32x32x1_2b_f32 -> 2      f32_16x16x4_4b_f16 | f64_4x4x4_4b_f64 -> 4                f32_4x4x4_16b_bf16 -> 16
+        """),
+}
+MFMA = {f"v_mfma_{name}": (kind, *dense(name, blocks)) for kind, rows in BLOCKS.items() for name, blocks in rows}
 
 
 def signed(code, bits):
