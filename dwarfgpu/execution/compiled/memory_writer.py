@@ -132,7 +132,12 @@ def _declare_moves(lanes: LaneGroup, kind: str) -> None:
         known[name] = text.replace("places", f"<{CHUNK} x ptr>").replace("flags", flags)
     steps = ", ".join(f"i64 {lane * size}" for lane in range(CHUNK))
     known[f"moves {kind}"] = _MOVES.format(
-        type=lanes.vectors.type(kind), of=of, kind=kind, row=_ROW.format(steps=steps, lanes=CHUNK), lanes=CHUNK
+        type=lanes.vectors.type(kind),
+        of_one=f"i{kind[1:]}",
+        of=of,
+        kind=kind,
+        row=_ROW.format(steps=steps, lanes=CHUNK),
+        lanes=CHUNK,
     )
 
 
@@ -162,6 +167,18 @@ some:
   %part = call {type} @llvm.masked.load.{of}.p0(ptr %first.place, i32 1, <{lanes} x i1> %flags, {type} zeroinitializer)
   ret {type} %part
 each:
+  %elsewhere = icmp ne <{lanes} x i64> %places, %all
+  %apart = and <{lanes} x i1> %elsewhere, %flags
+  %apart.bits = bitcast <{lanes} x i1> %apart to i{lanes}
+  %is.same = icmp eq i{lanes} %apart.bits, 0
+  br i1 %is.same, label %same, label %different
+same:
+  %same.place = inttoptr i64 %first to ptr
+  %number = load {of_one}, ptr %same.place, align 1
+  %single = insertelement {type} poison, {of_one} %number, i32 0
+  %numbers = shufflevector {type} %single, {type} poison, <{lanes} x i32> zeroinitializer
+  ret {type} %numbers
+different:
   %each.place = inttoptr <{lanes} x i64> %places to <{lanes} x ptr>
   %parts = call {type} @llvm.masked.gather.{of}.v{lanes}p0(<{lanes} x ptr> %each.place, i32 1, <{lanes} x i1> %flags, \
 {type} zeroinitializer)
