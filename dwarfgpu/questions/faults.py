@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 from functools import partial
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
-from dwarfgpu.audits.faults.wave_faults import wave_faults
+from dwarfgpu.audits.faults.wave_faults import ChangeBefore, wave_faults
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import waves_of
+from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.execution import session
 from dwarfgpu.questions.selection import select
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import open_input, read_input, read_stream
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.wave_faults import WaveFault
+    from dwarfgpu.execution.halts import WatchHit
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
@@ -34,6 +43,8 @@ if TYPE_CHECKING:
     from dwarfgpu.states.program import Program
     from dwarfgpu.states.stopped import Stopped
 
+MOST_SECONDS = 1.0
+"""How long the search for what changed the variables of an access lasts."""
 MAX_LOG = 1 << 26
 """How many bytes a log may have."""
 
@@ -71,6 +82,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
     found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments, logged or ())))
+    found = _with_changes(selection, arguments, found)
     waits = [*waiting_groups(machine.stopped)]
     if found:  # what else is interrupted by a crash need not wait for long
         waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
@@ -94,6 +106,46 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         "problems": (problem_json(error) for error in machine.stopped.problems),
     }
     return Document(data, text, rows="faults", problems=[none] if none else ())
+
+
+def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:
+    """Return faults, the first with what changed the variables of its access, or of a call, last.
+
+    That is known where the machine can go back; so it searches for a second.
+    """
+    access = faults[0].accesses[0] if faults and faults[0].accesses else None
+    if not isinstance(selection, Debugger) or access is None or not access.lanes:
+        return faults
+    with suppress(UsageError):
+        debugging = session(selection, arguments.command)
+        fault, wave, until = faults[0], access.lanes[0].number, process_time() + MOST_SECONDS
+        found: list[ChangeBefore] = []
+        own = [row for row in fault.values if row[0] in re.findall(r"\w+", access.expression or "")]
+        try:
+            for frame, rows in ((fault.frame, own), *((each.frame, each.values) for each in fault.callers)):
+                if found:
+                    break
+                parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
+                for name in sorted((name for name, _value in rows), key=parameters.__contains__):
+                    with suppress(DwarfGpuError):
+                        hit = debugging.last_change(name, wave, fault.lane or 0, frame.number, until)
+                        found += [] if hit is None else _change(name, frame, hit)
+        except TimeoutError:
+            if not found:
+                why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
+                return [evolve(fault, problems=(*fault.problems, why)), *faults[1:]]
+        return [evolve(fault, changes=tuple(found)), *faults[1:]]
+    return faults
+
+
+def _change(name: str, frame: Frame, hit: WatchHit) -> list[ChangeBefore]:
+    """Return what has changed a variable; nothing at the start of its function, where parameters get their place."""
+    code = frame.state.loaded.at(hit.pc)
+    source = None if code is None else code.calls_at(hit.pc)[0].source
+    declared = None if frame.function is None else frame.function.find_number(dw.DW_AT_decl_line)
+    if source is None or (declared is not None and source.line == declared.unsigned()):
+        return []
+    return [ChangeBefore(name, frame.number, source, hit.pc, hit.change.old, hit.change.new)]
 
 
 def _logged_document(logged: list[LoggedFault], program: Program | None) -> Document:

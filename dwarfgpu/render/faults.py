@@ -58,6 +58,7 @@ CALLER = Record(
     "line",
     VALUES,
 )
+CHANGE = Record("name frame", fact("source", value=lambda row: row.source and line_text(row.source)), "pc# old new")
 FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
@@ -68,6 +69,7 @@ FAULT = Record(
     "rank",
     VALUES,
     nested("callers", CALLER),
+    nested("changes", CHANGE),
     "waves_examined=examined problems",
 )
 
@@ -126,6 +128,10 @@ def _fault_lines(fault: WaveFault, call: Callable[[Frame, int | None], str]) -> 
     yield from _values_lines(fault.values)
     for caller in fault.callers:
         yield from _caller_lines(caller, call(caller.frame, fault.lane))
+    for change in fault.changes:
+        frame = f"`frame {change.frame}`, " if change.frame else ""
+        told = f"`{change.name}` was last changed{_at(change.source)}, from {change.old} to {change.new}"
+        yield from fitted(f"{told}: {frame}`watch {change.name}` and `reverse-continue` go there", 2)
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dwarfgpu.questions import faults
 from tests.builders.code_objects import run as call
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/amdgpu"
@@ -94,6 +95,28 @@ def test_text_says_which_lanes_missed_what(run, tmp_path):
     assert run("debug", file, "--state", state, "-batch", "-ex", "info fault")[1].endswith(text)
 
 
+LAUNCH = "target launch saxpy 64 64 y=ones(64) x=arange(32) a=2 n=64"
+CHANGED = "`i` was last changed at src/opencl/kernels.cl:76, from 0 to 32: `watch i` and\n"
+
+
+def test_a_machine_that_ran_says_what_changed_the_index_last(run, monkeypatch):
+    """The waves stay where they are; and one of a user's changes is not taken for one of the kernel."""
+    file = FIXTURES / "cl-kernels.gfx1100.w32.O0.v5.co"
+    commands = LAUNCH, "continue", "info fault", "stepi", "watch i", "reverse-continue"
+    _status, text, problems = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))
+    _before, told, behind = text.partition(CHANGED)
+    assert told, text
+    assert "the wave has stopped: MEMORY_VIOLATION" in problems
+    assert "Hardware watchpoint 1: i\n" in behind
+    assert "Old value = 32\nNew value = 0\n" in behind
+    assert "kernels.cl:76\n" in behind
+    commands = LAUNCH, "continue", "set var i = 40", "info fault"
+    assert "last changed" not in run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
+    monkeypatch.setattr(faults, "MOST_SECONDS", 0.0)
+    text = run("debug", file, "-batch", f"-ex={LAUNCH}", "-ex=continue", "-ex=info fault", "-ex=stepi")[1]
+    assert text.endswith("what changed the variables last was not found in 0 s: `watch` goes further\n")
+
+
 SCENE = """
 typedef struct { float x, y; } Point;
 
@@ -129,6 +152,9 @@ def test_the_calls_that_led_there_have_their_lines_and_values(run, tmp_path, lev
     if level == "O0":
         values = {row["name"]: row["value"] for row in caller["values"]}
         assert (values["first"], values["i"]) == ("8", "32 .. 63")
+        commands = "target launch heights 64 64 zeros(64) zeros(80,f4) 8", "continue", "info fault"
+        words = " ".join(run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1].split())
+        assert "scene.cl:9, from 0 to 32: `frame 1`, `watch i` and `reverse-continue` go there" in words
 
 
 def test_a_state_without_a_crash_is_refused(run, tmp_path):

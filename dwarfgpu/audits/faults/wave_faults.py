@@ -162,6 +162,18 @@ class CallingLine:
 
 
 @frozen
+class ChangeBefore:
+    """What changed a variable of the access that failed, or of a call that led there, last."""
+
+    name: str
+    frame: int
+    source: SourceLine | None
+    pc: int
+    old: str
+    new: str
+
+
+@frozen
 class WaveFault:
     """What is known of waves that stand at one place for the same reasons."""
 
@@ -194,6 +206,8 @@ class WaveFault:
     examined: int = 0
     """In how many of the waves the registers were read."""
     problems: tuple[str, ...] = ()
+    changes: tuple[ChangeBefore, ...] = ()
+    """What changed its variables, or those of a caller, last, where that is known."""
 
 
 def wave_faults(

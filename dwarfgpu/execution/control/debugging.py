@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import inf
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.evaluator import is_constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival
@@ -523,24 +525,9 @@ class Debugging:
             Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
         ]
         watched = [point for point in self.points if point.watched is not None and point.is_enabled]
-        watcher: list[Watcher] = []
-
-        def observe(batch: WaveBatch) -> bool:
-            if not watcher:  # the stretch begins
-                watcher.append(Watcher(device, watched, self.running.reader, tell))
-                watcher[0].start()
-            watcher[0].observe(batch)
-            return False
-
-        try:
-            for _ in self.history.stretches(observe if watched else None, points):
-                for active in watcher:
-                    active.settle()
-                watcher.clear()
-                if latest:
-                    break
-        finally:
-            device.memory.watch = device.memory.watch_waves = None
+        for _ in self._stretches(watched, tell, points):
+            if latest:
+                break
         if not latest:
             return self._back_to(None)
         time, halt = max(latest, key=lambda seen: seen[0])
@@ -552,6 +539,65 @@ class Debugging:
         else:
             point.watched.look()
         return halt
+
+    def _stretches(
+        self,
+        watched: list[Breakpoint],
+        tell: Callable[[WatchHit], bool],
+        points: Sequence[Breakpoint] = (),
+        until: float = inf,
+    ) -> Iterator[None]:
+        """Execute the past once more, the latest stretch first, and tell what watchpoints see."""
+        device = self.device
+        watcher: list[Watcher] = []
+
+        def observe(batch: WaveBatch) -> bool:
+            if process_time() > until:
+                raise TimeoutError
+            if not watcher:  # the stretch begins
+                watcher.append(Watcher(device, watched, self.running.reader, tell))
+                watcher[0].start()
+            watcher[0].observe(batch)
+            return False
+
+        try:
+            for _ in self.history.stretches(observe if watched else None, [*points]):
+                for active in watcher:
+                    active.settle()
+                watcher.clear()
+                yield
+        finally:
+            device.memory.watch = device.memory.watch_waves = None
+
+    def last_change(self, text: str, wave: int, lane: int, frame: int, until: float) -> WatchHit | None:
+        """Return what has changed a variable in memory last, and leave all waves where they are.
+
+        None if it is not in memory, or if no instruction has changed it. Raises `TimeoutError` at a time of the clock.
+        """
+        point = self.watch(text, wave=wave, lane=lane, frame=frame)
+        self.points.take_back(point)
+        if point.watched.data is None:
+            return None
+        now, halt, is_in_time = point.watched.text, self.device.halt, False
+        hits: list[WatchHit] = []
+
+        def tell(hit: WatchHit) -> bool:
+            if hit.is_inside and not hit.has_left:
+                hits.append(hit)
+            return False
+
+        self.history.changed()
+        with suppress(TimeoutError), self.history.staying():
+            for _ in self._stretches([point], tell, until=until):
+                if hits:
+                    break
+            is_in_time = True
+            raise TimeoutError  # the way to the present
+        self.device.halt = halt
+        if not is_in_time:
+            raise TimeoutError
+        last = max(hits, key=lambda hit: hit.time, default=None)
+        return last if last is not None and last.change.new == now else None  # else a user has changed it
 
 
 def _both(first: Observer | None, second: Observer | None) -> Observer | None:
