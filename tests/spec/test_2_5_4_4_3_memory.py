@@ -207,68 +207,41 @@ def swizzled(wave_size: int) -> list[dict[str, Any]]:
 
 
 def aliases(target: str, wave_size: int) -> list[Case]:
-    state: dict[str, Any] = {"target": target, "memory": swizzled(wave_size)}
-    lanes = range(wave_size)
-    first, last = 0, wave_size - 1
-    flat = PRIVATE_BASE + 0x24
-    return [
-        # The lane's view of the memory of its wave: dwords of the lanes, interleaved.
-        row("", f"const1u 0x24; lit5; {FORM}; deref_size 4", lanes_of(1000 + i for i in lanes), **state),
-        row("", f"const1u 0x24; lit5; {FORM}; deref", lanes_of(1000 + i + (2000 + i << 32) for i in lanes), **state),
-        # ... also where an access begins or ends within a dword.
-        row(
-            "",
-            f"const1u 0x25; lit5; {FORM}; deref_size 4",
-            lanes_of((1000 + i + (2000 + i << 32)) >> 8 & 0xFFFFFFFF for i in lanes),
-            **state,
-        ),
-        row("", f"const1u 0x27; lit5; {FORM}; deref_size 2", lanes_of((2000 + i & 0xFF) << 8 for i in lanes), **state),
-        # Each lane at its own address, of which the first is not described.
-        row(
-            "",
-            f"LLVM_push_lane; lit1; and; lit4; mul; plus_uconst 0x20; lit5;{FORM}; deref_size 4",
-            ["memory_unavailable" if i % 2 == 0 else str(1000 + i) for i in lanes],
-            **state,
-        ),
-        # The view of a lane that the address space names.
-        *[
-            row("", f"const1u 0x24; const1u {0x20 + i}; {FORM}; deref_size 4", str(1000 + i), **state)
-            for i in (first, 5, last)
-        ],
-        row(
-            "",
-            f"const1u 0x24; LLVM_push_lane; plus_uconst 0x20; {FORM}; deref_size 4",
-            lanes_of(1000 + i for i in lanes),
-            **state,
-        ),
-        # The view of the wave: the dwords of all lanes, one after the other.
-        row(
-            "",
-            f"const2u {0x24 * wave_size}; lit6; {FORM}; LLVM_push_lane; lit4; mul;LLVM_offset; deref_size 4",
-            lanes_of(1000 + i for i in lanes),
-            **state,
-        ),
-        # The flat view: private memory is that of the lane.
-        row("", f"constu {flat}; lit1; {FORM}; deref_size 4", lanes_of(1000 + i for i in lanes), **state),
-        row("", f"constu {flat}; lit1; {FORM}; deref_size 4", str(1000 + last), **state, lane=last),
-        row("", f"constu {flat}; lit1; {FORM}; deref_size 4", "lane", **state),
-        row("", f"constu {flat}; lit1; {FORM}", f"generic#{flat:#x}@5", **state, lane=5),
-        # What is written through one view is read through the others: here the first four bytes are written.
-        row(
-            "",
-            f"const1u 0x24; lit5; {FORM}; piece 4;"
-            f"const2u {wave_address(0x24, 5, wave_size)}; lit6; {FORM}; piece 4;"
-            f"const1u 0x24; const1u 0x25; {FORM}; piece 4;"
-            f"constu {flat}; lit1; {FORM}; piece 4;"
-            f"const1u 0x24; const1u 0x26; {FORM}; piece 4",
-            "11223344" * 4 + dwords(1006), **state, lane=5, write="11223344", read={"bytes": 20},
-        ),
-        row(
-            "",
-            f"const2u {wave_address(0x24, 5, wave_size)}; lit6; {FORM}; piece 8;"
-            f"const1u 0x24; const1u 0x25; {FORM}; piece 4;"
-            f"const1u 0x24; const1u 0x26; {FORM}; piece 4",
-            "11223344556677881122334455667788", **state, write="1122334455667788", read={"bytes": 16})]  # fmt: skip
+    lanes, first, last, flat = range(wave_size), 0, wave_size - 1, PRIVATE_BASE + 0x24
+    names = {**globals(), **locals()}
+    known = Rows(rows.section, names, **rows.defaults, target=target, memory=swizzled(wave_size))
+    return known("""
+    # The lane's view of the memory of its wave: dwords of the lanes, interleaved.
+    const1u 0x24; lit5; {FORM}; deref_size 4 => lanes_of(1000 + i for i in lanes)
+    const1u 0x24; lit5; {FORM}; deref => lanes_of(1000 + i + (2000 + i << 32) for i in lanes)
+    # ... also where an access begins or ends within a dword.
+    const1u 0x25; lit5; {FORM}; deref_size 4 => lanes_of((1000 + i + (2000 + i << 32)) >> 8 & 0xFFFFFFFF for i in lanes)
+    const1u 0x27; lit5; {FORM}; deref_size 2 => lanes_of((2000 + i & 0xFF) << 8 for i in lanes)
+    # Each lane at its own address, of which the first is not described.
+    LLVM_push_lane; lit1; and; lit4; mul; plus_uconst 0x20; lit5; {FORM}; deref_size 4
+        => ["memory_unavailable" if i % 2 == 0 else str(1000 + i) for i in lanes]
+    # The view of a lane that the address space names.
+    const1u 0x24; const1u {0x20 + first}; {FORM}; deref_size 4 => str(1000 + first)
+    const1u 0x24; const1u {0x20 + 5}; {FORM}; deref_size 4 => str(1000 + 5)
+    const1u 0x24; const1u {0x20 + last}; {FORM}; deref_size 4 => str(1000 + last)
+    # ... and the view of the wave: the dwords of all lanes, one after the other.
+    const1u 0x24; LLVM_push_lane; plus_uconst 0x20; {FORM}; deref_size 4 |
+        const2u {0x24 * wave_size}; lit6; {FORM}; LLVM_push_lane; lit4; mul; LLVM_offset; deref_size 4
+        => lanes_of(1000 + i for i in lanes)
+    # The flat view: private memory is that of the lane.
+    constu {flat}; lit1; {FORM}; deref_size 4 => lanes_of(1000 + i for i in lanes)
+    constu {flat}; lit1; {FORM}; deref_size 4 => str(1000 + last) where lane=last
+    constu {flat}; lit1; {FORM}; deref_size 4 -> lane
+    constu {flat}; lit1; {FORM} => f"generic#{flat:#x}@5" where lane=5
+    # What is written through one view is read through the others: here the first four bytes are written.
+    const1u 0x24; lit5; {FORM}; piece 4; const2u {wave_address(0x24, 5, wave_size)}; lit6; {FORM}; piece 4;
+        const1u 0x24; const1u 0x25; {FORM}; piece 4; constu {flat}; lit1; {FORM}; piece 4;
+        const1u 0x24; const1u 0x26; {FORM}; piece 4
+        => "11223344" * 4 + dwords(1006) where lane=5, write="11223344", read={"bytes": 20}
+    const2u {wave_address(0x24, 5, wave_size)}; lit6; {FORM}; piece 8; const1u 0x24; const1u 0x25; {FORM}; piece 4;
+        const1u 0x24; const1u 0x26; {FORM}; piece 4
+        -> 11223344556677881122334455667788 where write="1122334455667788", read={"bytes": 16}
+    """)
 
 
 test_address_spaces_that_alias = table(
