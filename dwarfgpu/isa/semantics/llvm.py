@@ -195,6 +195,16 @@ class Vectors:
         """Return whether floats are NaNs."""
         return self.operate("fcmp uno", kind, value, self.constant(0, kind))
 
+    def calculated(self, operation: str, kind: str, left: str, right: str) -> str:
+        """Write an operation on floats whose result is the left one if that is a NaN, whatever LLVM puts first."""
+        if kind == "f16":
+            operands = (self.widened(value, "f32") for value in (left, right))
+            return self.halved(self.calculated(operation, "f32", *operands), "f32")
+        bits = f"u{bits_of(kind)}"
+        loud = self.view(left, kind, bits), self.constant(1 << _FRACTIONS[kind] - 1, bits)
+        quiet = self.view(self.operate("or", bits, *loud), bits, kind)
+        return self.choose(self.is_nan(left, kind), kind, quiet, self.operate(operation, kind, left, right))
+
     def sign_of(self, value: str, kind: str) -> str:
         """Return 0 with the sign of a float."""
         bits = f"u{bits_of(kind)}"
@@ -268,8 +278,8 @@ class LlvmWriter(Writer):
 
     def arithmetic(self, term: Term) -> str:
         """Integers are cut to their type."""
-        operation = (_FLOAT if term.is_float else _INTEGER)[term.op]
-        return self.vectors.operate(operation, term.type, *map(self.text, term.args))
+        write = self.vectors.calculated if term.is_float else self.vectors.operate
+        return write((_FLOAT if term.is_float else _INTEGER)[term.op], term.type, *map(self.text, term.args))
 
     bitwise = arithmetic
 
@@ -457,7 +467,7 @@ def _fused(vectors: Vectors, _result: str, kind: str, left: str, right: str, oth
     """One rounding; a product that is a NaN is the result, whatever is added."""
     if kind == "f16":
         return vectors.halved(_fused_to_odd(vectors, kind, left, right, other), "f64")
-    product = vectors.operate("fmul", kind, left, right)
+    product = vectors.calculated("fmul", kind, left, right)
     whole = vectors.intrinsic("fma", kind, left, right, other)
     return vectors.choose(vectors.is_nan(product, kind), kind, product, whole)
 
@@ -465,8 +475,8 @@ def _fused(vectors: Vectors, _result: str, kind: str, left: str, right: str, oth
 def _fused_to_odd(vectors: Vectors, kind: str, *sources: str) -> str:
     """The product and sum of halfs or singles as a double whose last bit is set if it is not exact."""
     left, right, other = (vectors.as_float(source, kind, "f64") for source in sources)
-    product = vectors.operate("fmul", "f64", left, right)
-    total = vectors.operate("fadd", "f64", product, other)
+    product = vectors.calculated("fmul", "f64", left, right)
+    total = vectors.calculated("fadd", "f64", product, other)
     part = vectors.operate("fsub", "f64", total, product)
     first = vectors.operate("fsub", "f64", product, vectors.operate("fsub", "f64", total, part))
     error = vectors.operate("fadd", "f64", first, vectors.operate("fsub", "f64", other, part))
