@@ -491,7 +491,7 @@ COMPILED = sorted(
 )
 OF_OTHERS = sorted(
     f"{each.parent.name}/{each.name}"
-    for pattern in ("compilers/*.co", "llvm24/hip-*.co", "llvm24/triton*.co")
+    for pattern in ("compilers/*.co", "llvm24/hip-*.co", "llvm24/triton.*.co")
     for each in FIXTURES.glob(pattern)
 )
 
