@@ -134,3 +134,48 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     assert "group_x: interrupted" in done.stdout
     assert has_state or "with --state STATE.json the waves would have been kept" in done.stderr
     assert (tmp_path / "s.json").exists() == has_state
+
+
+OVERLOADS = """
+#define NAMED __attribute__((overloadable, noinline)) int f
+NAMED(global int *out, float x) { int y = 100; *out = 2; return y; }
+NAMED(global int *out, int x) {
+  int y = x;
+  *out = 1;
+  y += f(out, 2.0f);
+  *out = 3;
+  if (x)
+    y += f(out, x - 1);
+  return y;
+}
+kernel void k(global int *out) { out[1] = f(out, 1); }
+typedef struct { float x; int n; } Point;
+kernel void points(global Point *p, global int *out) { out[0] = p[3].n; }
+"""
+
+
+def overloads(folder, require_tool):
+    source, file = folder / "k.cl", folder / "k.co"
+    source.write_text(OVERLOADS)
+    words = "-target amdgcn-amd-amdhsa -mcpu=gfx1100 -x cl -cl-std=CL2.0 -g -O0 -w -nogpulib"
+    subprocess.run([require_tool("clang-22"), *words.split(), source, "-o", file], check=True, capture_output=True)
+    return file
+
+
+def test_zeros_for_a_pointer_to_structures_makes_structures(run, tmp_path, require_tool):
+    words = ["run", overloads(tmp_path, require_tool), "points", "--grid", "1", "--work-group", "1", "out=zeros(1)"]
+    ended, missed, error = (run(*words, f"p={given}") for given in ("zeros(4)", "zeros(3)", "ones(4)"))
+    assert ended[0] == 0
+    assert "4 bytes past the end of `p`, which has 24 bytes" in missed[1]
+    assert 'ones cannot make structures\nhint: write objects, such as [{"NAME": 0}], or zeros(COUNT)' in error[2]
+
+
+def test_the_condition_of_a_watchpoint_is_of_the_call_where_it_was_set(run, tmp_path, require_tool):
+    """Not of an overload, which has the other y, nor of a call of the function by itself, which has the other x."""
+    file = overloads(tmp_path, require_tool)
+    for condition, end in (("x == 0 || y == 100", "exited normally"), ("x == 1", "New value = 1")):
+        launch = ["target launch --private-size 4096 k 1 1 zeros(2)", "tbreak k.cl:6", "continue"]
+        commands = [*launch, f"watch *out if {condition}", "continue"]
+        status, text, _err = run("debug", file, "-batch", *(word for each in commands for word in ("-ex", each)))
+        assert status == 0
+        assert end in text

@@ -16,7 +16,7 @@ from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Breakpo
 from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
-from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_pointer
+from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_in, stack_pointer
 from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.objfile.info.pc_ranges import covers
@@ -196,21 +196,26 @@ class Debugging:
             raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
         object_ = expression.find(place.lane(lane))
         address, name = object_.address, place.name
-        function = self._function_of(place)
+        function, home = self._function_of(place), place.function or name
+        stack, is_outermost = self._stack_of(place, wave), self.is_outermost(place)
         write = _number_text if shown is None else shown
 
-        def frame_now() -> Frame:
-            frames = self.attached[wave].call(0)
-            return next((frame for frame in frames if frame.name == name), frames[0])
+        def frame_now(*, calls: bool = False) -> Frame:
+            """Return the frame of the function: of several calls that have not returned, the one of the watchpoint."""
+            frames = [*self.attached[wave]] if calls else self.attached[wave].call(0)
+            own = [frame for frame in frames if (frame.function or frame.name) == home]
+            same = (frame for frame in own if len(own) > 1 and self._stack_of(frame, wave) == stack)
+            return next(same, own[0] if own else frames[0])
 
         def holds(text: str, batch: WaveBatch) -> bool:
-            home = self.device.batch_of(wave, batch)
-            known = self.running.flags(text, home, self.device, name) if wave in home.waves else None
+            own = self.device.batch_of(wave, batch)
+            is_here = wave in own.waves and (is_outermost or stack_in(own, wave) in (None, stack))
+            known = self.running.flags(text, own, self.device, home) if is_here else None
             if known is not None:
-                return bool(known[home.waves == wave, lane].all())
-            self.device.written(home)
+                return bool(known[own.waves == wave, lane].all())
+            self.device.written(own)
             try:  # of a caller, too, where the function that changes the value is called
-                there = next((each for each in self.attached[wave] if each.name == name), None) or frame_now()
+                there = frame_now(calls=True)
                 return bool(there.expression(text).find(there.lane(lane)).number())
             except DwarfGpuError as error:
                 self._problem = f"{text}: {error.message}"
@@ -239,9 +244,8 @@ class Debugging:
             raise UsageError("Expression cannot be implemented with read/access watchpoint.", kind="no_address")
         else:
             is_of_call = True
-        if is_of_call and not self.is_outermost(place):
-            watched.function = function
-            watched.stack = self._stack_of(place, wave)
+        if is_of_call and not is_outermost:
+            watched.function, watched.stack = function, stack
         watched.look()
         point = self.points.add(kind, text)
         point.watched, point.condition = watched, condition

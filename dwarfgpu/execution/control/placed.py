@@ -35,6 +35,7 @@ from dwarfgpu.program.values.storage import Located
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.states.program import Attached
@@ -235,11 +236,13 @@ def _is_pointer_to_numbers(type_: Type) -> bool:
 # --- Conditions ---------------------------------------------------------------------------------------------------
 
 
-def condition_in(text: str, function: str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
+def condition_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
     """Return what finds a condition of integers as a column of flags; with a function, only in frames of it."""
 
     def find(frame: Frame, lanes: LaneSet, device: Device) -> Column:
-        if function not in (None, frame.name) or (frame.state.remembered and frame.state.remembered.macros):
+        if function not in (None, frame.function or frame.name) or (
+            frame.state.remembered and frame.state.remembered.macros
+        ):
             raise Unplaced  # what a name means may change
         quantity: SourceExpression | Variable | Any = frame.quantity(text)
         terms = _Terms(Evaluator(frame, lanes, text), lanes, device)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
@@ -84,7 +85,7 @@ class Running:
             self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
-        self._conditions: dict[tuple[str, str | None], Discoveries] = {}
+        self._conditions: dict[tuple[str, Die | str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 
     @cached_property
@@ -213,7 +214,7 @@ class Running:
         frame = frames[0] if frames else self.program.outside
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
 
-    def flags(self, text: str, batch: WaveBatch, device: Device, function: str | None = None) -> Any:
+    def flags(self, text: str, batch: WaveBatch, device: Device, function: Die | str | None = None) -> Any:
         """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""
         key = text, function
         if key not in self._conditions:

@@ -9,6 +9,7 @@ import numpy as np
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
+from dwarfgpu.execution.batch import UNSET
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
 from dwarfgpu.execution.control.stepping import change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
@@ -28,6 +29,8 @@ _KINDS = {"private_lane": PRIVATE, "local": LOCAL, "group": LOCAL}
 """The spaces that lanes or work-groups have of their own; other memory is one for all."""
 MAX_BYTES = 1 << 20
 """The size of what can be watched."""
+STACK_POINTER = 32
+"""The number of the scalar register that has the end of the stack."""
 
 
 class Watched:
@@ -259,3 +262,9 @@ def stack_pointer(machine: Machine, wave: int) -> int:
         return int(machine.column("s32")[wave])
     except UsageError:  # the kernel uses no register of that number
         return 0
+
+
+def stack_in(batch: WaveBatch, wave: int) -> int | None:
+    """Return the same of a wave in a batch; None where it is not known."""
+    value = batch.scalar[STACK_POINTER]
+    return None if value is UNSET else int(np.broadcast_to(value, (batch.count, 1))[batch.waves == wave][0, 0])

@@ -217,6 +217,13 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
         raise UsageError(f"{what}: {function} takes other values", hint=f"write {_FUNCTIONS[function]}")
     count, at = _count(words[0], what), 2 if function == "full" else 1
     code = _code(words[at], what) if len(words) > at else argument.element
+    pointed = None if code is not None or argument.object_type is None else resolved(argument.object_type)
+    size = known_size(pointed) if isinstance(pointed, t.Struct) else None
+    if isinstance(pointed, t.Struct) and size:
+        if function != "zeros":
+            hint = 'write objects, such as [{"NAME": 0}], or zeros(COUNT) for so many of them'
+            raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
+        code, count = "u1", count * size
     if code is None:
         raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
     if count * int(code[1:]) > MAX_BYTES:
