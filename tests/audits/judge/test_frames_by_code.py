@@ -67,6 +67,29 @@ def test_a_backtrace_says_how_callers_are_found(require_tool, tmp_path):
         assert stack["end"]["kind"] == "outermost"
 
 
+WRONG_ADDRESS = """
+__attribute__((noinline)) static int leaf(int x) { return x * 3; }
+__attribute__((noinline)) static int call(int (*called)(int), int x) { return called(leaf(x)) + 1; }
+__attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) int *out, unsigned long called) {
+  out[0] = call((int (*)(int))called, (int)called);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_a_machine_knows_the_callers_where_no_code_is_and_where_the_stack_is_damaged(level, require_tool, tmp_path):
+    path = tmp_path / "wrong.co"
+    words = f"-x c --target=amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -g -w -{level} - -o {path}"
+    subprocess.run([require_tool("clang-22"), *words.split()], input=WRONG_ADDRESS.encode(), check=True)
+    launch = "target launch -private-size 4096 kernel 1 1 zeros(4,i4) 0"
+    commands = launch, "break leaf", "continue", "set var $s30 = 64", "bt"
+    damaged = run("debug", "--batch", str(path), *(f"-ex={each}" for each in commands)).stdout
+    assert "(as executed; the return address is now 0x7f" in " ".join(damaged.split())
+    nowhere = run("debug", "--batch", str(path), f"-ex={launch}", "-ex=continue", "-ex=bt").stdout
+    assert re.findall(r"#\d +0x\w+ in (\S+) \(", nowhere)[-3:] == ["??", "call", "kernel"]
+    assert nowhere.count("(as executed)") == 2
+
+
 CALLING = """
 #define CALLED VISIBLE __attribute__((noinline)) unsigned
 CALLED leaf(unsigned x) { return x * 3 + 1; }
