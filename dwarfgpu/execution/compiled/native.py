@@ -7,6 +7,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -91,18 +92,20 @@ class NativeFunction:
         self._left -= time.perf_counter() - begun
         if self._left < 0:
             (text, name, cache), self._source = self._source, None
-            self._compile(text, name, cache, 1)
+            with suppress(CompilerError):  # what there is goes on
+                self._compile(text, name, cache, 1)
         return result
 
     def _compile(self, text: str, name: str, cache: CodeCache | None, level: int) -> None:
         try:
             with _LOCK:
-                self._engine, self.size = _loaded(text, cache, level)
-                address = self._engine.get_function_address(name)
+                engine, size = _loaded(text, cache, level)
+                address = engine.get_function_address(name)
         except _FAILURES as problem:
             raise CompilerError(problem) from problem
         if not address:
             raise CompilerError(LookupError(f"the function {name} has no address"))
+        self._engine, self.size = engine, size
         self._call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(address)
 
 

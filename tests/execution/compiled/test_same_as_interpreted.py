@@ -279,6 +279,26 @@ def test_an_error_of_llvm_is_never_seen(build, monkeypatch, name, error):
     assert "\n" not in devices[1].compiled.problem
 
 
+@pytest.mark.parametrize("has_memory", [True, False])
+def test_code_that_runs_for_long_is_optimized_if_llvm_can(build, monkeypatch, has_memory):
+    devices = [ready(build("gfx1100", "O2"), "private_array", hot)[0] for hot in (0, 1)]
+    levels, loaded = [], native._loaded
+
+    def load(text, cache, level):
+        levels.append(level)
+        if level and not has_memory:
+            raise MemoryError
+        return loaded(text, cache, level)
+
+    monkeypatch.setattr(native, "_COMPILING", 0)
+    monkeypatch.setattr(native, "_loaded", load)
+    for device in devices:
+        device.run()
+    assert_same(*devices)
+    assert set(levels) == {0, 1}
+    assert not devices[1].compiled.problem
+
+
 def test_compiled_code_is_bounded(build, monkeypatch):
     for name, most in (("MOST_REGIONS", 2), ("MOST_BLOCKS", 8)):
         monkeypatch.setattr(regions, name, most)
