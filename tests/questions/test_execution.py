@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -654,22 +655,29 @@ def test_machine_tells_why_nothing_is_compiled(launched, monkeypatch):
     (IN_LANES, "run", "bt", "reverse-step", "info locals", "reverse-continue", "continue", "reverse-finish", "step"),
     ("break kernels.cl:100", "ignore 1 20", "run", "tbreak kernels.cl:102", "delete 1", "continue", "next",
         "stepi 333"),
-    ("start", "watch step", "continue", "continue", "info registers", "reverse-continue", "delete 2", "until",
-        "finish"),
+    ("break kernels.cl:100", "run", "watch step", "continue", "continue", "info registers", "reverse-continue",
+        "delete 2", "until", "finish"),
     ("start", "stepi 1000", "stepi 77", "reverse-stepi 200", "x/3i $pc", "advance kernels.cl:100", "info waves"),
     ("start", "break *$pc+64", "continue", "continue", "jump kernels.cl:96", "info registers", "delete", "continue"),
+    ("break kernels.cl:100", "ignore 1 9", "run", "save snapshot FOLDER/state", "generate-core-file FOLDER/core",
+        "continue", "target snapshot FOLDER/state", "bt", "info locals"),
+    (IN_LANES, "run", "watch step if step > 5", "continue", "print step", "set var step = 30", "continue", "stepi"),
+    (IN_LANES, "run", "print step + rest", "display step", "next 3", "info threads"),
 )  # fmt: skip
-def test_transcripts_are_the_same_compiled(commands):
+def test_transcripts_are_the_same_compiled(commands, tmp_path):
     """Whatever a command stops at, it is where the interpreter stops."""
 
     def transcript(jit):
         run, written = Run(FILE, width=120), []
         run(LAUNCH, f"set jit {jit}")
+        (folder := tmp_path / "saved").mkdir()
         for command in (*commands, "info registers pc", "info breakpoints", "continue"):
             try:
-                written.append(run(command))
+                written.append(run(command.replace("FOLDER", str(folder))))
             except UsageError as error:
                 written.append(str(error))
+        written += [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+        shutil.rmtree(folder)
         return written
 
     assert transcript("on") == transcript("off")

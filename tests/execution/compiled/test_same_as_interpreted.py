@@ -1,5 +1,6 @@
 """Kernels that are executed as compiled blocks, against the same kernels interpreted: every register and every byte."""
 
+import itertools
 import subprocess
 import threading
 from pathlib import Path
@@ -213,6 +214,24 @@ def test_a_breakpoint_in_a_compiled_loop_stops_as_it_does_in_an_interpreted_one(
             device.run()
         assert devices[0].halt is not None
         assert devices[1].halt.pc == devices[0].halt.pc == address
+        assert_same(*devices)
+
+
+def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpreter(build, monkeypatch):
+    monkeypatch.setattr(regions, "SPAN", 500)
+    devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
+    plain, calls = CompiledRegions._left, itertools.count()
+    for after in (30, 45):
+
+        def left(self, *args, after=after):
+            if next(calls) == after:
+                devices[1].interrupt()
+            return plain(self, *args)
+
+        monkeypatch.setattr(CompiledRegions, "_left", left)
+        devices[1].run()
+        assert devices[1].batches
+        devices[0].run(devices[1].executed)
         assert_same(*devices)
 
 
