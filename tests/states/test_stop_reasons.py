@@ -141,7 +141,7 @@ lanes --wave 2   | [Stop reason: MEMORY_VIOLATION
 report           | <main id="content" * <section * Why waves stopped</h2> * MEMORY_VIOLATION * Kernels</h2>
 debug --batch    | Program terminated with signal SIGSEGV, Segmentation fault.
 debug --batch -ex bt                           | [Stop reason: MEMORY_VIOLATION
-debug --batch -ex 'info fault'                 | saxpy () at src/opencl/kernels.cl:78: MEMORY_VIOLATION (SIGSEGV
+debug --batch -ex 'info fault'                 | saxpy (y=0x * at src/opencl/kernels.cl:78: MEMORY_VIOLATION (SIGSEGV
 debug --batch -ex 'info threads'               | Frame * 2  32/32  MEMORY_VIOLATION * 1  32/32
 debug --batch -ex 'wave find MEMORY_VIOLATION' | Wave 2 has
 waves --json          | "waves": [ { "waves": [ "1:1:1:2" ] * "stop": { "reasons": [ "MEMORY_VIOLATION" ]
