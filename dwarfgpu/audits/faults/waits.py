@@ -240,19 +240,17 @@ class _Codes:
         if code is None or pc is None:
             return WaitSite(pc, ELSEWHERE)
         here = code.in_file(pc)
-        try:
-            if code.file.name not in self.functions:
-                check = MemoryCheck(code.file)
-                self.functions[code.file.name] = check, [*check.code.functions()]
-        except DwarfGpuError:
-            return WaitSite(pc, ELSEWHERE)
-        check, functions = self.functions[code.file.name]
+        check, functions = self.functions.setdefault(code.file.name, (MemoryCheck(code.file), []))
         function = next((each for each in functions if here in each.addresses), None)
-        if function is None:
+        try:
+            if function is None:
+                function = next(each for each in check.code.functions(at=here) if here in each.addresses)
+                functions.append(function)
+            if code.file.name not in self.signals:
+                is_split = function.major >= FIRST_SPLIT
+                self.signals[code.file.name] = _signals([*check.code.functions()]) if is_split else {}
+        except (DwarfGpuError, StopIteration):
             return WaitSite(pc, ELSEWHERE)
-
-        if code.file.name not in self.signals:
-            self.signals[code.file.name] = _signals(functions) if function.major >= FIRST_SPLIT else {}
         signals = self.signals[code.file.name]
 
         def made(index: int, kind: str) -> WaitSite:

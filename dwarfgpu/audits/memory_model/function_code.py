@@ -115,8 +115,8 @@ class CodeFunctions:
         self.wave_size = machine_of(file.image, file.target.target).wave_size
         self._known: dict[tuple[int, bytes], CodeStep] = {}
 
-    def functions(self, name: str | None = None) -> Iterator[FunctionCode]:
-        """Yield the functions in the order of their addresses, or the one with a name."""
+    def functions(self, name: str | None = None, *, at: int | None = None) -> Iterator[FunctionCode]:
+        """Yield the functions in the order of their addresses; only those with a name, or with code at an address."""
         file = self.file
         kernels = {kernel.entry: kernel for kernel in file.kernels.kernels}
         modes = {mode for kernel in kernels.values() if (mode := kernel.execution_mode) is not None}
@@ -134,6 +134,8 @@ class CodeFunctions:
             message = f"there is no function {name[:60]!r} in {file.name}"
             raise NotFound("no_function", message, hint="`dwarfgpu info FILE` and `dwarfgpu kernels FILE` list names")
         for symbol in sorted(wanted, key=lambda row: (row.section_index, row.value)):
+            if at is not None and not symbol.value <= at < symbol.value + symbol.size:
+                continue
             kernel = kernels.get(symbol.value)
             has_kernel = kernel is not None and kernel.size in (None, symbol.size)
             wave_size = self.wave_size
