@@ -149,7 +149,7 @@ class Selection:
 
         look = evolve(self.renderer(frame=frame).look, is_pretty=False)
         lane = self.lane if lane is None else lane
-        return CallWriter(lane if frame.has_lanes else None, look, self.settings["print frame-arguments"])
+        return CallWriter(lane or 0 if frame.has_lanes else None, look, self.settings["print frame-arguments"])
 
     # --- What is selected -----------------------------------------------------------------------------------------
 

@@ -281,7 +281,9 @@ class FaultSearch:
                 self.problems.append(f"no access without memory reaches {page}")
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
         frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
-        lanes = (chosen or self._executing(self.waves[0])).lanes if self.frame.has_lanes else ()
+        lanes = chosen.lanes if chosen is not None else ()
+        if not lanes and self.frame.has_lanes:  # no memory instruction, or one of scalar registers
+            lanes = self._executing(self.waves[0] if chosen is None else self.stopped.wave(chosen.number)).lanes
         return WaveFault(
             tuple(self.machine.ids[number] for number in self.numbers),
             tuple(self.numbers),
