@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import item_text
-from dwarfgpu.render.layout import counted, fitted, lanes_text, room, style
+from dwarfgpu.render.layout import counted, fitted, folded, lanes_text, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
 
@@ -43,7 +43,7 @@ def report_text(report: RunReport, fault: Iterable[str] = ()) -> Iterator[str]:
     else:
         where = "" if report.position is None else f" {'to' if is_asked else 'at'} {report.position}"
         reason = halt.reason if not report.has_failed else style("error", halt.reason)
-        yield from fitted(f"{name}: {reason}{where}", 2)
+        yield from folded(f"{name}: {reason}{where}", room(), 2)
         for wave in report.waves[:MAX_WAVES]:
             group = ",".join(map(str, wave.work_group))
             lanes = f", {lanes_text(wave.lanes)}" if wave.lanes else ""
