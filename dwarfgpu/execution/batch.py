@@ -214,21 +214,12 @@ def _jumped(calls: Calls, target: int, behind: int) -> Calls:
 
 def _shared(each: list[Calls]) -> Calls | list[Calls]:
     """Return the calls of waves, equal ones as one object; only that if all are equal."""
-    distinct: list[Calls] = []
+    distinct: dict[tuple[tuple[int, ...] | None, int], Calls] = {}
     found: dict[int, Calls] = {}
     for calls in each:
         if id(calls) not in found:
-            found[id(calls)] = next((one for one in distinct if _are_same(one, calls)), calls)
-            distinct += [calls] * (found[id(calls)] is calls)
-    return distinct[0] if len(distinct) == 1 else [found[id(calls)] for calls in each]
-
-
-def _are_same(one: Calls, other: Calls) -> bool:
-    while one is not other:
-        if one[::2] != other[::2]:
-            return False
-        one, other = one[1], other[1]
-    return True
+            found[id(calls)] = distinct.setdefault((return_addresses(calls), calls[2]), calls)
+    return each[0] if len(distinct) == 1 else [found[id(calls)] for calls in each]
 
 
 def return_addresses(calls: Calls) -> tuple[int, ...] | None:

@@ -377,7 +377,9 @@ class FunctionReading:
             if symbol & 128:
                 for block, (_end, _steps, following) in self._blocks.items():
                     comes = block in after and (symbol >> 8) - 1 in following
-                    value = after[block].scalar(symbol & 127 | 2) if comes else None
+                    register = symbol & 127
+                    register |= 2 if register >= EXEC - 2 else 0  # without WITHIN
+                    value = after[block].scalar(register) if comes else None
                     if value is not None and value[0] > 255 and value[0] not in self._aliases:
                         waiting.append(value[0])
         self.other_link = "" if returns else goes_on_by

@@ -114,11 +114,11 @@ def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveF
     That is known where the machine can go back; so it searches for a second.
     """
     access = faults[0].accesses[0] if faults and faults[0].accesses else None
-    if not isinstance(selection, Debugger) or access is None or not access.lanes:
+    if not isinstance(selection, Debugger) or access is None or not access.lanes or faults[0].lane is None:
         return faults
-    with suppress(UsageError):
+    with suppress(DwarfGpuError):
         debugging = session(selection, arguments.command)
-        fault, wave, until = faults[0], access.lanes[0].number, process_time() + MOST_SECONDS
+        fault, lane, wave, until = faults[0], faults[0].lane, access.lanes[0].number, process_time() + MOST_SECONDS
         found: list[ChangeBefore] = []
         own = [row for row in fault.values if row[0] in re.findall(r"\w+", access.expression or "")]
         try:
@@ -128,8 +128,11 @@ def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveF
                 parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
                 for name in sorted((name for name, _value in rows), key=parameters.__contains__):
                     with suppress(DwarfGpuError):
-                        hit = debugging.last_change(name, wave, fault.lane or 0, frame.number, until)
-                        found += [] if hit is None else _change(name, frame, hit)
+                        hit = debugging.last_change(name, wave, lane, frame.number, until)
+                        if hit is None:
+                            continue
+                        is_own = name not in parameters or not debugging.running.reader.at(hit.pc).is_prologue
+                        found += _change(name, frame, wave, lane, hit) if is_own else []
         except TimeoutError:
             if not found:
                 why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
@@ -138,14 +141,14 @@ def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveF
     return faults
 
 
-def _change(name: str, frame: Frame, hit: WatchHit) -> list[ChangeBefore]:
+def _change(name: str, frame: Frame, wave: int, lane: int, hit: WatchHit) -> list[ChangeBefore]:
     """Return what has changed a variable; nothing at the start of its function, where parameters get their place."""
     code = frame.state.loaded.at(hit.pc)
     source = None if code is None else code.calls_at(hit.pc)[0].source
     declared = None if frame.function is None else frame.function.find_number(dw.DW_AT_decl_line)
     if source is None or (declared is not None and source.line == declared.unsigned()):
         return []
-    return [ChangeBefore(name, frame.number, source, hit.pc, hit.change.old, hit.change.new)]
+    return [ChangeBefore(name, frame.number, wave, lane, source, hit.pc, hit.change.old, hit.change.new)]
 
 
 def _logged_document(logged: list[LoggedFault], program: Program | None) -> Document:

@@ -244,7 +244,10 @@ class CallWriter:
         return lines
 
     def _arguments(self, frame: Frame) -> str:
-        parameters = [parameter for parameter in frame.variables() if parameter.kind == PARAMETER]
+        try:
+            parameters = [parameter for parameter in frame.variables() if parameter.kind == PARAMETER]
+        except DwarfGpuError:
+            return ERROR
         if not parameters:
             return ""
         if self.arguments == "none":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
 from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import line_text
@@ -58,7 +60,10 @@ CALLER = Record(
     "line",
     VALUES,
 )
-CHANGE = Record("name frame", fact("source", value=lambda row: row.source and line_text(row.source)), "pc# old new")
+CHANGE = Record(
+    "name frame", fact("wave", value=lambda row: row.wave + 1), "lane",
+    fact("source", value=lambda row: row.source and line_text(row.source)), "pc# old new",
+)  # fmt: skip
 FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
@@ -82,7 +87,10 @@ DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 def bare_call(frame: Frame, _lane: int | None) -> str:
     """Return the function of a frame without its arguments, as `print frame-arguments presence` of GDB does."""
-    return f"{shown(frame.name or '??')} ({'...' if any(each.kind == PARAMETER for each in frame.variables()) else ''})"
+    with suppress(DwarfGpuError):
+        if any(each.kind == PARAMETER for each in frame.variables()):
+            return f"{shown(frame.name or '??')} (...)"
+    return f"{shown(frame.name or '??')} ()"
 
 
 def fault_text(fault: WaveFault, call: Callable[[Frame, int | None], str] = bare_call) -> Iterator[str]:
@@ -129,7 +137,7 @@ def _fault_lines(fault: WaveFault, call: Callable[[Frame, int | None], str]) -> 
     for caller in fault.callers:
         yield from _caller_lines(caller, call(caller.frame, fault.lane))
     for change in fault.changes:
-        frame = f"`frame {change.frame}`, " if change.frame else ""
+        frame = f"in wave {change.wave + 1}, lane {change.lane}, {f'`frame {change.frame}`, ' if change.frame else ''}"
         told = f"`{change.name}` was last changed{_at(change.source)}, from {change.old} to {change.new}"
         yield from fitted(f"{told}: {frame}`watch {change.name}` and `reverse-continue` go there", 2)
     for problem in fault.problems:
@@ -283,10 +291,10 @@ def _missed_text(row: MissedBuffer) -> str:
 
 MAX_GROUPS = 8
 """So many kinds of work-groups are described."""
-CHANGE = Record("pc# waves lanes#")
+LAST_CHANGE = Record("pc# waves lanes#")
 READ = Record(
     "address# space size value compared argument=name instruction",
-    fact("last_change?", value=lambda read: read.last_change and CHANGE.json(read.last_change)),
+    fact("last_change?", value=lambda read: read.last_change and LAST_CHANGE.json(read.last_change)),
 )
 SITE = Record("address# instruction", fact("source", value=lambda site: site.source and line_text(site.source)))
 LOOP = Record(
@@ -354,7 +362,7 @@ def _change_text(
     change: LastChange, source: SourceLine | None, names: tuple[str, ...], ended: frozenset[str]
 ) -> str:  # fmt: skip
     """Return who has changed memory last."""
-    if not change.waves:
+    if change.pc is None:
         return "no wave has changed it since the launch"
     numbers = shown(", ".join(names))
     who = f"wave {numbers}" if len(change.waves) == 1 else f"one of waves {numbers}"

@@ -96,7 +96,7 @@ def test_text_says_which_lanes_missed_what(run, tmp_path):
 
 
 LAUNCH = "target launch saxpy 64 64 y=ones(64) x=arange(32) a=2 n=64"
-CHANGED = "`i` was last changed at src/opencl/kernels.cl:76, from 0 to 32: `watch i` and\n"
+CHANGED = "`i` was last changed at src/opencl/kernels.cl:76, from 0 to 32: in wave 2, lane\n"
 
 
 def test_a_machine_that_ran_says_what_changed_the_index_last(run, monkeypatch):
@@ -154,7 +154,9 @@ def test_the_calls_that_led_there_have_their_lines_and_values(run, tmp_path, lev
         assert (values["first"], values["i"]) == ("8", "32 .. 63")
         commands = "target launch heights 64 64 zeros(64) zeros(80,f4) 8", "continue", "info fault"
         words = " ".join(run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1].split())
-        assert "scene.cl:9, from 0 to 32: `frame 1`, `watch i` and `reverse-continue` go there" in words
+        assert (
+            "scene.cl:9, from 0 to 32: in wave 2, lane 0, `frame 1`, `watch i` and `reverse-continue` go there" in words
+        )
 
 
 def test_a_state_without_a_crash_is_refused(run, tmp_path):

@@ -183,7 +183,7 @@ def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[s
     return WaitingGroups(machine.place_of(groups[0][0])[0], positions, tuple(rows), absent)
 
 
-def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, LastChange]) -> WaitSite:
+def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, LastChange | None]) -> WaitSite:
     """Return a place with the loop that a wave there cannot leave, its lines, and the arguments it reads through."""
     spin = spin_of(waves_of(stopped), wave)
     if spin is None:
@@ -202,8 +202,9 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
     most = max(files, key=files.count, default=None)
     own = sorted((source for source in sources if source.file == most), key=lambda source: source.line)
     places = {read.address: read.size for read in spin.reads if read.space != LOCAL}
-    if not known.keys() >= places.keys():
-        known |= {change.address: change for change in last_changes(waves_of(stopped), places)}
+    if None not in known.values() and not known.keys() >= places.keys():
+        found = last_changes(waves_of(stopped), places)
+        known |= {change.address: change for change in found} if found else dict.fromkeys(places)  # None: not known
     reads = tuple(evolve(named(read), last_change=known.get(read.address, None)) for read in spin.reads)
     machine, changes = waves_of(stopped), []
     for read in reads:
@@ -228,7 +229,9 @@ class _Codes:
         """By file and function what `_signals` says of each instruction."""
         self.standing: dict[WaitSite, WaitSite] = {}
         """By the place of a barrier the place behind it, where waves stand."""
-        self.changes = {change.address: change for change in getattr(stopped.machine, "last_changes", ())}
+        saved: Iterable[LastChange] = getattr(stopped.machine, "last_changes", ())
+        self.changes: dict[int, LastChange | None] = {change.address: change for change in saved}
+        """What has changed memory last, by its address; None if that was looked for, and is not known."""
 
     def followed(self, wave: int, site: WaitSite) -> WaitSite:
         """Return a place with what following a wave there has told."""
@@ -240,9 +243,11 @@ class _Codes:
         if code is None or pc is None:
             return WaitSite(pc, ELSEWHERE)
         here = code.in_file(pc)
-        check, functions = self.functions.setdefault(code.file.name, (MemoryCheck(code.file), []))
-        function = next((each for each in functions if here in each.addresses), None)
         try:
+            if code.file.name not in self.functions:
+                self.functions[code.file.name] = MemoryCheck(code.file), []
+            check, functions = self.functions[code.file.name]
+            function = next((each for each in functions if here in each.addresses), None)
             if function is None:
                 function = next(each for each in check.code.functions(at=here) if here in each.addresses)
                 functions.append(function)
@@ -320,9 +325,11 @@ def _signals_in(function: FunctionCode, entered: set[bool], left: set[bool]) -> 
             name = function.steps[index].instruction.name
             if function.steps[index].is_call:
                 state = left
+            elif name.startswith("s_barrier_signal") and function.steps[index].instruction.operands[0].text == "m0":
+                state = state | {True}  # it may be that of the group
             elif name.startswith("s_barrier_signal") and _barrier(function, index) == GROUP:
                 state = {True}
-            elif _is_barrier(function, index):
+            elif name == "s_barrier" or (name == "s_barrier_wait" and _barrier(function, index) == GROUP):
                 state = {False}
         waiting += [(successor, state) for successor in block.successors]
     return known

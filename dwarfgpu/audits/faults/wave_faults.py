@@ -167,6 +167,8 @@ class ChangeBefore:
 
     name: str
     frame: int
+    wave: int
+    lane: int
     source: SourceLine | None
     pc: int
     old: str

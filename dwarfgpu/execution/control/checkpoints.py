@@ -171,8 +171,9 @@ class History:
     @contextmanager
     def staying(self) -> Iterator[None]:
         """Come back to the present if the way back ends with an error or ^C."""
+        all_points = list(self.checkpoints)  # keeping one may drop others
         self.keep(is_fixed=True)
-        present, all_points = self.checkpoints.pop(), list(self.checkpoints)
+        present = self.checkpoints.pop()
         try:
             yield
         except BaseException:
@@ -219,9 +220,9 @@ class History:
     @contextmanager
     def replayed(self, time: int, observer: Callable[[WaveBatch], Any]) -> Iterator[None]:
         """Execute everything once more up to a time; the machine is there then, and where it was afterwards."""
+        points = list(self.checkpoints)  # keeping one may drop others
         self.keep(is_fixed=True)
-        present, points = self.checkpoints.pop(), list(self.checkpoints)
-        halt = self.device.halt
+        present, halt = self.checkpoints.pop(), self.device.halt
         try:
             self._restore(next(point for point in reversed(points) if point.is_fixed))
             self._replay(time, observer, [])

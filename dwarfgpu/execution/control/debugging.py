@@ -591,13 +591,16 @@ class Debugging:
             return False
 
         self.history.changed()
-        with suppress(TimeoutError), self.history.staying():
-            for _ in self._stretches([point], tell, until=until):
-                if hits:
-                    break
-            is_in_time = True
-            raise TimeoutError  # the way to the present
-        self.device.halt = halt
+        try:
+            with suppress(TimeoutError), self.history.staying():
+                for _ in self._stretches([point], tell, until=until):
+                    if hits:
+                        break
+                is_in_time = True
+                raise TimeoutError  # the way to the present
+        finally:
+            self.device.halt = halt
+            self.device.write_back()
         if not is_in_time:
             raise TimeoutError
         last = max(hits, key=lambda hit: hit.time, default=None)

@@ -170,7 +170,7 @@ class SavedGpu(Machine):
         if key not in self._reasons:
             values = dict(contents)
             reasons = reasons_of(columns.family, trap, values, traps=traps)
-            self._reasons[key] = reasons, WAITS if not reasons and is_waiting(values, code) else ""
+            self._reasons[key] = reasons, WAITS if not reasons and is_waiting(columns.family, values, code) else ""
         reasons, detail = self._reasons[key]
         return WaveStop(
             reasons,

@@ -86,10 +86,10 @@ def reasons_of(
     return tuple(name for name in REASONS if name in names)
 
 
-def is_waiting(registers: Mapping[str, int], code: bytes | None) -> bool:
+def is_waiting(family: CoreFamily, registers: Mapping[str, int], code: bytes | None) -> bool:
     """Return whether registers say that a wave waits at a barrier, with the code at its program counter on GFX12."""
     in_barrier, is_complete, is_valid = (bool(registers.get(name, 0) & bit) for name, bit in BARRIER_BITS.items())
-    return in_barrier if "state_priv" not in registers else code == BARRIER_WAIT and is_valid and not is_complete
+    return in_barrier if family.stops == "trapsts" else code == BARRIER_WAIT and is_valid and not is_complete
 
 
 def flags_of(family: CoreFamily, reasons: tuple[str, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
