@@ -164,7 +164,7 @@ BUDGETS: dict[str, float] = {
     "execution": 15.47, "states": 3.52, "program.types": 2.11, "program.code": 5.5, "program.values": 1.85,
     "program.language": 2.1, "program.frames": 8.71, "audits.verify": 4.39, "audits.coverage": 2.41,
     "audits.judge": 4.29, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 1.86,
-    "render": 9.18,
+    "render": 9.19,
     "questions": 12.29,
     "cli": 1.91, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.38, "fleet": 2.12,
     "encoding": 0.52, "targets": 2.73,
