@@ -112,4 +112,5 @@ class _Recorder:
         numbers = flags.any(axis=1).nonzero()[0].tolist() or range(len(waves))
         mask = int.from_bytes(np.packbits(flags[numbers[0]], bitorder="little").tobytes(), "little")
         ids = tuple(self.ids[int(waves[number])] for number in numbers)
-        return LastChange(address, pc, ids, mask if mask and len(ids) == 1 else None)
+        is_open = exchange is None and "swap" in self.device.instruction(pc).name  # which lanes have succeeded
+        return LastChange(address, pc, ids, mask if mask and len(ids) == 1 and not is_open else None)
