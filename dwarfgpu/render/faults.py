@@ -367,7 +367,7 @@ def _change_text(
     numbers = shown(", ".join(names))
     who = f"wave {numbers}" if len(change.waves) == 1 else f"one of waves {numbers}"
     lanes = "" if change.lanes is None else f", {lanes_of(change.lanes)},"
-    place = f"{change.pc or 0:#x}" if source is None or not source.line else line_text(source, short=True)
+    place = f"{change.pc:#x}" if source is None or not source.line else line_text(source, short=True)
     gone = f", and {'has' if len(change.waves) == 1 else 'all have'} ended" if ended.issuperset(change.waves) else ""
     return f"{who}{lanes} changed it last, at {place}{gone}"
 

@@ -205,7 +205,7 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
     if None not in known.values() and not known.keys() >= places.keys():
         found = last_changes(waves_of(stopped), places)
         known |= {change.address: change for change in found} if found else dict.fromkeys(places)  # None: not known
-    reads = tuple(evolve(named(read), last_change=known.get(read.address, None)) for read in spin.reads)
+    reads = tuple(evolve(named(read), last_change=known.get(read.address)) for read in spin.reads)
     machine, changes = waves_of(stopped), []
     for read in reads:
         pc, ids = (None, ()) if read.last_change is None else (read.last_change.pc, read.last_change.waves)

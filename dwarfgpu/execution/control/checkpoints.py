@@ -218,21 +218,27 @@ class History:
         return is_launch and not self.device.memory.is_weak
 
     @contextmanager
-    def replayed(self, time: int, observer: Callable[[WaveBatch], Any]) -> Iterator[None]:
-        """Execute everything once more up to a time; the machine is there then, and where it was afterwards."""
+    def visiting(self) -> Iterator[list[Checkpoint]]:
+        """Go to the past, which has these checkpoints, and come back to the present, whatever happens."""
         points = list(self.checkpoints)  # keeping one may drop others
         self.keep(is_fixed=True)
         present, halt = self.checkpoints.pop(), self.device.halt
         try:
-            self._restore(next(point for point in reversed(points) if point.is_fixed))
-            self._replay(time, observer, [])
-            self.device.write_back()
-            yield
+            yield points
         finally:
             self.checkpoints = points
             self._restore(present)
             self.device.halt = halt
             self.device.write_back()
+
+    @contextmanager
+    def replayed(self, time: int, observer: Callable[[WaveBatch], Any]) -> Iterator[None]:
+        """Execute everything once more up to a time; the machine is there then, and where it was afterwards."""
+        with self.visiting() as points:
+            self._restore(next(point for point in reversed(points) if point.is_fixed))
+            self._replay(time, observer, [])
+            self.device.write_back()
+            yield
 
     @property
     def start(self) -> int:

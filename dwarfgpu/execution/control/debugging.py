@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import inf
 from time import process_time
 from typing import TYPE_CHECKING, Any
@@ -582,7 +582,7 @@ class Debugging:
         self.points.take_back(point)
         if point.watched.data is None:
             return None
-        now, halt, is_in_time = point.watched.text, self.device.halt, False
+        now = point.watched.text
         hits: list[WatchHit] = []
 
         def tell(hit: WatchHit) -> bool:
@@ -591,18 +591,10 @@ class Debugging:
             return False
 
         self.history.changed()
-        try:
-            with suppress(TimeoutError), self.history.staying():
-                for _ in self._stretches([point], tell, until=until):
-                    if hits:
-                        break
-                is_in_time = True
-                raise TimeoutError  # the way to the present
-        finally:
-            self.device.halt = halt
-            self.device.write_back()
-        if not is_in_time:
-            raise TimeoutError
+        with self.history.visiting():
+            for _ in self._stretches([point], tell, until=until):
+                if hits:
+                    break
         last = max(hits, key=lambda hit: hit.time, default=None)
         return last if last is not None and last.change.new == now else None  # else a user has changed it
 
