@@ -11,12 +11,14 @@ from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.tracing import StepTrace
+
+
+MOST_KEPT = 64 << 20
+"""The bytes of memory that are copied at the launch, so that what has changed a variable last can be found."""
 
 
 def run_kernel(session: Session, options: Any) -> int:
@@ -35,10 +37,11 @@ def run_kernel(session: Session, options: Any) -> int:
 
         profile = Profile(running.machine.device)
     trace = _trace(session, running, options)
-    if options.state is not None and trace is None and profile is None:
-        from dwarfgpu.execution.control.checkpoints import History
+    if trace is None and profile is None:
+        from dwarfgpu.execution.control.checkpoints import History, writable_blocks
 
-        History(running.machine)
+        if sum(block.size for block in writable_blocks(running.machine)) <= MOST_KEPT:
+            History(running.machine)
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
@@ -48,12 +51,13 @@ def run_kernel(session: Session, options: Any) -> int:
         running.save(name, path)
         written.append(preview(running, name, path))
     previews = [preview(running, name) for name in options.print or ()]
+    faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
     if options.state is not None:
         from dwarfgpu.questions.faults import note_changes
         from dwarfgpu.states.snapshot_files import save
 
-        if halt.kind in ("stuck", "limit"):
-            note_changes(running.attached.stopped)
+        if halt.kind in ("stuck", "limit", "fault"):
+            note_changes(running.attached.stopped, faults)
         save(running.attached.stopped, options.state)
     result = report(
         running,
@@ -62,7 +66,7 @@ def run_kernel(session: Session, options: Any) -> int:
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
     )
-    _show(session, result, list(running.printed()), list(_fault_lines(session, running, result)))
+    _show(session, result, list(running.printed()), faults)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -83,37 +87,26 @@ def run_kernel(session: Session, options: Any) -> int:
     return NO_ANSWER if result.has_failed else OK
 
 
-def _fault_lines(session: Session, running: Running, result: RunReport) -> Iterator[str]:
-    """Yield why the kernel has stopped, in the words of `fault`."""
-    from functools import partial
-
-    from dwarfgpu.questions.faults import call_text, faults_in
+def _faults(session: Session, running: Running) -> list[Any]:
+    """Return why the kernel has stopped, in the words of `fault`."""
+    from dwarfgpu.questions.faults import faults_of_run
     from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.questions.sources import sources_of
-    from dwarfgpu.render.faults import stopped_text
 
-    if result.halt.kind not in ("fault", "trap") or session.wants_json:
-        return
-    selection = Selection(session.output())
-    selection.use(running.program, running.attached)
-    for number, fault in enumerate(faults_in(running.attached.stopped, sources_of(selection).reader)):
-        if number:
-            yield ""
-        yield from stopped_text(result.kernel, fault, partial(call_text, selection))
+    return faults_of_run(Selection(session.output()), running)
 
 
-def _show(session: Session, result: RunReport, printed: list[str], fault: list[str]) -> None:
+def _show(session: Session, result: RunReport, printed: list[str], faults: list[Any]) -> None:
     """Write what the kernel has printed, and what the run has come to."""
     from dwarfgpu.render.running import report_json, report_text
 
     if session.wants_json:
-        session.print_json(report_json(result, printed))
+        session.print_json(report_json(result, printed, faults))
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in report_text(result, fault):
+        for line in report_text(result, faults):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.machines.protocol import LastChange, TrapTable, WaveStop
+    from dwarfgpu.machines.protocol import CrashChange, LastChange, TrapTable, WaveStop
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 NONE = -1
@@ -125,6 +125,8 @@ class Machine(WaveBackend):
         """The calls that waves are in, where they were executed: `calls_of`."""
         self.last_changes: list[LastChange] = []
         """Who has changed what loops read that waves cannot leave, where a machine that ran has found out."""
+        self.variable_changes: list[CrashChange] = []
+        """What has changed the variables of a crash last, where a machine that ran has found out."""
         self.warnings: list[DwarfGpuError] = []
         """What its file has that was not read."""
         self.memory = Memories(self)

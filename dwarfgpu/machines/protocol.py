@@ -189,6 +189,10 @@ def stop_json(stop: WaveStop | None) -> dict[str, Any]:
     return entry
 
 
+VARIABLE, REGISTER, ADDRESS = "variable", "register", "address"
+"""What was changed: a variable, the registers that have one now, or those that an address was made of."""
+
+
 @frozen
 class LastChange:
     """Which instruction has changed a location in global memory last."""
@@ -200,6 +204,22 @@ class LastChange:
     """The ids of the waves that executed it together: one of them has changed it."""
     lanes: int | None = None
     """The lanes of the wave that may have, as a mask; None if they are not known."""
+
+
+@frozen
+class CrashChange:
+    """Which instruction of a wave that crashed has changed a variable last, or the registers that have it."""
+
+    name: str
+    """The variable, or the registers of an address."""
+    wave: str
+    lane: int
+    pc: int
+    kind: str = VARIABLE
+    frame: int = 0
+    """The number of the frame that the variable is of, when the wave crashed."""
+    old: str | None = None
+    new: str | None = None
 
 
 # --- Machines -----------------------------------------------------------------------------------------------------

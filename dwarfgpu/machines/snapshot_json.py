@@ -15,7 +15,17 @@ from attrs import evolve
 
 from dwarfgpu.machines.columns import unit_bits, unit_count
 from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject
-from dwarfgpu.machines.protocol import REASONS, LastChange, WaveStop, signal_of, stop_json
+from dwarfgpu.machines.protocol import (
+    ADDRESS,
+    REASONS,
+    REGISTER,
+    VARIABLE,
+    CrashChange,
+    LastChange,
+    WaveStop,
+    signal_of,
+    stop_json,
+)
 from dwarfgpu.machines.typed_contents import COMMENT, FORMS, form_of, noting, read_contents, register_bytes, typed_bytes
 from dwarfgpu.progress import counted
 from dwarfgpu.strict_json import Node
@@ -42,7 +52,17 @@ MANIFEST = "manifest.json"
 """The file in a folder that has what is no array."""
 HEAD = (
     ("schema", "target", "waves"),
-    ("byte_order", "address_size", "spaces", "apertures", "code_objects", "dispatches", "last_changes", COMMENT),
+    (
+        "byte_order",
+        "address_size",
+        "spaces",
+        "apertures",
+        "code_objects",
+        "dispatches",
+        "last_changes",
+        "variable_changes",
+        COMMENT,
+    ),
 )
 """The keys of a snapshot that must be there, and those that may."""
 STOP_KEYS = ("stop", "stop_detail")
@@ -102,6 +122,14 @@ def _digest(node: Node) -> str:
     return node.string()
 
 
+def _small(node: Node) -> int:
+    return node.unsigned(16)
+
+
+def _kind(node: Node) -> str:
+    return node.choice((VARIABLE, REGISTER, ADDRESS))
+
+
 Readers = dict[str, Callable[[Node], Any]]
 RECORDS: dict[type, tuple[Readers, Readers]] = {
     Apertures: ({"shared": address, "private": address}, {}),
@@ -113,6 +141,10 @@ RECORDS: dict[type, tuple[Readers, Readers]] = {
         | dict.fromkeys(("kernarg", "queue", "packet"), address),
     ),
     LastChange: ({"address": address}, {"pc": address, "waves": _names, "lanes": address}),
+    CrashChange: (
+        {"name": Node.string, "wave": Node.string, "lane": _small, "pc": address},
+        {"kind": _kind, "frame": _small, "old": Node.string, "new": Node.string},
+    ),
 }
 """The keys of objects in the order in which they are written, with what reads each: those needed, and the others."""
 
@@ -168,6 +200,8 @@ def read_head(
             raise item.fail(f"there are two dispatches with the id {dispatch.id}")
         machine.dispatches.append(dispatch)
     machine.last_changes += [_record(LastChange, item, warnings) for item in items_of(fields, "last_changes")]
+    found = items_of(fields, "variable_changes")
+    machine.variable_changes += [_record(CrashChange, item, warnings) for item in found]
     return machine, fields
 
 
@@ -189,6 +223,7 @@ def write_head(machine: Machine, paths: list[str]) -> Json:
         ],
         "dispatches": [_written(dispatch) for dispatch in machine.dispatches],
         "last_changes": [_written(change) for change in machine.last_changes],
+        "variable_changes": [_written(change) for change in machine.variable_changes],
     }
     return head | {key: value for key, value in rest.items() if value}
 

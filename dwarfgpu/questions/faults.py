@@ -21,20 +21,21 @@ from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.questions.execution import session
+from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.questions.selection import select
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
 from dwarfgpu.render.layout import paragraphs, problem_json
-from dwarfgpu.render.values import value_text
+from dwarfgpu.render.values import value_line, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.wave_faults import WaveFault
-    from dwarfgpu.execution.halts import WatchHit
+    from dwarfgpu.execution.control.debugging import Debugging
+    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 MOST_SECONDS = 1.0
 """How long the search for what changed the variables of an access lasts."""
+MAX_VALUE = 60
+"""The characters of a value before and after a change."""
 MAX_LOG = 1 << 26
 """How many bytes a log may have."""
 
@@ -81,7 +84,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         hint = "`dwarfgpu fault STATE FILE` names both, and `target snapshot S` attaches a state at a prompt"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
-    found = list(faults_in(machine.stopped, sources_of(selection).reader, _address(arguments, logged or ())))
+    found = list(faults_in(selection, machine.stopped, sources_of(selection).reader, _address(arguments, logged or ())))
     found = _with_changes(selection, arguments, found)
     waits = [*waiting_groups(machine.stopped)]
     if found:  # what else is interrupted by a crash need not wait for long
@@ -93,10 +96,12 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         if not logged:
             raise none
 
+    goes_back = isinstance(selection, Debugger) and selection.state_of(KernelRun).debugging is not None
+
     def text(_output: Output) -> Iterator[str]:
         rest = [render.waits_text(waits, is_after_crash=bool(found))] if waits else []
         told = [render.logged_text(logged)] if logged else []
-        return paragraphs([*told, *(render.fault_text(each, partial(call_text, selection)) for each in found), *rest])
+        return paragraphs([*told, *(render.fault_text(each, goes_back=goes_back) for each in found), *rest])
 
     data = {
         "target": machine.state.target.name,
@@ -109,46 +114,66 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:
-    """Return faults, the first with what changed the variables of its access, or of a call, last.
-
-    That is known where the machine can go back; so it searches for a second.
-    """
-    access = faults[0].accesses[0] if faults and faults[0].accesses else None
-    if not isinstance(selection, Debugger) or access is None or not access.lanes or faults[0].lane is None:
-        return faults
+    """Return faults with what changed the variables of the first last, found now or kept in a snapshot."""
     with suppress(DwarfGpuError):
-        debugging = session(selection, arguments.command)
-        fault, lane, wave, until = faults[0], faults[0].lane, access.lanes[0].number, process_time() + MOST_SECONDS
-        found: list[ChangeBefore] = []
-        own = [row for row in fault.values if row[0] in re.findall(r"\w+", access.expression or "")]
-        try:
-            for frame, rows in ((fault.frame, own), *((each.frame, each.values) for each in fault.callers)):
-                if found:
-                    break
-                parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
-                for name in sorted((name for name, _value in rows), key=parameters.__contains__):
-                    with suppress(DwarfGpuError):
-                        hit = debugging.last_change(name, wave, lane, frame.number, until)
-                        if hit is None:
-                            continue
-                        is_own = name not in parameters or not debugging.running.reader.at(hit.pc).is_prologue
-                        found += _change(name, frame, wave, lane, hit) if is_own else []
-        except TimeoutError:
-            if not found:
-                why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
-                return [evolve(fault, problems=(*fault.problems, why)), *faults[1:]]
-        return [evolve(fault, changes=tuple(found)), *faults[1:]]
-    return faults
+        if faults and isinstance(selection, Debugger):
+            return [with_changes(session(selection, arguments.command), faults[0]), *faults[1:]]
+    machine: Any = selection.machine.stopped.machine
+    return [_with(each, machine, getattr(machine, "variable_changes", ())) for each in faults]
 
 
-def _change(name: str, frame: Frame, wave: int, lane: int, hit: WatchHit) -> list[ChangeBefore]:
-    """Return what has changed a variable; nothing at the start of its function, where parameters get their place."""
-    code = frame.state.loaded.at(hit.pc)
-    source = None if code is None else code.calls_at(hit.pc)[0].source
+def with_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
+    """Return a fault with what changed the variables of its access, or of a call that led there, last.
+
+    If there are none in memory or registers, what changed the registers of the address. It is searched for a second in
+    what the machine has executed.
+    """
+    access = fault.accesses[0] if fault.accesses else None
+    if access is None or not access.lanes or fault.lane is None:
+        return fault
+    lane, wave, until = fault.lane, access.lanes[0].number, process_time() + MOST_SECONDS
+    found: list[Any] = []
+    named = re.findall(r"\w+", access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or "")))
+    own = [row for row in fault.values if row[0] in named]
+    try:
+        debugging.history.fill(until)
+        for frame, rows in ((fault.frame, own), *((each.frame, each.values) for each in fault.callers)):
+            parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
+            for name in sorted((name for name, _value in rows), key=parameters.__contains__):
+                with suppress(DwarfGpuError):
+                    change = debugging.last_change(name, wave, lane, frame.number, until, _line_text)
+                    is_own = name not in parameters or (
+                        change is not None and not debugging.running.reader.at(change.pc).is_prologue
+                    )
+                    found += [change] if change is not None and is_own and not _begins(frame, change.pc) else []
+            if found:
+                break
+        made = debugging.last_address(access.address, wave, lane, until) if not found else []
+        found += [each for each in made if (place := _source(fault.frame, each.pc)) and place != fault.source]
+    except TimeoutError:
+        if not found:
+            why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
+            return evolve(fault, problems=(*fault.problems, why))
+    return _with(fault, debugging.machine, found)
+
+
+def _with(fault: WaveFault, machine: Any, changes: Iterable[Any]) -> WaveFault:
+    """Return a fault with the changes that are of its waves."""
+    numbers = ((change, machine.wave_named(change.wave)) for change in changes if change.wave in fault.waves)
+    rows = (ChangeBefore(change, number, _source(fault.frame, change.pc)) for change, number in numbers)
+    return evolve(fault, changes=tuple(rows))
+
+
+def _source(frame: Frame, pc: int) -> SourceLine | None:
+    code = frame.state.loaded.at(pc)
+    return None if code is None else code.calls_at(pc)[0].source
+
+
+def _begins(frame: Frame, pc: int) -> bool:
+    """Return whether an instruction is at the start of a function, where parameters get their place."""
+    source = _source(frame, pc)
     declared = None if frame.function is None else frame.function.find_number(dw.DW_AT_decl_line)
-    if source is None or (declared is not None and source.line == declared.unsigned()):
-        return []
-    return [ChangeBefore(name, frame.number, wave, lane, source, hit.pc, hit.change.old, hit.change.new)]
+    return source is None or (declared is not None and source.line == declared.unsigned())
 
 
 def _logged_document(logged: list[LoggedFault], program: Program | None) -> Document:
@@ -200,18 +225,34 @@ def _address(arguments: Arguments, logged: Iterable[LoggedFault]) -> int | None:
     raise UsageError(f"-address takes an address such as 0x7f0000001000, not {word[:40]!r}")
 
 
-def call_text(selection: Selection, frame: Frame, lane: int | None) -> str:
-    """Return the function of a frame with its arguments in a lane, as a backtrace shows it."""
-    return selection.call_writer(frame, lane).call(frame)
+def faults_in(
+    selection: Selection, stopped: Stopped, reader: SourceTexts, address: int | None = None
+) -> Iterator[WaveFault]:
+    """Yield why waves have stopped, with the lines of the source, and the arguments as a backtrace shows them."""
+
+    def arguments(frame: Frame, lane: int | None) -> list[tuple[str, str]]:
+        try:
+            return selection.call_writer(frame, lane).values(frame)
+        except DwarfGpuError:
+            return []
+
+    return wave_faults(stopped, partial(_line, reader), address, _written, arguments)
 
 
-def faults_in(stopped: Stopped, reader: SourceTexts, address: int | None = None) -> Iterator[WaveFault]:
-    """Yield why waves have stopped, with the lines of the source."""
-    return wave_faults(stopped, partial(_line, reader), address, _written)
+def faults_of_run(selection: Selection, running: Running) -> list[WaveFault]:
+    """Select the machine of a run, and return why waves have stopped, with what changed the variables last."""
+    from dwarfgpu.execution.control.debugging import Debugging
+
+    selection.use(running.program, running.attached)
+    found = list(faults_in(selection, running.attached.stopped, sources_of(selection).reader))
+    if not found or running.machine.past is None:
+        return found
+    return [with_changes(Debugging(running.launched, attached=running.attached), found[0]), *found[1:]]
 
 
-def note_changes(stopped: Stopped) -> None:
-    """Put into the machine who has changed last what loops read, for states that are made of it."""
+def note_changes(stopped: Stopped, faults: Iterable[WaveFault] = ()) -> None:
+    """Put into the machine who has changed last what loops read and what crashed, for states that are made of it."""
+    waves_of(stopped).variable_changes = [row.change for fault in faults for row in fault.changes]
     spins = [row.spin for group in waiting_groups(stopped) for row in group.rows if row.spin is not None]
     changes = {read.last_change: None for spin in spins for read in spin.reads if read.last_change is not None}
     waves_of(stopped).last_changes = [*changes]
@@ -224,3 +265,7 @@ def _line(reader: SourceTexts, frame: Frame, source: SourceLine | None) -> str |
 
 def _written(_frame: Frame, value: Any) -> str:
     return value_text(value)
+
+
+def _line_text(value: Any, _frame: Frame) -> str:
+    return value_line(value, MAX_VALUE)

@@ -95,7 +95,7 @@ def report(selection: Selection, arguments: Arguments) -> Document:
     reader = _reader(selection, arguments.get("directories"))
     sections = [_kernels(file)]
     if attached is not None and attached.has_waves:
-        sections[:0] = _faults(attached.stopped, reader)
+        sections[:0] = _faults(selection, attached.stopped, reader)
         sections += [_lanes(attached, reader), _stacks(attached), _values(attached)]
     elif attached is not None:
         sections.append(_stacks(attached))
@@ -477,12 +477,12 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, 
 # --- Waves ------------------------------------------------------------------------------------------------------------
 
 
-def _faults(stopped: Stopped, reader: SourceTexts) -> Iterator[html.PageSection]:
+def _faults(selection: Selection, stopped: Stopped, reader: SourceTexts) -> Iterator[html.PageSection]:
     """Yield why waves have stopped, if any has for a reason; the page of a crash begins with it."""
     section = html.PageSection("faults", "Why waves stopped", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu fault S FILE` shows all."
     try:
-        for fault in faults_in(stopped, reader):
+        for fault in faults_in(selection, stopped, reader):
             section.add(html.listing(fault_text(fault)))
     except DwarfGpuError as error:
         section.add(html.note(f"<{error.what}>"))

@@ -245,14 +245,16 @@ class CallWriter:
 
     def _arguments(self, frame: Frame) -> str:
         try:
-            parameters = [parameter for parameter in frame.variables() if parameter.kind == PARAMETER]
+            values = self.values(frame)
         except DwarfGpuError:
             return ERROR
-        if not parameters:
-            return ""
-        if self.arguments == "none":
-            return "..."
-        return ", ".join(f"{shown(parameter.name)}={self._value(parameter, frame)}" for parameter in parameters)
+        return arguments_text(values) if self.arguments != "none" or not values else "..."
+
+    def values(self, frame: Frame) -> list[tuple[str, str]]:
+        """Return the parameters of the function of a frame, each with its value on one line."""
+        parameters = [parameter for parameter in frame.variables() if parameter.kind == PARAMETER]
+        is_short = self.arguments == "none"
+        return [(shown(each.name), "..." if is_short else self._value(each, frame)) for each in parameters]
 
     def _value(self, variable: Variable, frame: Frame) -> str:
         """Return the value of an argument in the lane on one line, without the reason if it has no value."""
@@ -267,6 +269,11 @@ class CallWriter:
             return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
         except DwarfGpuError:
             return ERROR
+
+
+def arguments_text(values: Iterable[tuple[str, str]]) -> str:
+    """Return the arguments of a call."""
+    return ", ".join(f"{name}={value}" for name, value in values)
 
 
 def _has_parts(kind: Type) -> bool:

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.frames.variable import PARAMETER
+from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.frames.wave_positions import group_text
-from dwarfgpu.render.backtrace import line_text
+from dwarfgpu.render.backtrace import arguments_text, line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
 from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown, style
-from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
-    from dwarfgpu.audits.faults.wave_faults import CallingLine, FailedAccess, LanesOutside, MissedBuffer, WaveFault
+    from dwarfgpu.audits.faults.wave_faults import (
+        CallingLine,
+        ChangeBefore,
+        FailedAccess,
+        LanesOutside,
+        MissedBuffer,
+        WaveFault,
+    )
     from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave_positions import Triple
 
 MAX_LINES = 4
 """So many waves of an access are described one by one."""
@@ -40,36 +47,48 @@ MAX_NAMED = 8
 """So many kernels of a file are named."""
 
 MISSED = Record("argument=name address# size nearest farthest opposite# why certain=is_certain")
-WHERE = "wave work_group lanes", fact("work_items", value=lambda row: [row.first_item, row.last_item])
-EXECUTING = Record(*WHERE)
 OUTSIDE = Record(
-    *WHERE,
+    "wave work_group lanes work_items=ends",
     fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
-)  # fmt: skip
+    fact("each", value=lambda row: [*map(_lane_json, row.lanes, row.items, row.addresses or repeat(None))]),
+)
 ACCESS = Record(
     "address# instruction source action space size outstanding=is_outstanding null=is_null alignment other_lanes",
     "overflows expression",
     nested("outside=lanes", OUTSIDE),
     nested("missed", MISSED),
 )
-VALUES = fact("values", value=lambda row: [{"name": name, "value": value} for name, value in row.values])
+
+
+def _lane_json(lane: int, item: Triple | None, address: int | None) -> dict[str, Any]:
+    return {"lane": lane, "work_item": item, "address": hexadecimal(address)}
+
+
+def _texts(key: str) -> Fact:
+    return fact(key, value=lambda row: [{"name": name, "value": value} for name, value in getattr(row, key)])
+
+
+ARGUMENTS, VALUES = map(_texts, ("arguments", "values"))
 CALLER = Record(
     fact("function", value=lambda row: row.frame.name),
+    ARGUMENTS,
     fact("source", value=lambda row: row.frame.call.source and line_text(row.frame.call.source)),
     fact("found?", value=lambda row: row.frame.found or None),
     "line",
     VALUES,
 )
 CHANGE = Record(
-    "name frame", fact("wave", value=lambda row: row.wave + 1), "lane",
-    fact("source", value=lambda row: row.source and line_text(row.source)), "pc# old new",
+    "name=change.name frame=change.frame", fact("wave", value=lambda row: row.number + 1), "lane=change.lane",
+    fact("source", value=lambda row: row.source and line_text(row.source)), "pc=change.pc#",
+    "old=change.old new=change.new kind=change.kind",
 )  # fmt: skip
 FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
+    ARGUMENTS,
     fact("source", value=lambda row: row.source and line_text(row.source)),
     "pc# line cause",
-    nested("lanes", EXECUTING),
+    nested("lanes", OUTSIDE),
     nested("accesses", ACCESS),
     "rank",
     VALUES,
@@ -85,34 +104,21 @@ LOGGED = Record(
 DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 
-def bare_call(frame: Frame, _lane: int | None) -> str:
-    """Return the function of a frame without its arguments, as `print frame-arguments presence` of GDB does."""
-    with suppress(DwarfGpuError):
-        if any(each.kind == PARAMETER for each in frame.variables()):
-            return f"{shown(frame.name or '??')} (...)"
-    return f"{shown(frame.name or '??')} ()"
+def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool = False) -> Iterator[str]:
+    """Yield one fault: the place, the access and its lanes, the values. That of a run begins with the kernel.
 
-
-def fault_text(fault: WaveFault, call: Callable[[Frame, int | None], str] = bare_call) -> Iterator[str]:
-    """Yield one fault: the place, the access and its lanes, the values."""
-    kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != fault.frame.name else ""
-    signal, why = signal_text(fault.reasons), "|".join(fault.reasons) or shown(fault.detail)
-    head = f"{kernel}{call(fault.frame, fault.lane)}{_at(fault.source)}: {why}"
-    yield from (style("error", line) for line in fitted(head + (f" ({signal})" if signal else ""), 2))
-    yield from _fault_lines(fault, call)
-
-
-def stopped_text(kernel: str, fault: WaveFault, call: Callable[[Frame, int | None], str]) -> Iterator[str]:
-    """Yield the fault that a kernel has stopped with."""
-    name = fault.frame.name
-    why = "|".join(fault.reasons) or shown(fault.detail)
-    function = f" in {shown(name)}" if name and name != fault.kernel else ""
-    yield from (style("error", line) for line in fitted(f"{demangled(kernel)}: {why}{function}{_at(fault.source)}", 2))
-    yield from _fault_lines(fault, call)
-
-
-def _fault_lines(fault: WaveFault, call: Callable[[Frame, int | None], str]) -> Iterator[str]:
-    """Yield a fault without its first line."""
+    ``goes_back`` says that the reader has a prompt at which the machine can go back.
+    """
+    frame, why = fault.frame, "|".join(fault.reasons) or shown(fault.detail)
+    if kernel is None:
+        of_kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != frame.name else ""
+        signal = signal_text(fault.reasons)
+        head = f"{of_kernel}{_call(frame, fault.arguments)}{_at(fault.source)}: {why}"
+        head += f" ({signal})" if signal else ""
+    else:
+        function = f" in {shown(frame.name)}" if frame.name and frame.name != fault.kernel else ""
+        head = f"{demangled(kernel)}: {why}{function}{_at(fault.source)}"
+    yield from (style("error", line) for line in fitted(head, 2))
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
     numbers = _some(ranges_text(number + 1 for number in fault.numbers), len(fault.numbers))
@@ -135,11 +141,9 @@ def _fault_lines(fault: WaveFault, call: Callable[[Frame, int | None], str]) -> 
         yield f"variables of the line in the lanes of wave {_values_wave(fault)}:"
     yield from _values_lines(fault.values)
     for caller in fault.callers:
-        yield from _caller_lines(caller, call(caller.frame, fault.lane))
+        yield from _caller_lines(caller)
     for change in fault.changes:
-        frame = f"in wave {change.wave + 1}, lane {change.lane}, {f'`frame {change.frame}`, ' if change.frame else ''}"
-        told = f"`{change.name}` was last changed{_at(change.source)}, from {change.old} to {change.new}"
-        yield from fitted(f"{told}: {frame}`watch {change.name}` and `reverse-continue` go there", 2)
+        yield from fitted(_variable_change_text(change, goes_back=goes_back), 2)
     for problem in fault.problems:
         yield from (style("error", line) for line in fitted(problem, 2))
 
@@ -210,10 +214,31 @@ def _values_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from fitted(f"  {', '.join(names)} = {value}", 4)
 
 
-def _caller_lines(caller: CallingLine, call: str) -> Iterator[str]:
+CHANGED = {VARIABLE: "`{}`", REGISTER: "the register of `{}`", ADDRESS: "the address in {}"}
+"""What was changed, in words."""
+
+
+def _variable_change_text(row: ChangeBefore, *, goes_back: bool) -> str:
+    """Return what has changed a variable last, and how to go there."""
+    change = row.change
+    span = (f"from {change.old} " if change.old else "") + (f"to {change.new}" if change.new else "")
+    told = f"{CHANGED[change.kind].format(shown(change.name))} was last changed{_at(row.source)}"
+    told += f", {span.strip()}" if span else ""
+    where = f"wave {row.number + 1}, lane {change.lane}"
+    if not goes_back or change.kind != VARIABLE:
+        return f"{told} ({where})"
+    frame = f"`frame {change.frame}`, " if change.frame else ""
+    return f"{told}: in {where}, {frame}`watch {change.name}` and `reverse-continue` go there"
+
+
+def _call(frame: Frame, arguments: Iterable[tuple[str, str]]) -> str:
+    return f"{shown(frame.name or '??')} ({arguments_text(arguments)})"
+
+
+def _caller_lines(caller: CallingLine) -> Iterator[str]:
     frame, source = caller.frame, caller.frame.call.source
     found = f" ({frame.found})" if frame.found else ""
-    yield from fitted(f"called by {call}{_at(source)}{found}", 2)
+    yield from fitted(f"called by {_call(frame, caller.arguments)}{_at(source)}{found}", 2)
     if caller.line is not None and source is not None:
         yield f"{source.line}\t{shown(caller.line.strip())}"
     yield from _values_lines(caller.values)
@@ -267,8 +292,9 @@ def _lanes_text(lanes: LanesOutside) -> str:
         return f"wave {lanes.number + 1}{group}:"
     mask = sum(1 << lane for lane in lanes.lanes)
     items = ""
-    if lanes.first_item is not None and lanes.last_item is not None:
-        first, last = group_text(lanes.first_item), group_text(lanes.last_item)
+    first_item, last_item = lanes.ends
+    if first_item is not None and last_item is not None:
+        first, last = group_text(first_item), group_text(last_item)
         items = f" (work-item {first})" if first == last else f" (work-items {first} to {last})"
     return f"wave {lanes.number + 1}{group}: {lanes_of(mask)}{items}"
 

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
+from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.lanes import item_text
-from dwarfgpu.render.layout import counted, fitted, folded, lanes_text, room, style
+from dwarfgpu.render.layout import counted, fitted, folded, lanes_text, paragraphs, room, style
 from dwarfgpu.render.records import Record, fact, number
 from dwarfgpu.render.values import value_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedWave
     from dwarfgpu.execution.control.tracing import TracedStep
@@ -29,15 +31,15 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(report: RunReport, fault: Iterable[str] = ()) -> Iterator[str]:
-    """Yield what a run has come to, with the lines of its fault."""
+def report_text(report: RunReport, faults: Iterable[WaveFault] = ()) -> Iterator[str]:
+    """Yield what a run has come to, and why its waves have stopped."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
         yield f"{name}: {waves} ended after {report.instructions:,} instructions"
-    elif lines := list(fault):
+    elif lines := [*paragraphs(fault_text(each, report.kernel) for each in faults)]:
         yield from lines
         yield _counts(report)
     else:
@@ -108,7 +110,7 @@ def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
     yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
 
 
-def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
+def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFault] = ()) -> dict[str, Any]:
     """Return what a run has come to as JSON."""
     halt = report.halt
     data: dict[str, Any] = {
@@ -129,6 +131,8 @@ def report_json(report: RunReport, printed: list[str]) -> dict[str, Any]:
         "buffers": [*map(BUFFER.json, report.buffers)],
         "notices": list(report.notices),
     }  # fmt: skip
+    if faults:
+        data["faults"] = [*map(FAULT.json, faults)]
     if report.profile is not None:
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
     if report.snapshot is not None:

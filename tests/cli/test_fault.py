@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,34 @@ def test_the_calls_that_led_there_have_their_lines_and_values(run, tmp_path, lev
         assert (
             "scene.cl:9, from 0 to 32: in wave 2, lane 0, `frame 1`, `watch i` and `reverse-continue` go there" in words
         )
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_a_run_and_its_snapshot_say_what_changed_the_index_last(run, require_tool, tmp_path, level):
+    """The index is in memory at -O0, and in a register at -O2."""
+    source, file, state = (tmp_path / name for name in ("k.cl", "k.co", "crash.json"))
+    source.write_text(
+        "kernel void keeps(global int *out, int n) {\n  int at = 0;\n  for (int k = 0; k < n; k++) {\n"
+        '    at = at * 2 + 1;\n    __asm__ volatile("" : "+v"(at));\n    out[at] = k;\n  }\n}\n'
+    )
+    words = f"-target amdgcn-amd-amdhsa -mcpu=gfx1100 -x cl -cl-std=CL2.0 -g -{level} -nogpulib".split()
+    subprocess.run([require_tool("clang-22"), *words, source, "-o", file], check=True)
+    launch = ("keeps", "--grid", "32", "--work-group", "32", "out=zeros(10)", "n=64", "--state", state)
+    text = " ".join(run("run", file, *launch)[1].split())
+    said = "`at` was last changed at" if level == "O0" else "the register of `at` was last changed at"
+    assert said in text
+    assert ", from 7 to 15 (wave 1, lane 0)" in text if level == "O0" else ", to 15 (wave 1, lane 0)" in text
+    (fault,) = json.loads(run("fault", state, file, "--json")[1])["faults"]
+    (change,) = (row for row in fault["changes"] if row["name"] == "at")
+    assert (change["source"].endswith("k.cl:4"), change["new"], change["wave"]) == (True, "15", 1)
+    state.unlink()
+    (of_run,) = json.loads(run("run", file, *launch, "--json")[1])["faults"]
+    assert of_run == fault
+    (access,) = fault["accesses"]
+    each = access["outside"][0]["each"]
+    assert [row["lane"] for row in each] == access["outside"][0]["lanes"]
+    assert each[5] == {"lane": 5, "work_item": [5, 0, 0], "address": access["outside"][0]["addresses"][5]}
+    assert [row["name"] for row in fault["arguments"]] == ["out", "n"]
 
 
 def test_a_state_without_a_crash_is_refused(run, tmp_path):

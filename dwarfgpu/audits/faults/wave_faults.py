@@ -36,11 +36,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
-    from dwarfgpu.machines.protocol import WaveStop
+    from dwarfgpu.machines.protocol import CrashChange, WaveStop
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
+
+    Texts = tuple[tuple[str, str], ...]
+    """Names with what they have."""
 
 MAX_WAVES = 8
 """Of so many waves at one place, with the same reasons, the registers are read."""
@@ -110,12 +114,18 @@ class LanesOutside:
     wave: str
     number: int
     """The index of the wave."""
-    work_group: tuple[int, int, int] | None
+    work_group: Triple | None
     lanes: tuple[int, ...]
     """Empty for a scalar access, which the whole wave makes."""
-    first_item: tuple[int, int, int] | None
-    last_item: tuple[int, int, int] | None
-    addresses: tuple[int, ...] = field(repr=False)
+    items: tuple[Triple | None, ...] = field(repr=False)
+    """The work-item of each lane, where it is known."""
+    addresses: tuple[int, ...] = field(default=(), repr=False)
+    """The address of each lane, or that of the wave; none where nothing is accessed."""
+
+    @property
+    def ends(self) -> tuple[Triple | None, Triple | None]:
+        """The work-items of the first and the last lane."""
+        return (self.items[0], self.items[-1]) if self.items else (None, None)
 
 
 @frozen
@@ -155,9 +165,11 @@ class CallingLine:
     """A line with a call that led to the place of a fault."""
 
     frame: Frame = field(eq=False, repr=False)
+    arguments: Texts
+    """The parameters of its function, with what they are in the first lane that failed."""
     line: str | None
     """Its text."""
-    values: tuple[tuple[str, str], ...]
+    values: Texts
     """Its variables, with what they are in the lanes that failed."""
 
 
@@ -165,14 +177,10 @@ class CallingLine:
 class ChangeBefore:
     """What changed a variable of the access that failed, or of a call that led there, last."""
 
-    name: str
-    frame: int
-    wave: int
-    lane: int
+    change: CrashChange
+    number: int
+    """The index of the wave."""
     source: SourceLine | None
-    pc: int
-    old: str
-    new: str
 
 
 @frozen
@@ -195,7 +203,9 @@ class WaveFault:
     """Those that may have failed, the likeliest first."""
     rank: str | None = None
     """Why the first of several is the likeliest."""
-    values: tuple[tuple[str, str], ...] = ()
+    arguments: Texts = ()
+    """The parameters of the function, with what they are in the first lane that failed."""
+    values: Texts = ()
     """The variables of the source line, with what they are in the lanes that failed."""
     callers: tuple[CallingLine, ...] = ()
     """The calls that led there, the innermost first, up to the kernel's own."""
@@ -204,7 +214,7 @@ class WaveFault:
     lanes: tuple[LanesOutside, ...] = ()
     """The lanes that executed it."""
     lane: int | None = None
-    """The lane of the frame whose arguments are shown."""
+    """The lane of the arguments."""
     examined: int = 0
     """In how many of the waves the registers were read."""
     problems: tuple[str, ...] = ()
@@ -217,8 +227,11 @@ def wave_faults(
     source_line: Callable[[Frame, SourceLine | None], str | None],
     address: int | None = None,
     written: Callable[[Frame, Any], str] = lambda _frame, value: str(value),
+    arguments: Callable[[Frame, int | None], Iterable[tuple[str, str]]] = lambda _frame, _lane: (),
 ) -> Iterator[WaveFault]:
     """Yield why waves have stopped, by place and reason; ``address`` is one that a driver has reported.
+
+    ``written`` makes the text of a value, and ``arguments`` those of the parameters of a frame in a lane.
 
     Memory faults come first, and traps last.
     """
@@ -237,7 +250,7 @@ def wave_faults(
     lost = [stopped.machine.ids[wave] for _rank, pc, numbers, _stop in found if pc is None for wave in numbers]
     placed = [row for row in found if row[1] is not None] or found
     for _rank, pc, numbers, stop in sorted(placed, key=lambda row: row[0]):
-        fault = FaultSearch(stopped, numbers, stop, pc, address, checks, written).fault(source_line)
+        fault = FaultSearch(stopped, numbers, stop, pc, address, checks, written, arguments).fault(source_line)
         unplaced = f"wave {', '.join(lost)} failed, too, at a place that is not known"
         yield evolve(fault, problems=(*fault.problems, unplaced)) if lost else fault
         lost = []
@@ -255,11 +268,12 @@ class FaultSearch:
     def __init__(
         self, stopped: Stopped, numbers: list[int], stop: WaveStop, pc: int | None, reported: int | None,
         checks: dict[str, MemoryCheck], written: Callable[[Frame, Any], str],
+        arguments: Callable[[Frame, int | None], Iterable[tuple[str, str]]],
     ) -> None:  # fmt: skip
         self.stopped, self.numbers, self.stop, self.pc, self.reported = stopped, numbers, stop, pc, reported
         self.machine: Any = stopped.machine
         self.checks = checks
-        self.written = written
+        self.written, self.arguments = written, arguments
         self.waves = [stopped.wave(number) for number in numbers[:MAX_WAVES]]
         self.frame = self.waves[0].frame(0)
         self.problems: list[str] = []
@@ -299,6 +313,7 @@ class FaultSearch:
             line,
             tuple(accesses),
             self._reason(accesses) if len(accesses) > 1 else None,
+            tuple(self.arguments(frame, lanes[0] if lanes else None)),
             tuple(self._values(line, frame, lanes)),
             tuple(self._callers(frame, lanes, kernel)),
             cause,
@@ -350,8 +365,7 @@ class FaultSearch:
         mask = (wave.stop.lanes if wave.stop is not None else None) or wave.frame(0).active_mask or 0
         place = wave.launch.place
         lanes = tuple(lanes_in(mask & (1 << self.frame.target.lane_count) - 1))
-        items = [place.item(lanes[0]), place.item(lanes[-1])] if lanes else [None, None]
-        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items[0], items[1], ())
+        return LanesOutside(wave.id, wave.index, place.work_group, lanes, tuple(map(place.item, lanes)))
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
@@ -501,9 +515,8 @@ class FaultSearch:
     def _lanes(self, wave: Wave, found: LaneAddresses, flags: Any) -> LanesOutside:
         place: Any = wave.launch.place
         lanes = tuple(found.lanes[flags].tolist()) if len(found.lanes) else ()
-        items = [place.item(lanes[0]), place.item(lanes[-1])] if lanes else [None, None]
-        addresses = tuple(found.addresses[flags].tolist())
-        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items[0], items[1], addresses)
+        addresses, items = tuple(found.addresses[flags].tolist()), tuple(map(place.item, lanes))
+        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items, addresses)
 
     # --- Arguments ------------------------------------------------------------------------------------------------
 
@@ -646,7 +659,8 @@ class FaultSearch:
             if frame.name == kernel:
                 return
             frame, line = caller, self.source_line(caller, caller.call.source)
-            yield CallingLine(frame, line, tuple(self._values(line, frame, lanes)))
+            arguments = tuple(self.arguments(frame, lanes[0] if lanes else None))
+            yield CallingLine(frame, arguments, line, tuple(self._values(line, frame, lanes)))
 
     def _values(self, line: str | None, frame: Frame, lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
         """Yield the variables that a line names, with their values in some lanes; not those that begin there."""

@@ -8,6 +8,7 @@ before it leads there.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,15 @@ class Checkpoint:
     """Whether no earlier checkpoint leads here."""
 
 
+def writable_blocks(machine: Gpu) -> Iterator[Any]:
+    """Yield the memory that waves can change."""
+    for store in machine.memory.stores.values():
+        for block in store.blocks:
+            data = np.frombuffer(block.buffer, np.uint8)
+            if data.flags.writeable and data.size:
+                yield data
+
+
 class History:
     """The checkpoints of a machine, in the order of time."""
 
@@ -87,16 +97,9 @@ class History:
         if self.device.refresh() or is_certain:
             self.keep(is_fixed=True)
 
-    def _blocks(self) -> Iterator[Any]:
-        for store in self.machine.memory.stores.values():
-            for block in store.blocks:
-                data = np.frombuffer(block.buffer, np.uint8)
-                if data.flags.writeable and data.size:
-                    yield data
-
     def _memory(self, last: Checkpoint | None) -> tuple[tuple[bytes, ...], ...]:
         kept = []
-        for number, data in enumerate(self._blocks()):
+        for number, data in enumerate(writable_blocks(self.machine)):
             before = last.memory[number] if last is not None and number < len(last.memory) else ()
             chunks = []
             for index, start in enumerate(range(0, data.size, CHUNK)):
@@ -130,7 +133,7 @@ class History:
         self.device.restore(point.device)
         for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
             file.known[...] = point.known[number] if number < len(point.known) else False
-        for data, chunks in zip(self._blocks(), point.memory, strict=True):
+        for data, chunks in zip(writable_blocks(self.machine), point.memory, strict=True):
             for index, chunk in enumerate(chunks):
                 data[index * CHUNK : index * CHUNK + len(chunk)] = np.frombuffer(chunk, np.uint8)
 
@@ -209,6 +212,19 @@ class History:
             self._replay(end, observer, points or [])
             yield
             end = point.time
+
+    def fill(self, until: float) -> None:
+        """Make the checkpoints that lack between the last one and now; raise `TimeoutError` at a time of the clock."""
+        end = self.device.executed
+        with self.visiting() as points:
+            self._restore(points[-1])
+            while self.device.executed + self.interval < end:
+                if process_time() > until:
+                    raise TimeoutError
+                self._replay(self.device.executed + self.interval, None, [])
+                self.device.write_back()
+                self.keep()
+            points[:] = self.checkpoints
 
     @property
     def is_whole(self) -> bool:

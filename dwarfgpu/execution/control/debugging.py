@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from time import process_time
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,20 @@ from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Breakpo
 from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
-from dwarfgpu.execution.control.watching import PRIVATE, Watched, Watcher, stack_in, stack_pointer
+from dwarfgpu.execution.control.watching import (
+    PRIVATE,
+    RegisterRecorder,
+    Watched,
+    Watcher,
+    registers_of,
+    stack_in,
+    stack_pointer,
+)
 from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.lanes import lanes_in
+from dwarfgpu.machines.protocol import ADDRESS, REGISTER, CrashChange
 from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.program.frames.answers import location_of
 from dwarfgpu.program.frames.evaluator import is_constant
 
 if TYPE_CHECKING:
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival
+    from dwarfgpu.execution.control.watching import Registers, RegisterWrite
     from dwarfgpu.execution.halts import WatchHit
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.program.frames.frame import Frame
@@ -35,6 +47,8 @@ if TYPE_CHECKING:
 
     Observer = Callable[[WaveBatch], Any]
 
+ADDRESSES = ("vaddr", "addr", "saddr", "sbase")
+"""The operands that addresses are in, by the names of the encodings."""
 NOT_RUN = "The program is not being run."
 NO_MORE = "No unwaited-for children left."
 NO_HISTORY = "No more reverse-execution history."
@@ -49,7 +63,7 @@ class Debugging:
         self.running = Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
-        self.history = History(self.machine)
+        self.history: History = self.machine.past or History(self.machine)
         self.points = Breakpoints() if points is None else points
         self.only: int | None = None
         """The wave that runs alone; None if all run."""
@@ -573,15 +587,25 @@ class Debugging:
         finally:
             device.memory.watch = device.memory.watch_waves = None
 
-    def last_change(self, text: str, wave: int, lane: int, frame: int, until: float) -> WatchHit | None:
-        """Return what has changed a variable in memory last, and leave all waves where they are.
+    def last_change(
+        self, text: str, wave: int, lane: int, frame: int, until: float, shown: Callable[[Object, Frame], str]
+    ) -> CrashChange | None:
+        """Return what has changed a variable last, and leave all waves where they are.
 
-        None if it is not in memory, or if no instruction has changed it. Raises `TimeoutError` at a time of the clock.
+        None if it is in no memory and no registers of the innermost call, or if no instruction has changed it.
+        ``shown`` makes the text of a value. Raises `TimeoutError` at a time of the clock.
         """
-        point = self.watch(text, wave=wave, lane=lane, frame=frame)
+        place = self.attached[wave].frame(frame)
+        value = place.expression(text).find(place.lane(lane))
+        made = partial(CrashChange, text, self.machine.ids[wave], lane, frame=frame)
+        if value.address is None:
+            registers = registers_of(location_of(value))
+            if place.level or not registers:
+                return None
+            write = self.last_write(registers, wave, lane, until)
+            return None if write is None else made(pc=write.pc, kind=REGISTER, new=shown(value, place))
+        point = self.watch(text, wave=wave, lane=lane, frame=frame, shown=shown)
         self.points.take_back(point)
-        if point.watched.data is None:
-            return None
         now = point.watched.text
         hits: list[WatchHit] = []
 
@@ -596,7 +620,31 @@ class Debugging:
                 if hits:
                     break
         last = max(hits, key=lambda hit: hit.time, default=None)
-        return last if last is not None and last.change.new == now else None  # else a user has changed it
+        if last is None or last.change.new != now:  # a user has changed it
+            return None
+        return made(pc=last.pc, old=last.change.old, new=now)
+
+    def last_address(self, pc: int, wave: int, lane: int, until: float) -> list[CrashChange]:
+        """Return what has changed the registers last of which a memory instruction makes the address of a lane."""
+        instruction = self.device.instruction(pc)
+        for operand in filter(None, map(instruction.operand, ADDRESSES)):
+            registers = tuple((operand.text[0], operand.index + word) for word in range(max(operand.count, 1)))
+            write = self.last_write(registers, wave, lane, until) if operand.text[0] in "vs" else None
+            if write is not None:
+                name, new = self.machine.ids[wave], _joined(write.new)
+                return [CrashChange(operand.text, name, lane, write.pc, kind=ADDRESS, new=new)]
+        return []
+
+    def last_write(self, registers: Registers, wave: int, lane: int, until: float) -> RegisterWrite | None:
+        """Return the last instruction that has changed registers in a lane, and leave all waves where they are."""
+        recorder = RegisterRecorder(self.device, registers, wave, lane, until)
+        self.history.changed()
+        with self.history.visiting():
+            for _ in self.history.stretches(recorder.observe):
+                recorder.settle()
+                if recorder.last is not None:
+                    break
+        return recorder.last
 
 
 def _both(first: Observer | None, second: Observer | None) -> Observer | None:
@@ -608,6 +656,12 @@ def _both(first: Observer | None, second: Observer | None) -> Observer | None:
 def _check_in_lane(text: str, frame: Frame) -> None:
     """Refuse a condition that has names nobody knows in a frame."""
     check_readable(text, frame, lambda expression: expression.find(frame.lane(0)).number())
+
+
+def _joined(words: Iterable[int | None]) -> str | None:
+    """Return registers as one number in hex; None if one is not set."""
+    known = [word for word in words if word is not None]
+    return f"{sum(word << 32 * place for place, word in enumerate(known)):#x}" if len(known) == len([*words]) else None
 
 
 def _number_text(value: Object, _frame: Frame) -> str:

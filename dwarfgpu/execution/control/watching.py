@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +11,12 @@ import numpy as np
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
-from dwarfgpu.execution.batch import UNSET
+from dwarfgpu.execution.batch import NOTHING, UNSET
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
 from dwarfgpu.execution.control.stepping import change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
+from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +26,18 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.stepping import CodeMap
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
+    from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.machine import Machine
+
+    Registers = tuple[tuple[str, int], ...]
+    """Registers by the letter and the number of their names."""
 
 PRIVATE = "private"
 _KINDS = {"private_lane": PRIVATE, "local": LOCAL, "group": LOCAL}
 """The spaces that lanes or work-groups have of their own; other memory is one for all."""
 MAX_BYTES = 1 << 20
 """The size of what can be watched."""
+_REGISTER = re.compile(r"([vas])(\d+)$")
 STACK_POINTER = 32
 """The number of the scalar register that has the end of the stack."""
 
@@ -268,3 +277,71 @@ def stack_in(batch: WaveBatch, wave: int) -> int | None:
     """Return the same of a wave in a batch; None where it is not known."""
     value = batch.scalar[STACK_POINTER]
     return None if value is UNSET else int(np.broadcast_to(value, (batch.count, 1))[batch.waves == wave][0, 0])
+
+
+# --- Registers ----------------------------------------------------------------------------------------------------
+
+
+@frozen
+class RegisterWrite:
+    """An instruction that has changed registers."""
+
+    pc: int
+    old: tuple[int | None, ...]
+    """What each register had before; None of one that was not set."""
+    new: tuple[int | None, ...]
+
+
+class RegisterRecorder:
+    """Looks at registers of a lane after each instruction of its wave."""
+
+    def __init__(self, device: Device, registers: Registers, wave: int, lane: int, until: float) -> None:
+        self._device, self._registers, self._wave, self._lane, self._until = device, registers, wave, lane, until
+        self._before: tuple[WaveBatch, int, tuple[int | None, ...]] | None = None
+        """The batch that executes an instruction, its address, and what the registers have."""
+        self.last: RegisterWrite | None = None
+
+    def observe(self, batch: WaveBatch) -> bool:
+        """Look before an instruction at what the one before it has done."""
+        if process_time() > self._until:
+            raise TimeoutError
+        if self._wave in batch.waves:
+            self.settle()
+            self._before = batch, batch.pc, self._values(batch)
+        return False
+
+    def settle(self) -> None:
+        """Look at what the last instruction has done."""
+        if self._before is None:
+            return
+        batch, pc, old = self._before
+        self._before = None
+        new = self._values(self._device.batch_of(self._wave, batch))
+        if old != new:
+            self.last = RegisterWrite(pc, old, new)
+
+    def _values(self, batch: WaveBatch) -> tuple[int | None, ...]:
+        row = 0 if batch.count == 1 else int(np.nonzero(batch.waves == self._wave)[0][0])
+        return tuple(self._value(batch, row, kind, index) for kind, index in self._registers)
+
+    def _value(self, batch: WaveBatch, row: int, kind: str, index: int) -> int | None:
+        column = {"v": batch.vector, "a": batch.accumulation, "s": batch.scalar}[kind]
+        known = column[index] if index < len(column) else UNSET
+        if known is UNSET or known is NOTHING:
+            return None
+        if isinstance(known, int):
+            return known
+        whole = np.broadcast_to(known, (batch.count, known.shape[1]))
+        return int(whole[row, self._lane if kind != "s" and known.shape[1] > 1 else 0])
+
+
+def registers_of(location: Location) -> Registers:
+    """Return the registers that a location is in, if it is in vector and scalar registers alone; else none."""
+    place = location.single
+    found: list[tuple[str, int]] = []
+    for part in place.storage.parts if place is not None and isinstance(place.storage, Composite) else ():
+        found += registers_of(part.location)
+    if place is not None and isinstance(place.storage, Register):
+        match = _REGISTER.match(place.storage.register.name)
+        found += [] if match is None else [(match[1], int(match[2]))]
+    return tuple(dict.fromkeys(found))
