@@ -21,7 +21,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Derandomised: a run depends on the code alone, so a failure is met by the change that caused it.
 hypothesis.settings.register_profile("dev", derandomize=True, deadline=None, max_examples=50)
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=200, print_blob=True)
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100, print_blob=True)
+hypothesis.settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=200, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 

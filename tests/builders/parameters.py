@@ -29,9 +29,19 @@ def few_or_all(few: int) -> pytest.MarkDecorator:
     )
 
 
+def share(count: int, part: int = 4) -> int:
+    """Return how many of so many random cases are tried: all of them where the tests are thorough."""
+    return count if settings.default.max_examples >= 200 else count // part
+
+
+def some_of(cases: Iterable[Any], part: int = 3) -> list[Any]:
+    """Return every third case, and all of them where the tests are thorough."""
+    return list(cases)[:: 1 if settings.default.max_examples >= 200 else part]
+
+
 def examples(count: int) -> settings:
-    """Let hypothesis try so many examples, and a quarter of them where a developer runs the tests."""
-    return settings(max_examples=count if settings.default.max_examples >= 200 else count // 4)
+    """Let hypothesis try so many examples, half of them before a change is accepted, and a quarter by default."""
+    return settings(max_examples=count * settings.default.max_examples // 200)
 
 
 def for_each(names: str, *rows: Any, **options: Any) -> pytest.MarkDecorator:

@@ -11,7 +11,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.caches import AGENT, OWN_UNIT, SYSTEM, WORK_GROUP, Caches, invalidated_kinds
 from dwarfgpu.execution.caches import reach_of_access as reach
 from dwarfgpu.execution.device_memory import MemorySegment
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, share
 from tests.execution.litmus import FORBIDDEN, Litmus, every_litmus, steps
 
 KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
@@ -182,8 +182,8 @@ def test_what_is_forbidden_does_not_show(litmus, tmp_path):
 def test_what_is_forbidden_shows_in_no_litmus_test(litmus, tmp_path):
     """The graphs of states in ``litmus_graph`` say it for all seeds; this is the machine itself."""
     path = litmus.build(tmp_path)
-    for seed in range(2):
-        assert not [outcome for outcome in litmus.outcomes(path, seed, 200) if litmus.is_forbidden(outcome)]
+    for seed in range(share(2, 2)):
+        assert not [outcome for outcome in litmus.outcomes(path, seed, share(200, 2)) if litmus.is_forbidden(outcome)]
     assert set(FORBIDDEN) >= {litmus.name}
 
 

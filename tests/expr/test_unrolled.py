@@ -26,7 +26,7 @@ from dwarfgpu.expr.unrolled import unrolled
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.targets.resolve import resolve
-from tests.builders.parameters import every, examples, for_each
+from tests.builders.parameters import every, examples, for_each, share
 from tests.properties.programs import LANES, TARGETS, context, expression
 
 GENERIC = types.generic(8)
@@ -120,16 +120,16 @@ def test_random_bytes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000, 10))
 @given(seed=st.integers(0, (1 << 64) - 1))
-def test_20_000_random_programs(seed: int) -> None:
+def test_many_random_programs(seed: int) -> None:
     check_program(seed)
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000)
+@settings(max_examples=share(20_000, 10))
 @given(seed=st.integers(0, (1 << 64) - 1))
-def test_20_000_random_byte_strings(seed: int) -> None:
+def test_many_random_byte_strings(seed: int) -> None:
     check_bytes(seed)
 
 

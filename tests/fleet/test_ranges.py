@@ -21,7 +21,7 @@ from dwarfgpu.fleet.ranges import BLOCK, fetched
 from tests.builders.commands import ROOT, run
 from tests.builders.fleet_cluster import cluster, environment
 from tests.builders.many_states import CODE, snapshot_text, write_states
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, share
 from tests.builders.range_server import serving
 
 PADDING = 20_000_000
@@ -397,15 +397,17 @@ def wait_until(is_so, process):
 
 
 @pytest.mark.slow
-def test_two_thousand_inputs_survive_broken_files_and_dying_workers(tmp_path):
-    names = {300: "-kills-once", 1200: "-kills-once", 1500: "-kills"}
-    broken = write_states(tmp_path / "dumps", 2000, broken_each=20, names=names)
+def test_many_inputs_survive_broken_files_and_dying_workers(tmp_path):
+    count = share(2000)
+    names = {count * 3 // 20: "-kills-once", count * 12 // 20: "-kills-once", count * 15 // 20: "-kills"}
+    broken = write_states(tmp_path / "dumps", count, broken_each=20, names=names)
     (tmp_path / "marks").mkdir()
     with cluster(2, env=environment(tmp_path / "marks")) as address:
         done = fleet("eval even", tmp_path / "dumps", "--scheduler", address, "--out", tmp_path / "out")
     assert done.returncode == 3, done.stderr
-    assert len(broken) == 100
-    check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {str(tmp_path / "dumps" / "rank01500-kills.json")})
+    assert len(broken) == count // 20
+    (killer,) = (tmp_path / "dumps").glob("*-kills.json")
+    check_each_once(tmp_path / "out", tmp_path / "dumps", broken, {str(killer)})
 
 
 def test_a_scheduler_that_is_not_there_is_one_error(tmp_path):

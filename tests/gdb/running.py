@@ -36,6 +36,7 @@ def run_gdb(
     """What GDB prints when it runs commands (``-ex``) or a script in batch mode."""
     words: list[str] = [tools("gdb"), "-nx", "-batch", "-iex", "set debuginfod enabled off"]
     words += ["-iex", "maintenance set internal-error corefile no"]  # it would be 90 MB among the sources
+    words += ["-iex", "set remotetimeout 120"]  # a stub that starts on a slow machine answers after more than 2 seconds
     words += ["-x", str(ENTRY)] if load else []
     words += [str(each) for each in arguments]
     words += ["-x", str(script)] if script is not None else []

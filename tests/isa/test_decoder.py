@@ -11,7 +11,7 @@ from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.isa.names import wait_counters
 from dwarfgpu.isa.tables import GENERATIONS, table
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, share
 from tests.conftest import lacking
 from tools import isa
 from tools.isa_oracle import NoOracle, Oracle
@@ -278,7 +278,7 @@ def test_random_words_are_read_as_llvm_does(processor):
         except NoOracle as missing:
             raise lacking(str(missing)) from None
         try:
-            pieces = isa.random_words(major, 20_000, seed=size)
+            pieces = isa.random_words(major, share(20_000), seed=size)
             wrong += isa.differences(isa.decoder(processor, size), oracle, pieces)
         finally:
             oracle.close()

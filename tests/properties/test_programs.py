@@ -18,7 +18,7 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.expr.verify import verify
 from dwarfgpu.lanes import LaneSet
 from tests.builders.machines import in_columns
-from tests.builders.parameters import examples
+from tests.builders.parameters import examples, share
 from tests.properties.programs import LANES, REGIONS, TARGETS, Writer, context, expression
 
 SEEDS = st.integers(0, (1 << 64) - 1)
@@ -92,8 +92,8 @@ def test_a_machine_in_columns_gives_what_a_described_one_gives(seed: int) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-def test_20_000_programs(part: int) -> None:
-    @settings(max_examples=5_000)
+def test_many_programs(part: int) -> None:
+    @settings(max_examples=share(5_000, 10))
     @given(seed=st.integers(part << 60, ((part + 1) << 60) - 1))
     def run(seed: int) -> None:
         check_program(seed)
@@ -103,8 +103,8 @@ def test_20_000_programs(part: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", dialects.NAMES)
-def test_100_000_byte_strings(dialect: str) -> None:
-    @settings(max_examples=16_700)
+def test_many_byte_strings(dialect: str) -> None:
+    @settings(max_examples=share(16_700, 10))
     @given(seed=SEEDS)
     def run(seed: int) -> None:
         check_bytes(seed, dialect)

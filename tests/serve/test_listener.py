@@ -78,10 +78,10 @@ def test_a_server_ends_after_one_connection_and_with_an_interrupt():
     with Server(STATE, "--once") as server:
         with server.connect() as connection:
             assert ask(connection, b"D") == b"OK"
-        assert server.process.wait(10) == 0
+        assert server.process.wait(120) == 0
     with Server(STATE) as server:
         os.kill(server.process.pid, signal.SIGINT)
-        assert server.process.wait(10) == 130
+        assert server.process.wait(120) == 130
         assert "Traceback" not in server.process.stderr.read()
 
 
@@ -91,13 +91,13 @@ def test_a_socket_in_the_file_system_is_removed_also_by_a_signal(tmp_path):
         assert server.address == str(path)
         with server.connect() as connection:
             assert ask(connection, b"qC") == b"QC1"
-        assert server.process.wait(10) == 0
+        assert server.process.wait(120) == 0
     assert not path.exists()
     path = tmp_path / "waves"
     with Server(STATE, "--socket", str(path)) as server:
         assert path.exists()
         server.process.terminate()
-        assert server.process.wait(10) == 128 + signal.SIGTERM
+        assert server.process.wait(120) == 128 + signal.SIGTERM
         assert not path.exists()
         assert "Traceback" not in server.process.stderr.read()
 
@@ -121,7 +121,20 @@ def test_a_gpu_core_file_is_served_from_the_wave_that_has_crashed(words):
 def test_gdb_has_frames_of_code_that_is_in_no_file(require_tool, tmp_path):
     gdb = require_tool("gdb")
     serve = f"target remote | {sys.executable} -m dwarfgpu serve {CRASH} --stdio"
-    words = [gdb, "-q", "-nx", "-batch", "-ex", serve, "-ex", "bt", "-ex", "info threads"]
+    words = [
+        gdb,
+        "-q",
+        "-nx",
+        "-batch",
+        "-iex",
+        "set remotetimeout 120",
+        "-ex",
+        serve,
+        "-ex",
+        "bt",
+        "-ex",
+        "info threads",
+    ]
     done = subprocess.run(
         words, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}, check=True
     )

@@ -13,7 +13,7 @@ from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.objfile.containers.bundle import COMPRESSED_MAGIC
 from dwarfgpu.objfile.elf.image import Image
 from tests.builders.errors import raised
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, share
 from tools import fuzz, fuzz_judge, fuzz_kernels, fuzz_loop, fuzz_memmodel, fuzz_pages, fuzz_running
 from tools.fixtures import FOLDER, ROOT
 from tools.fuzz_files import BUNDLE, Edit, Original, parse_edit
@@ -39,8 +39,8 @@ def test_a_short_run_finds_nothing(count):
 
 @pytest.mark.slow
 def test_a_longer_run_finds_nothing():
-    status, out = run("--count", "250", "--seed", "2", "--limit", "60")
-    assert "250 mutants" in out
+    status, out = run("--count", str(share(250)), "--seed", "2", "--limit", "60")
+    assert f"{share(250)} mutants" in out
     assert (status, out.count("FOUND")) == (0, 0), out
 
 
@@ -240,7 +240,7 @@ def test_damaged_kernels_end_with_a_reason():
 
 @pytest.mark.slow
 def test_many_damaged_kernels_end_with_a_reason():
-    findings, _ends = fuzz_running.fuzz("tests", 150, 5000)
+    findings, _ends = fuzz_running.fuzz("tests", 150, share(5000, 10))
     assert findings == []
 
 

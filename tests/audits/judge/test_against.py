@@ -15,7 +15,7 @@ from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
 from tests.builders.folders import ROOT
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, some_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX942, GFX1100], ids=lambda each: each.name)
 
@@ -81,7 +81,7 @@ def test_every_location_that_is_wrong_is_found_at_its_first_statement(processor,
     (tmp_path / "right").mkdir()
     defects = list(defects_of(processor))
     assert len(defects) >= 60
-    check_defects(processor, tools, tmp_path, defects)
+    check_defects(processor, tools, tmp_path, some_of(defects))
 
 
 @pytest.mark.slow

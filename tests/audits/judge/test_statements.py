@@ -6,7 +6,7 @@ from dwarfgpu.audits.judge.source_statements import source_loops
 from tests.builders.judged_calls import GFX90A, GFX1100
 from tests.builders.judged_lanes import SIZES, assembled, lane_defects, missed, offset_of, value_defects
 from tests.builders.judged_statements import assembled_loop, statement_defects
-from tests.builders.parameters import few_or_all
+from tests.builders.parameters import few_or_all, some_of
 
 PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda each: each.name)
 
@@ -17,7 +17,7 @@ def test_every_wrong_row_is_found_at_its_instruction(processor, tools, tmp_path,
     defects = list(statement_defects(processor))
     assert {rule for rule, _defect in defects} == {"none", "back", "unreached", "parameter"}
     assert len(defects) >= 60
-    rules = [(f"statement-{rule}", defect) for rule, defect in defects]
+    rules = [(f"statement-{rule}", defect) for rule, defect in some_of(defects)]
     assert missed(judged, processor, tools, tmp_path, rules) == []
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_found_where_lanes_are_where_they_are_said_to_be(processor, t
 def test_every_defect_is_found_at_its_instruction(processor, tools, tmp_path, judged):
     defects = list(lane_defects())
     assert len(defects) >= 50
-    assert missed(judged, processor, tools, tmp_path, [("lane", defect) for defect in defects]) == []
+    assert missed(judged, processor, tools, tmp_path, [("lane", defect) for defect in some_of(defects)]) == []
 
 
 @pytest.mark.slow

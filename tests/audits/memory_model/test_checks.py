@@ -13,7 +13,7 @@ from dwarfgpu.program.code.code_object import opened
 from tests.audits.memory_model.generator import TARGETS, compiled, source
 from tests.audits.memory_model.seeds import assembled, assembly, seeded
 from tests.builders.folders import FIXTURES
-from tests.builders.parameters import for_each
+from tests.builders.parameters import for_each, share
 
 HEAD = """\t.text
 \t.globl f
@@ -202,7 +202,7 @@ def test_nothing_is_found_in_code_of_clang(target, tmp_path, require_tool):
 @pytest.mark.parametrize("target", TARGETS)
 def test_nothing_is_found_in_much_code_of_clang(target, tmp_path, require_tool):
     require_tool("clang-22")
-    assert messages(compiled(tmp_path, source(800, 800), target)) == []
+    assert messages(compiled(tmp_path, source(800, share(800)), target)) == []
 
 
 @pytest.mark.slow
@@ -248,10 +248,10 @@ def test_nearly_all_of_many_defects_are_found(tmp_path, require_tool):
     kinds: Counter[str] = Counter()
     rest: dict[str, str] = {}
     for number, target in enumerate(TARGETS):
-        counted, names = missed(target, tmp_path, 100 + number, 330)
+        counted, names = missed(target, tmp_path, 100 + number, share(330))
         kinds += counted
         rest |= {f"{target} {name}": defect for name, defect in names.items()}
-    assert kinds.total() >= 2000
+    assert kinds.total() >= share(2000)
     assert set(kinds) >= {
         *("wait removed", "wait weakened", "counter removed", "invalidate removed", "write-back removed"),
         *("scope weakened", "cache bit removed"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.execution.compiled.native import is_available
+from tests.builders.parameters import share
 
 pytestmark = pytest.mark.skipif(not is_available() or sys.platform != "linux", reason="needs llvmlite and mprotect")
 
@@ -21,7 +22,7 @@ def status_of(*words):
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["start", "end"])
 def test_no_mutant_reads_or_writes_beyond_a_buffer(where):
-    status, output = status_of(where, "guarded", "250")
+    status, output = status_of(where, "guarded", str(share(250)))
     assert status == 0, output
 
 

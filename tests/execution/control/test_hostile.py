@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dwarfgpu.execution.launch.launch import launch, machine_for
-from tests.builders.parameters import for_each, some_slow
+from tests.builders.parameters import for_each, share, some_slow
 
 FILES = {
     "gfx90a": "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co",
@@ -39,7 +39,7 @@ def run_damaged(path, seed, count):
         assert halt.kind != "fault" or halt.waves
 
 
-@pytest.mark.parametrize("seed, count", some_slow([(1, 25), (2, 2000)], quick=[(1, 25)]))
+@pytest.mark.parametrize("seed, count", some_slow([(1, 25), (2, share(2000))], quick=[(1, 25)]))
 @pytest.mark.parametrize("processor", FILES)
 def test_damaged_code_stops_with_a_reason(processor, seed, count):
     run_damaged(FILES[processor], seed, count)

@@ -27,7 +27,7 @@ from dwarfgpu.machines.gpu_core.writing import CoreForm, write_host
 from dwarfgpu.machines.protocol import WaveStop
 from tests.builders.core_layout import HARDWARE, Bytes, read_waves
 from tests.builders.gpu_cores import LOAD_ADDRESS, PROCESSORS, filled, written
-from tests.builders.parameters import every, for_each
+from tests.builders.parameters import every, for_each, share
 from tools import fuzz_cores, fuzz_loop
 
 
@@ -153,7 +153,7 @@ def subjects(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("numbers", [range(200), range(200, 4000)])
+@pytest.mark.parametrize("numbers", [range(200), range(200, 200 + share(3800))])
 def test_damaged_files_give_answers_or_errors(numbers, subjects, tmp_path):
     attempt = fuzz_cores.attempt_of(subjects, tmp_path)
     for number in numbers:
