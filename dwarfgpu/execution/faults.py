@@ -49,7 +49,7 @@ class NamedBuffer:
             return "across the end" if far == near else f"across the end and up to {abs(far)} bytes {side}"
         if far != near:
             return f"{abs(near)} to {abs(far)} bytes {side}"
-        return f"{abs(near)} bytes {side}" if near else f"just {side}"
+        return f"{abs(near)} byte{'s' if abs(near) > 1 else ''} {side}" if near else f"just {side}"
 
     def where(self, address: int, last: int | None = None) -> str:
         """Return the same with the name and the size of the buffer."""

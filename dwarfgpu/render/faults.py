@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
+from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.frames.wave_positions import group_text
@@ -268,17 +269,23 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
         yield f"  and lanes of {counted(len(access.lanes) - MAX_LINES, 'more wave')}"
     if access.expression is not None:
         yield from fitted(f"  this is `{shown(access.expression)}`", 4)
+    nulls = [row for row in access.missed if access.is_null and not row.address]
+    others = [row for row in access.missed if row not in nulls]
+    also = any(row.why == ALSO_NULL for row in nulls)
     if access.is_null:
-        names = " or ".join(f"`{shown(row.name)}`" for row in access.missed)
-        what = f"one of {names}" if len(access.missed) > 1 else names
-        what = what if all(row.is_certain for row in access.missed) else f"probably {what}"
-        yield from fitted(f"  {what} is null" if names else "  probably the pointer is null", 4)
-    elif len(access.missed) > 1:
-        yield from fitted(f"  one of {', '.join(_missed_text(row) for row in access.missed)}", 4)
-    elif access.missed:
-        likely = "" if access.missed[0].is_certain else "probably "
-        yield from fitted(f"  {likely}{_missed_text(access.missed[0])}", 4)
-    elif access.lanes and access.is_global and access.alignment is None:
+        names = " or ".join(f"`{shown(row.name)}`" for row in nulls)
+        what = f"one of {names}" if len(nulls) > 1 and not also else "the pointer" if also else names
+        what = what if what and all(row.is_certain for row in nulls) else f"probably {what or 'the pointer'}"
+        some = " in some lanes" if others else ""
+        also_text = f"; so is {names.replace(' or ', ' and ')}" if also else ""
+        yield from fitted(f"  {what} is null{some}{also_text}", 4)
+    if others:
+        is_split = len(others) > 1 and others[0].why == NEAREST_OF_SOME
+        likely = "one of " if len(others) > 1 else "" if others[0].is_certain else "probably "
+        where = "others: " if access.is_null else ""
+        where += "probably different buffers: " if is_split else likely
+        yield from fitted(f"  {where}{('; ' if is_split else ', ').join(map(_missed_text, others))}", 4)
+    elif not access.is_null and access.lanes and access.is_global and access.alignment is None:
         yield "  not known which argument"
     if access.overflows:
         yield "  stack overflow, or a wrong index into an array"

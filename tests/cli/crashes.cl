@@ -255,3 +255,51 @@ kernel void masked(global int *a, global int *b) {
   }
   b[i] = 2;  // masked.b
 }
+
+global int counters[16];
+
+kernel void either(global int *a, global int *b) {
+  int i = here;
+  global int *p = i & 1 ? a : b;
+  p[i] = i;  // either.store
+}
+
+typedef struct { int n; global int *data; } Box;
+
+kernel void boxed(global Box *boxes, global int *data, int by) {
+  int i = here;
+  boxes->data = data;
+  boxes->data[i + by] = i;  // boxed.store
+}
+
+kernel void indirect(global int *out, global const int *a, global const int *b, global const int *c) {
+  int i = here;
+  out[i] = a[b[c[i]]];  // indirect.line
+}
+
+kernel void wraps(global int *out, global const int *in, int k) {
+  int i = here;
+  int value = in[i * k];  // wraps.load
+  out[i] = value;
+}
+
+kernel void counted(global int *out, int by) {
+  int i = here;
+  counters[i + by] = i;  // counted.store
+  out[i] = 1;
+}
+
+kernel void number(global int *out, ulong address) {
+  int i = here;
+  *(global int *)(address + i * 4) = 1;  // number.store
+}
+
+kernel void sums(global int *to, int by) {
+  int i = here;
+  __atomic_fetch_add(to + i + by, 1, __ATOMIC_RELAXED);  // sums.add
+}
+
+kernel void two_places(global int *out, local int *part, int by) {
+  int i = lane;
+  out[i] = part[i + by] + part[i + by + 16];  // two.places
+}

@@ -57,6 +57,8 @@ class LaneAddresses:
     """The alignment that the hardware may ask for."""
     is_of_stack: bool = False
     """Whether private memory is addressed by scalar registers alone, as the places of a frame are."""
+    parts: tuple[tuple[int, int], ...] = ()
+    """Of an operation with two offsets, how far behind the addresses each lane's places are, and their sizes."""
 
 
 def lane_addresses(wave: Wave, instruction: GpuInstruction, mask: int) -> LaneAddresses | None:
@@ -118,12 +120,14 @@ class _SeenAccesses(MemoryAccess):
         if not self.found:
             return None
         space, addresses, size, action = self.found[0]
+        places = [(other, width) for kind, other, width, _action in self.found if kind == space]
         for other_space, other, other_size, _action in self.found[1:]:
             if other_space == space and other.shape == addresses.shape:  # both of an operation that has two offsets
                 first = np.minimum(addresses, other)
                 size = int((np.maximum(addresses + size, other + other_size) - first).max())
                 addresses = first
         lanes, shape = np.zeros(0, np.int64), shapes.shape_of(instruction.name)
+        parts = tuple((int((other - addresses).flat[0]), width) for other, width in places if addresses.ndim > 1)
         if addresses.ndim > 1:
             inside = batch.mask[0] & (addresses[0] != OUTSIDE)
             lanes, addresses = np.flatnonzero(inside), addresses[0][inside]
@@ -135,7 +139,7 @@ class _SeenAccesses(MemoryAccess):
         vaddr = instruction.operand("vaddr")
         is_of_frame = space == actions.PRIVATE and (vaddr is None or vaddr.kind is not OperandKind.VGPR)
         base_of_all, unit = _base(instruction, batch.scalar), 4 if shape is None else shape.size
-        return LaneAddresses(space, action, size, lanes, addresses, base_of_all, unit, is_of_frame)
+        return LaneAddresses(space, action, size, lanes, addresses, base_of_all, unit, is_of_frame, parts)
 
     # --- What the interpreter calls -------------------------------------------------------------------------------
 

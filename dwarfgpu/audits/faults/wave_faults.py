@@ -29,7 +29,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
-from dwarfgpu.program.types.model import Pointer, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, resolved
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -60,14 +60,17 @@ MAX_CALLERS = 4
 """So many of the calls that led to a place are told."""
 MAX_TRIED = 64
 """How many expressions are compared with the addresses of the lanes."""
+_PointerRow = tuple[str, int, "int | None", int]
+"""The name, address and size of memory that a pointer has, and its value."""
 GLOBAL_SPACES = frozenset((actions.GLOBAL, actions.GENERIC, actions.SCALAR))
 MEMORY_REASONS = frozenset(("MEMORY_VIOLATION", "ADDRESS_ERROR"))
 RANKED = "its lanes are in the page of the fault", "its lanes have no memory", "its lanes are the nearest to a buffer"
 """Why a candidate is before another, by the parts of its rank."""
-_MEMBERS = r"(?:(?:->|\.)\w+)*"
-_INDEXED = re.compile(rf"(\b[A-Za-z_]\w*{_MEMBERS}\s*(?:\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+){_MEMBERS}")
-_POINTER = re.compile(r"\*\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
-_POINTED = re.compile(r"\b[A-Za-z_]\w*(?:->\w+)+|\*+\s*[A-Za-z_]\w*")
+ALSO_NULL = "it is null, too"
+NEAREST_OF_SOME = "it is the nearest of some lanes"
+_POINTER = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*+\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
+_FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
+_MEMBER = re.compile(r"\s*(?:->|\.)\s*[A-Za-z_]\w*")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 
 
@@ -254,6 +257,55 @@ def wave_faults(
         unplaced = f"wave {', '.join(lost)} failed, too, at a place that is not known"
         yield evolve(fault, problems=(*fault.problems, unplaced)) if lost else fault
         lost = []
+
+
+def _closing(text: str, at: int) -> int:
+    """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] in "([") - (text[place] in ")]")
+        if not depth:
+            return place
+    return len(text)
+
+
+def _steps(text: str, at: int) -> Iterator[int]:
+    """Yield where a name ends, and where each subscript and member behind it does."""
+    while True:
+        yield at
+        member, bracket = _MEMBER.match(text, at), re.compile(r"\s*\[").match(text, at)
+        if member is None and bracket is None:
+            return
+        at = member.end() if member is not None else _closing(text, bracket.end() - 1) + 1 if bracket else at
+
+
+def _objects_in(line: str) -> Iterator[str]:
+    """Yield the expressions of a line that may be objects in memory: ``a[i].m``, ``*p``, ``*(p + i)`` for ``p + i``."""
+    sums = []
+    for match in _FIRST.finditer(line):
+        ends = [*_steps(line, match.end())]
+        yield from (line[match.start() : end] for end in ends[1:])
+        if line[: match.start()].rstrip().endswith("*"):
+            yield f"*{line[match.start() : ends[-1]]}"
+    for match in re.finditer(r"\(", line):
+        piece = line[match.end() : _closing(line, match.start())]
+        start = depth = 0
+        for place, letter in enumerate(piece + ","):
+            depth += (letter in "([") - (letter in ")]")
+            if letter == "," and not depth:
+                sums.append(piece[start:place].strip().removeprefix("&"))
+                start = place + 1
+    yield from (f"*({text})" for text in sums if re.search(r"\w\s*[+-]", text))
+
+
+def _bases(expression: str) -> Iterator[str]:
+    """Yield the parts of an expression that may be the pointer it counts from, the last step first."""
+    first = _NAME.match(expression)
+    if first is not None:
+        yield from [expression[:end] for end in _steps(expression, first.end())][-2::-1]
+        return
+    for match in _FIRST.finditer(expression):
+        yield expression[match.start() : [*_steps(expression, match.end())][-1]]
 
 
 def _begins(variable: Any, source: SourceLine | None) -> bool:
@@ -455,6 +507,7 @@ class FaultSearch:
             shape = found
             flags = self._outside(wave, found)
             if flags.any():
+                shape = found = self._failing_part(wave, found, flags)
                 outside.append(self._lanes(wave, found, flags))
                 made.append(found)
         address = function.addresses[index]
@@ -468,8 +521,9 @@ class FaultSearch:
         space = shape.space if shape is not None else step.action.space
         action = shape.action if shape is not None else step.action.operation.partition("-")[0]
         every = [at for lanes in outside for at in lanes.addresses]
+        line = None if line is None else line.partition("//")[0]
         expression = self._expression(line, outside[0]) if outside and space != actions.PRIVATE else None
-        missed, is_null = self._missed(every, made[0], expression, line) if outside else ((), False)
+        missed, is_null = self._missed(every, made[0], expression, line, outside[0]) if outside else ((), False)
         unit = None
         if outside and "ADDRESS_ERROR" in self.stop.reasons and not missed:
             unit = next((each.unit for each in made if any(at % each.unit for at in every)), None)
@@ -497,6 +551,15 @@ class FaultSearch:
             flags = found.addresses % found.addresses.dtype.type(found.unit) != 0
         return flags
 
+    def _failing_part(self, wave: Wave, found: LaneAddresses, flags: Any) -> LaneAddresses:
+        """Return the one of several places that lies outside in each lane that failed, if there is one."""
+        room = self._room(wave, found.space) if found.space in SPACE_NAMES else None
+        for offset, size in found.parts if room is not None else ():
+            addresses = found.addresses + offset
+            if ((addresses < 0) | (addresses + size > room))[flags].all():
+                return evolve(found, addresses=addresses, size=size)
+        return found
+
     def _room(self, wave: Wave, space: str) -> int | None:
         """Return how many bytes of local memory a work-group has, or how many of private memory a work-item.
 
@@ -520,7 +583,7 @@ class FaultSearch:
 
     # --- Arguments ------------------------------------------------------------------------------------------------
 
-    def _pointers(self) -> list[tuple[str, int, int | None, int]]:
+    def _pointers(self) -> list[_PointerRow]:
         """Return the name, address and size of the memory of each argument that is a pointer, and its value."""
         rows = []
         for argument in () if self.launch is None else self.launch.arguments:
@@ -532,7 +595,7 @@ class FaultSearch:
         return rows
 
     def _missed(
-        self, addresses: list[int], found: LaneAddresses, expression: str | None, line: str | None
+        self, addresses: list[int], found: LaneAddresses, expression: str | None, line: str | None, first: LanesOutside
     ) -> tuple[tuple[MissedBuffer, ...], bool]:
         """Return the memory that addresses may belong to, one if it is certain, and whether a pointer is null."""
         if found.space in SPACE_NAMES:
@@ -543,56 +606,133 @@ class FaultSearch:
             return (self._buffer((SPACE_NAMES[found.space], 0, room, 0), addresses, why, is_certain=True),), False
         if all(self._is_known(at, found.size) for at in addresses):
             return (), False
-        rows = self._pointers()
-        is_null = min(addresses) < NULL
-        (chosen, is_certain), why = self._named(rows, expression), f"`{expression}` has these addresses"
+        rows = [*self._pointers(), *self._objects(line, first)]
+        chosen, is_certain = self._named(rows, expression, first)
+        why, is_null = f"`{expression}` has these addresses", min(addresses) < NULL
         if not is_certain and found.base is not None:
             counted = [row for row in rows if row[3] == found.base]
             if counted:
                 chosen, is_certain, why = counted, True, "the instruction counts from its address"
-        if is_null and not chosen:
-            chosen, why = [row for row in rows if not row[3]], "it is null"
-        if not chosen and not is_null:
-            near = sorted((self._buffer(row, addresses) for row in rows if row[2]), key=lambda row: abs(row.nearest))
-            near = [row for row in near if abs(row.nearest) < NEAR]
-            if near:
-                is_near = abs(near[0].nearest) < PAGE and (len(near) == 1 or abs(near[1].nearest) >= PAGE)
-                return tuple(near[:1] if is_near else near), False
-            words = set() if line is None else {name for names in _POINTER.findall(line) for name in names}
-            chosen, why = [row for row in rows if row[0] in words], "the line names no other"
-            if not chosen:
-                words, why = self._passed(), "the call passes no other"
-                chosen = [row for row in rows if row[0] in words]
-            chosen = chosen if len(chosen) == 1 else []
-        is_null = is_null or bool(chosen)
+        if not is_certain:
+            parts = self._by_lane(addresses, rows)
+            if len(parts) > 1:
+                rows_of = chain(*(self._missed(part, found, None, line, first)[0] for part in parts))
+                return tuple(evolve(row, why=NEAREST_OF_SOME) if row.address else row for row in rows_of), is_null
+            chosen, why = self._likely(rows, addresses, chosen, why, line, first)
         made = tuple(self._buffer(row, addresses, why, is_certain=is_certain) for row in chosen)
-        return made, is_null and all(not row[3] for row in chosen)
+        return made, is_null or (bool(made) and all(not row[3] for row in chosen))
+
+    def _by_lane(self, addresses: list[int], rows: list[_PointerRow]) -> list[list[int]]:
+        """Return addresses by what they are near to, if each is near to a null pointer or to one of several buffers."""
+        parts: dict[_PointerRow | None, list[int]] = {}
+        for at in addresses:
+            near = min((row for row in rows if row[2]), key=lambda row: abs(self._reach(row, at)), default=None)
+            if at >= NULL and (near is None or abs(self._reach(near, at)) >= PAGE):
+                return []
+            parts.setdefault(None if at < NULL else near, []).append(at)
+        return [*parts.values()]
+
+    @staticmethod
+    def _reach(row: _PointerRow, address: int) -> int:
+        return NamedBuffer(row[0], row[1], row[2] or 0).distance(address)
+
+    def _likely(
+        self, rows: list[_PointerRow], addresses: list[int], chosen: list[_PointerRow], why: str, line: str | None,
+        first: LanesOutside,
+    ) -> tuple[list[_PointerRow], str]:  # fmt: skip
+        """Return the memory that addresses probably belong to, several if the names and the distances differ, and why.
+
+        ``chosen`` is what the expression names.
+        """
+        words = set() if line is None else {name for names in _POINTER.findall(line) for name in names} - {""}
+        named = [row for row in rows if row[0] in words]
+        if min(addresses) < NULL:
+            null, words = [row for row in rows if not row[3]], words | self._passed()
+            named = [row for row in null if row[0] in words]
+            return (chosen, why) if chosen else (named, "it is null") if named else (null, ALSO_NULL)
+        near = sorted(
+            (row for row in rows if row[2]), key=lambda row: min(abs(self._reach(row, at)) for at in addresses)
+        )
+        distances = [min(abs(self._reach(row, at)) for at in addresses) for row in near]
+        near = [row for row, distance in zip(near, distances, strict=True) if distance < NEAR]
+        if near and distances[0] < PAGE and (len(near) == 1 or distances[1] >= PAGE):
+            near = near[:1]
+        if not chosen and words == {row[0] for row in named}:  # else a variable has the address
+            chosen, why = named, "the line names no other"
+        if near:
+            is_other = len(chosen) == 1 and chosen[0] not in near and near[0][0] not in _NAME.findall(line or "")
+            return [*chosen, *near] if is_other else near, "it is the nearest"
+        if not chosen:
+            frame = self.stopped.wave(first.number).frame(0)
+            held = {
+                number
+                for name in words
+                for number in self._numbers(frame, f"(unsigned long) {name}", first.lanes) or ()
+            }
+            chosen, why = [row for row in rows if row[3] in held], "a pointer of the line has its address"
+        passed = self._passed() or (set() if words else set(_NAME.findall(line or "")))
+        if not chosen and passed:
+            words, why = passed, "the line or the call names no other"
+            chosen = [row for row in rows if row[0] in words]
+        return chosen if len(chosen) == 1 else [], why
 
     def _passed(self) -> set[str]:
-        """Return the names in the call of the innermost function."""
+        """Return the names in the call of the innermost function; none of a kernel, which has only a launch."""
         caller = next(islice(self.frame.wave or (), self.frame.number + 1, None), None)
-        line = None if caller is None else self.source_line(caller, caller.call.source)
+        if caller is None or caller.name == self.frame.name:  # a kernel of clang is inlined into one of its name
+            return set()
+        line = self.source_line(caller, caller.call.source)
         call = re.search(rf"\b{re.escape(self.frame.name or '?')}\s*\((.*)\)", line or "")
         return set() if call is None else set(_NAME.findall(call[1]))
 
-    def _named(self, rows: list[Any], expression: str | None) -> tuple[list[Any], bool]:
+    def _objects(self, line: str | None, first: LanesOutside) -> Iterator[_PointerRow]:
+        """Yield the variables outside of functions that a line names, as arguments with the memory that they are."""
+        frame = self.stopped.wave(first.number).frame(0)
+        own = {each.name for each in self._variables(frame)}
+        for name in dict.fromkeys(_FIRST.findall(line or "")):
+            if name not in own and self._is((Array, Struct), frame, name, first.lanes):
+                numbers = [
+                    self._numbers(frame, f"(unsigned long) {text}", first.lanes[:1])
+                    for text in (f"&{name}", f"sizeof({name})")
+                ]
+                start, size = (None if each is None else each[0] for each in numbers)
+                if start and size and self._is_known(start, 1):
+                    yield name, start, size, start
+
+    def _named(
+        self, rows: list[_PointerRow], expression: str | None, first: LanesOutside
+    ) -> tuple[list[_PointerRow], bool]:
         """Return the arguments that an expression counts from, and whether that is certain.
 
         A variable may have the name of an argument and hold something else by now, or hold it under another name.
         """
-        named = None if expression is None else _NAME.search(expression)
-        if named is None:
+        frame = self.stopped.wave(first.number).frame(0)
+        if expression is None:
             return [], False
-        lanes = self._executing(self.waves[0]).lanes
-        values = set(self._numbers(self.frame, f"(unsigned long) ({named[0]})", lanes) or ())
-        alike = [row for row in rows if row[0] == named[0]]
+        base = next((text for text in _bases(expression) if self._is(Pointer, frame, text, first.lanes)), None)
+        if base is None:  # an array that is a variable
+            start = expression.lstrip("*(")
+            arrays = [row for row in rows if re.match(rf"{row[0]}\b", start) and row not in self._pointers()]
+            return arrays, bool(arrays)
+        values = set(self._numbers(frame, f"(unsigned long) ({base})", first.lanes) or ())
+        alike = [row for row in rows if row[0] == base]
         held = [row for row in rows if values == {row[3]}]
-        both = [row for row in alike if row in held]
-        return both or held or alike, bool(both)
+        within = [row for row in rows if row in held or all(0 < value - row[1] <= (row[2] or 0) for value in values)]
+        both = [row for row in alike if row in within]
+        return both or held or within or alike, bool(both)
+
+    @staticmethod
+    def _is(kind: Any, frame: Frame, text: str, lanes: tuple[int, ...]) -> bool:
+        """Return whether an expression has a value whose type is of a kind."""
+        try:
+            (each,) = answer(frame.expression(text), text, list(lanes[:1])).by_lane
+            return each.value is not None and isinstance(resolved(each.value.type), kind)
+        except (DwarfGpuError, ValueError):
+            return False
 
     @staticmethod
     def _buffer(
-        row: tuple[str, int, int | None, int], addresses: list[int], why: str = "it is the nearest", *,
+        row: _PointerRow, addresses: list[int], why: str = "it is the nearest", *,
         is_certain: bool = False,
     ) -> MissedBuffer:  # fmt: skip
         name, start, size, _number = row
@@ -612,8 +752,7 @@ class FaultSearch:
         if not outside.lanes:
             return None
         if line is not None:
-            indexed = [text for match in _INDEXED.finditer(line) for text in (match[0], match[1])]
-            texts = [*indexed, *(match[0].strip() for match in _POINTED.finditer(line))]
+            texts = [*_objects_in(line)]
         else:
             variables = self._variables(self.frame)
             pointers = [each.name for each in variables if isinstance(self._type(each), Pointer)]
