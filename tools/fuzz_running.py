@@ -11,8 +11,9 @@ operands. It is launched with a small grid and executes at most some thousand in
 instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop
 reason or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
 because an array operation in it fails. What does not is a finding; the exit status is 1. The mutant with a number
-depends on the seed alone. With --compiled mutants run without traces, for only so their blocks are compiled, and each
-runs a second time interpreted: it must end in the same way, with the same registers and memory.
+depends on the seed alone. With --compiled eight mutants in a row have the same code; they run without traces, for only
+so their blocks are compiled, and each runs a second time interpreted: it must end in the same way, with the same
+registers and memory.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import numpy as np  # noqa: E402
 from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
 
 from dwarfgpu.errors import DwarfGpuError  # noqa: E402
+from dwarfgpu.execution.compiled.regions import MOST_REGIONS, CompiledRegions  # noqa: E402
 from dwarfgpu.execution.control.profile import Profile  # noqa: E402
 from dwarfgpu.execution.control.report import report  # noqa: E402
 from dwarfgpu.execution.control.running import Running  # noqa: E402
@@ -53,6 +55,8 @@ from dwarfgpu.render.values import value_text  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dwarfgpu.execution.compiled.block_code import BlockCode
+    from dwarfgpu.execution.compiled.regions import CompiledRegion
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched
@@ -62,6 +66,8 @@ FOLDER = ROOT / "fixtures" / "amdgpu"
 KINDS = ("text", "descriptor", "metadata", "anywhere", "arguments", "words", "instructions", "instructions")
 COMPILED_KINDS = ("text", "text", "arguments", "instructions", "loop", "loop", "loop", "loop")
 """What is tried where blocks are compiled: most mutants execute many instructions before they end."""
+FAMILY = 8
+"""The mutants that have the same code, with other arguments and lanes: it is compiled once."""
 SECTIONS = {"text": ".text", "descriptor": ".rodata", "metadata": ".note"}
 WATCHES = ("", "", "trace", "lines", "profile", "seed", "weak")
 """How a mutant runs."""
@@ -202,19 +208,20 @@ def instruction(processor: str, lanes: int, numbers: random.Random) -> bytes:
 
 def mutant(number: int, seed: str, jit: str | None = None) -> tuple[str, Any]:
     """Return what a mutant is, and a function that runs it."""
-    numbers = random.Random(f"{seed}/{number}")
+    numbers = random.Random(f"{seed}/{number if jit is None else number - number % FAMILY}")
     name = numbers.choice(file_names())
     kind = numbers.choice(KINDS if jit is None else COMPILED_KINDS)
     kernel = numbers.choice([each.name for each in fixture(name).kernels.kernels])
-    lanes = numbers.choice((1, 33, 64, 100))
     watch = numbers.choice(WATCHES if jit is None else ("",))
+    own = numbers if jit is None else random.Random(f"{seed}/{number}/own")
+    lanes = own.choice((1, 33, 64, 100))
 
     def run() -> Any:
         file = opened(damaged(name, kind, numbers)) if kind in (*SECTIONS, "anywhere") else fixture(name)
         chosen = kernel
         machine = machine_for(file, chosen)
         machine.jit, machine.keeps_code = jit or "auto", jit is None
-        args = arguments(file, chosen, numbers) if kind == "arguments" or numbers.random() < 0.8 else None
+        args = arguments(file, chosen, own) if kind == "arguments" or own.random() < 0.8 else None
         order: dict[str, Any] = {
             "seed": {"seed": number},
             "weak": {"weak_memory": number, "agents": 1 + number % 3},
@@ -277,6 +284,26 @@ def hashed(machine: Gpu) -> str:
         for block in store.blocks:
             found.update(block.buffer)
     return found.hexdigest()
+
+
+def keep_compiled() -> None:
+    """Let all machines share what is compiled: of a damaged kernel only the blocks that differ are compiled anew."""
+    plain = CompiledRegions._region  # noqa: SLF001
+    known: dict[Any, CompiledRegion] = {}
+
+    def region(self: CompiledRegions, blocks: list[BlockCode]) -> CompiledRegion:
+        device = self.device
+        key = device.processor, device.lanes, *device.special_sources().values(), *(
+            (each.start, each.mode, each.following, each.ending, *(made.data for _at, made in each.instructions))
+            for each in blocks
+        )  # fmt: skip
+        if key not in known:
+            if len(known) >= MOST_REGIONS:
+                del known[next(iter(known))]
+            known[key] = plain(self, blocks)
+        return known[key]
+
+    CompiledRegions._region = region  # type: ignore[method-assign]  # noqa: SLF001
 
 
 class Differs(Exception):
@@ -349,6 +376,8 @@ def fuzz(
     """Run mutants; return the findings, each once, and how the mutants ended."""
     end = None if seconds is None else time.monotonic() + seconds
     findings: dict[tuple[str, str], Finding] = {}
+    if is_compiled:
+        keep_compiled()
     ends: Counter[str] = Counter()
     for number in range(first, first + count):
         if end is not None and time.monotonic() > end:
