@@ -344,10 +344,17 @@ class BlockWriter:
 
     def _source(self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int) -> str:
         size = int(kind[1])
-        if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
+        is_constant = operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL)
+        is_part = lane_moves.part_of(instruction, position) != lane_moves.DWORD
+        if is_constant and is_part:
+            raise UnknownInstruction(f"{instruction.mnemonic} of a part of {operand.text}")
+        if is_constant:
             return self.constant(bits_of_constant(operand, size), kind)
         if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
             text = self.scalar(operand, 64 if size == 8 else 32)
+            if is_part:
+                text = self.rearranged(f"uniform({text}, 'u4')", operand, instruction, position)
+                return _viewed(f"{text}.astype('u{size}')", kind, f"u{size}")
             if size == 2:
                 shift = 16 if self._is_high(operand, instruction, position) else 0
                 text = f"({text} >> {shift} & 0xffff)"
@@ -402,8 +409,8 @@ class BlockWriter:
         variant, modifiers = instruction.variant, instruction.modifiers
         if (lane := lane_moves.PARAMETER_LANES.get((instruction.name[:12], position))) is not None:
             return f"{self.name(lane_moves.of_quads)}({word}, {lane})"
-        if variant == "sdwa" and position in (0, 1):
-            selection = modifiers.get(f"src{position}_sel", 0)
+        selection = lane_moves.part_of(instruction, position)
+        if selection != lane_moves.DWORD:
             return lane_moves.part_text(word, selection, is_signed=operand.sign_extended)
         if variant in ("dpp", "dpp8") and position == 0:
             if variant == "dpp":
@@ -451,7 +458,7 @@ class BlockWriter:
             text = self._half_result(text, register, operand, instruction)
         if instruction.variant == "sdwa" and instruction.modifiers.get("dst_sel", lane_moves.DWORD) != lane_moves.DWORD:
             selection, unused = instruction.modifiers["dst_sel"], instruction.modifiers.get("dst_unused", 0)
-            lane_moves.check_part(selection)
+            lane_moves.bits_of_part(selection)
             text = f"{self.name(lane_moves.merged_part)}({register}, {text}, {selection}, {unused})"
         self.write_register(register, text)
 

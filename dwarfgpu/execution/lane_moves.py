@@ -6,12 +6,15 @@ ISA documents, "Data Parallel Processing (DPP)", "Sub-Dword Addressing (SDWA)" a
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+
+if TYPE_CHECKING:
+    from dwarfgpu.isa.instruction import GpuInstruction
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)
@@ -119,26 +122,30 @@ def moved(
 # --- SDWA ---------------------------------------------------------------------------------------------------------
 
 
+def part_of(instruction: GpuInstruction, position: int) -> int:
+    """Return the part of a source that an instruction reads; SDWA selects one of the first two sources."""
+    selects = instruction.variant == "sdwa" and position in (0, 1)
+    return instruction.modifiers.get(f"src{position}_sel", 0) if selects else DWORD
+
+
+def bits_of_part(selection: int) -> tuple[int, int]:
+    """Return how many bits a part of a register has, and the first of them."""
+    if selection > DWORD:
+        raise UnknownInstruction(f"part {selection} of a register")
+    return (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
+
+
 def part_text(word: str, selection: int, *, is_signed: bool) -> str:
     """Return the text of a part of a register as 32 bits."""
-    if selection == DWORD:
-        return word
-    check_part(selection)
-    bits, first = (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
+    bits, first = bits_of_part(selection)
     if is_signed:
         return f"({word}.view('i4') << {32 - bits - first} >> {32 - bits}).view('u4')"
     return f"({word} >> {first} & {(1 << bits) - 1})"
 
 
-def check_part(selection: int) -> None:
-    """Refuse the number of a part that no register has."""
-    if selection > DWORD:
-        raise UnknownInstruction(f"part {selection} of a register")
-
-
 def merged_part(old: Lanes, new: Lanes, selection: int, unused: int) -> Lanes:
     """Return a register of which a part is new."""
-    bits, first = (16, WORDS[selection]) if selection in WORDS else (8, 8 * selection)
+    bits, first = bits_of_part(selection)
     mask = np.uint32((1 << bits) - 1 << first)
     placed = new << first & mask
     if unused == PRESERVED:

@@ -224,6 +224,9 @@ def test_bytes_and_halves_of_registers_are_converted_and_exchanged(bench):
     it.run("v_cvt_f32_fp8_sdwa v1, v0 src0_sel:BYTE_1\nv_cvt_pk_f32_fp8_sdwa v[2:3], v0 src0_sel:WORD_1")
     wanted = [*map(eight_bits("fp8", is_fnuz=True), (0x40, 0x44, 0x48))]
     assert [it.read(number, "f4")[0, 0] for number in (1, 2, 3)] == wanted
+    it.scalar(5, 0x9844C038)
+    it.run("v_mov_b32_sdwa v4, s5 src0_sel:BYTE_2\nv_mov_b32_sdwa v5, sext(s5) src0_sel:WORD_0")
+    assert [hex(it.read(number)[0, 0]) for number in (4, 5)] == ["0x44", "0xffffc038"]
     new = bench("gfx1200", 32)
     new.vector(0, np.full(32, 0x48444038, np.uint32))
     new.run("v_cvt_f32_fp8_e64 v1, v0 byte_sel:2\nv_cvt_f32_fp8_e64 v2, v0 byte_sel:1")

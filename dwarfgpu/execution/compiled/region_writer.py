@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
@@ -467,9 +468,9 @@ class RegionWriter:
         self, operand: GpuOperand, kind: str, instruction: GpuInstruction, position: int
     ) -> Callable[[LaneGroup], str]:
         """Return how a source of lanes is read, as a value of a type."""
-        is_moved = instruction.variant in ("sdwa", "dpp", "dpp8") or instruction.name.startswith("v_interp")
+        is_moved = instruction.variant in ("dpp", "dpp8") or instruction.name.startswith("v_interp")
         if is_moved or (instruction.encoding == "VOP3P" and "accvgpr" not in instruction.name):
-            raise UnknownInstruction(f"{instruction.mnemonic} of other lanes or parts")
+            raise UnknownInstruction(f"{instruction.mnemonic} of other lanes")
         read = self._plain_source(operand, kind, instruction, position)
         bits = BITS[kind]
         of = f"u{bits}" if kind[0] == "b" else kind
@@ -497,6 +498,9 @@ class RegionWriter:
         bits = BITS[kind]
         of = f"u{bits}" if kind[0] == "b" else kind
         words = f"u{bits}"
+        selection = lane_moves.part_of(instruction, position)
+        if selection != lane_moves.DWORD:
+            return self._part_of_source(operand, words, of, *lane_moves.bits_of_part(selection))
         if operand.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
             number = bits_of_constant(operand, bits // 8)
             return lambda lanes: lanes.vectors.view(lanes.vectors.constant(number, words), words, of)
@@ -530,6 +534,24 @@ class RegionWriter:
             return vectors.view(value, words, of)
 
         return word
+
+    def _part_of_source(
+        self, operand: GpuOperand, words: str, of: str, bits: int, first: int
+    ) -> Callable[[LaneGroup], str]:
+        """Return how a part of a source, which SDWA selects, is read as all of it."""
+        if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
+            read = _spread_word(self.scalar(operand, 32))
+        else:
+            read = _read_word(self.vector_register(operand))
+        way = "ashr" if operand.sign_extended else "lshr"
+
+        def part(lanes: LaneGroup) -> str:
+            vectors = lanes.vectors
+            value = vectors.operate("shl", WORD, read(lanes), vectors.constant(32 - bits - first, WORD))
+            value = vectors.operate(way, WORD, value, vectors.constant(32 - bits, WORD))
+            return vectors.view(vectors.resized(value, WORD, words), words, of)
+
+        return part
 
     def vector_register(self, operand: GpuOperand) -> int:
         """Return the number of the (first) vector register of an operand."""
@@ -622,8 +644,9 @@ class RegionWriter:
         register, bits = self.vector_register(operand), BITS[kind]
         of, words = (f"u{bits}" if kind[0] == "b" else kind), f"u{bits}"
         finish = self._float_result(kind, instruction) if kind[0] == "f" else None
-        if instruction.variant == "sdwa":
-            raise UnknownInstruction("a part of a destination")
+        selection = instruction.modifiers.get("dst_sel", lane_moves.DWORD)
+        unused = instruction.modifiers.get("dst_unused", 0)
+        size, first = (32, 0) if selection == lane_moves.DWORD else lane_moves.bits_of_part(selection)
         is_high = operand.half == 1 or bool(instruction.modifiers.get("op_sel", 0) >> 3 & 1)
         keeps = operand.half is not None or self.generation >= 10 or "op_sel" in instruction.modifiers
         keeps = keeps or (self.generation == 9 and bool(KEEPING.match(instruction.name)))
@@ -644,6 +667,14 @@ class RegionWriter:
                     kept = vectors.constant(0xFFFF if is_high else 0xFFFF0000, WORD)
                     old = vectors.operate("and", WORD, lanes.read(register), kept)
                     value = vectors.operate("or", WORD, value, old)
+            if size < 32:
+                value = vectors.operate("shl", WORD, value, vectors.constant(32 - size, WORD))
+                way = "ashr" if unused == lane_moves.SIGN_EXTENDED else "lshr"
+                value = vectors.operate(way, WORD, value, vectors.constant(32 - size - first, WORD))
+            if size < 32 and unused == lane_moves.PRESERVED:
+                kept = vectors.constant(~((1 << size) - 1 << first), WORD)
+                old = vectors.operate("and", WORD, lanes.read(register), kept)
+                value = vectors.operate("or", WORD, value, old)
             lanes.write(register, value)
 
         return put

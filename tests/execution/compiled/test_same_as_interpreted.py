@@ -184,6 +184,13 @@ def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
         ("gfx90a", "810881be 001d80be"),  # s_brev_b32 s1, 1; s_setpc_b64 s[0:1]: the highest bit of an address
         ("gfx90a", "5404047e"),  # v_readfirstlane_b32 s2, s84
         ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
+        (
+            "gfx90a",
+            "f902067e010d0b00",
+        ),  # v_mov_b32_sdwa v3, sext(v1) dst_sel:WORD_1 dst_unused:UNUSED_SEXT src0_sel:BYTE_3
+        ("gfx90a", "f90a083e001215a0"),  # v_add_f16_sdwa v4, -v0, |s5| dst_sel:BYTE_2 dst_unused:UNUSED_PRESERVE ...
+        ("gfx90a", "f908887d01000089"),  # v_cmp_gt_i32_sdwa vcc, v1, sext(s4) src0_sel:BYTE_0 src1_sel:BYTE_1
+        ("gfx90a", "f90c0c5200050885"),  # v_mul_lo_u16_sdwa v6, sext(v0), s6 dst_sel:WORD_1 src1_sel:WORD_1
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
