@@ -132,7 +132,7 @@ class WaveBatch:
     def calls_after_jump(self, target: Any, behind: int) -> Calls | list[Calls]:
         """Return the calls after a jump to an address, one or each wave's: a return, a call by hand, or neither.
 
-        It is a call by hand if the return address is that behind it.
+        It is a call by hand if the return address is that behind it. A target of `NOWHERE` is no return.
         """
         link = self.scalar[RETURN_LOW] | self.scalar[RETURN_HIGH] << 32
         columns = (each.reshape(-1).tolist() if hasattr(each, "reshape") else [each] for each in (target, link))
@@ -204,7 +204,7 @@ def _called(calls: Calls, behind: int) -> Calls:
 
 def _jumped(calls: Calls, target: int, behind: int) -> Calls:
     """Return the calls after a jump, which may return from several at once, or be a call by hand."""
-    outer: Calls | None = calls
+    outer: Calls | None = calls if target != NOWHERE else None
     while outer is not None and outer[0] != target:
         outer = outer[1]
     if outer is not None:

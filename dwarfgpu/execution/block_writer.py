@@ -7,7 +7,7 @@ registers, ``m`` the flags of the executing lanes (None for all), and constants 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from dwarfgpu.isa.semantics.floats import quieted
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW, flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LONGEST = 256
 """The instructions of a block."""
@@ -172,6 +175,7 @@ class BlockWriter:
         self.mode = mode
         self.clock = Clock()
         self.barriers = GroupBarriers()
+        self.is_far_branch: Callable[[GpuInstruction, int], bool] = lambda _jump, _address: False
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(HELPERS)
         self.addresses: list[int] = []

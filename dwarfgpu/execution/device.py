@@ -40,6 +40,7 @@ from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
+from dwarfgpu.isa.frame_state import is_far_branch
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.machines.protocol import HAS_ENDED, OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WAITS, WaveStop, trap_inputs
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
@@ -652,7 +653,7 @@ class Device:
         writer = BlockWriter(self.lanes, mode)
         writer.names_of_apertures = self.special_sources()
         writer.processor, writer.generation, writer.clock = self.processor, self.generation, self.clock
-        writer.barriers = self.barriers
+        writer.barriers, writer.is_far_branch = self.barriers, self.is_far_branch
         return writer
 
     def is_interpreted(self, instruction: GpuInstruction, address: int, mode: int) -> bool:
@@ -693,6 +694,13 @@ class Device:
         start = address - segment.start
         code: bytes = segment.data[start : start + 20].tobytes()
         return code
+
+    def is_far_branch(self, jump: GpuInstruction, address: int) -> bool:
+        """Return whether a jump is a branch too far for an offset, and so neither a return nor a call."""
+        segment = self.memory.memory.segment_of(address, address)
+        at = 0 if segment is None else address - segment.start
+        before = b"" if segment is None else segment.data[max(at - 32, 0) : at].tobytes()
+        return is_far_branch(before, jump, self.processor, self.lanes)
 
     def special_sources(self) -> dict[str, int]:
         """Return the special registers that are constants."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, VCC, lane_flags, number_of
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
@@ -746,6 +746,8 @@ NOTED_JUMP = (
     "c = b.calls; b.calls = c[1] if type(t) is int and type(c) is tuple and c[0] == t else b.calls_after_jump(t, {0})"
 )
 """What notes a call or a jump to ``t``, with the address behind it: in place what is most frequent."""
+NOTED_BRANCH = f"b.calls = b.calls_after_jump({NOWHERE}, {{0}})"
+"""What notes a jump by a sum of the program counter, which is no return: it may be a call by hand."""
 
 
 def _jump(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
@@ -753,7 +755,8 @@ def _jump(writer: BlockWriter, instruction: GpuInstruction, address: int) -> Non
     writer.write(f"t = {source}")
     if instruction.destinations:
         writer.set_scalar(instruction.destinations[0], str(address + instruction.size), 64)
-    note = NOTED_CALL if instruction.destinations else NOTED_JUMP
+    is_far = not instruction.destinations and writer.is_far_branch(instruction, address)
+    note = NOTED_CALL if instruction.destinations else NOTED_BRANCH if is_far else NOTED_JUMP
     writer.write(note.format(address + instruction.size))
     writer.write("return t if isinstance(t, int) else t[:, 0]")
 

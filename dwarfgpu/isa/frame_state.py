@@ -716,6 +716,29 @@ class FunctionReading:
                 state.slots.pop(slot, None)
 
 
+_BETWEEN = re.compile(rf"{_ADD.pattern}|s_(sext_i32_i16|nop|wait_alu|delay_alu)$")
+_MOST_BETWEEN = 28
+"""How many bytes from an ``s_getpc_b64`` to the jump of a branch too far for an offset."""
+
+
+def is_far_branch(before: bytes, jump: GpuInstruction, processor: str, wave_size: int) -> bool:
+    """Return whether the instructions before a jump add an offset to the program counter, of which it takes the sum."""
+    first = jump.sources[0].index
+    for start in range(len(before) % 4, len(before), 4):
+        at, is_sum = start, start >= len(before) - _MOST_BETWEEN
+        while is_sum and at < len(before):
+            try:
+                instruction = decode(before, at, processor, wave_size)
+            except DwarfGpuError:
+                break
+            is_start = instruction.name == "s_getpc_b64" and instruction.operands[0].index == first
+            is_sum = is_start if at == start else _BETWEEN.match(instruction.name) is not None
+            at += len(instruction.data)
+        if is_sum and at == len(before):
+            return True
+    return False
+
+
 _CONSTANT = frozenset((_ALL, _NO_LANES))
 
 

@@ -90,6 +90,7 @@ class CallRecord:
         """Is told of a call that ends, with the waves behind it, and which of their rows end it."""
         self._calls: dict[int, RecordedCall] = {}
         self.instruction = cache(self._decoded)
+        self._is_far_branch = cache(lambda pc: device.is_far_branch(self.instruction(pc), pc))
         self._numbers = 0
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
         """How often waves have come to an instruction, by the chain of calls and its address."""
@@ -102,6 +103,8 @@ class CallRecord:
         self._pending = np.zeros(count, np.int8)
         self._behind = np.zeros(count, np.uint64)
         """The address behind the instruction that may have made a call."""
+        self._is_far = np.zeros(count, bool)
+        """Whether it is a branch too far for an offset."""
         self._alive = np.zeros(count, np.int64)
 
     def _decoded(self, pc: int) -> GpuInstruction:
@@ -121,6 +124,7 @@ class CallRecord:
         if kind:
             self._pending[waves] = kind
             self._behind[waves] = batch.pc + instruction.size
+            self._is_far[waves] = kind == JUMP and self._is_far_branch(batch.pc)
         return instruction
 
     def end(self, batch: WaveBatch) -> None:
@@ -137,7 +141,7 @@ class CallRecord:
         jumps = (pending == JUMP) & is_followed
         if jumps.any():
             made_by_hand = jumps & (_return_addresses(batch) == behind)  # s_getpc, s_add, s_setpc
-            returning = jumps & ~made_by_hand
+            returning = jumps & ~made_by_hand & ~self._is_far[waves]
             if returning.any():
                 self._return(batch, returning)
             calls = calls | made_by_hand

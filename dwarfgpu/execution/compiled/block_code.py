@@ -20,6 +20,8 @@ class Ending:
     condition: str = ""
     address: GpuOperand | None = None
     """The registers with the address of a jump."""
+    is_far_branch: bool = False
+    """Whether this is a sum of the program counter: no return."""
     link: GpuOperand | None = None
     """The registers that get the address behind the block."""
     is_whole: bool = True

@@ -855,9 +855,14 @@ class RegionWriter:
         self.end_phase()
         same, parted = self.ir.name("same"), self.ir.name("parted")
         first = self.ir.put("load i64, ptr %next")
+        is_jump = ending.address is not None and ending.link is None
+        is_call = self._is_call_by_hand(block, "0") if is_jump else ""
         with self.loop("%waves") as wave:
             place = self.ir.put(f"getelementptr i64, ptr %next, i64 {wave}")
             differs = self.ir.put(f"icmp ne i64 {self.ir.put(f'load i64, ptr {place}')}, {first}")
+            if is_jump:
+                is_other = self.ir.put(f"xor i1 {is_call}, {self._is_call_by_hand(block, wave)}")
+                differs = self.ir.put(f"or i1 {differs}, {is_other}")
             more = self.ir.name("more")
             self.fork(differs, parted, more)
             self.label(more)
@@ -873,24 +878,33 @@ class RegionWriter:
     def _note_call(self, block: BlockCode, ending: Ending) -> str:
         """Note a call or a jump for Python; return whether there is no more room.
 
-        All waves go to one address. A jump is a call by hand if the first wave says so.
+        All waves go to one address. A jump is a call by hand if the first wave says so, as then all do.
         """
         count = self.cell(Cell.CALL_COUNT)
         place = self.ir.put(f"getelementptr i64, ptr %calls, i64 {count}")
         more, note = self.ir.put(f"add i64 {count}, 1"), str(block.following)
         if ending.link is None:
-            self.touched_scalars |= {RETURN_LOW, RETURN_HIGH}
-            link = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {RETURN_LOW}")
-            is_call = self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {link}, align 4')}, {block.following}")
+            is_call = self._is_call_by_hand(block, "0")
             target = self.ir.put("load i64, ptr %next")
             last = self.ir.put(f"getelementptr i64, ptr {place}, i64 -1")
             is_return = self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {last}')}, {target}")
             is_return = self.ir.put(f"and i1 {is_return}, {self.ir.put(f'icmp ugt i64 {count}, 1')}")
             note = self.ir.put(f"select i1 {is_call}, i64 {note}, i64 {self.ir.put(f'or i64 {target}, 1')}")
-            more = self.ir.put(f"select i1 {is_return}, i64 {self.ir.put(f'sub i64 {count}, 1')}, i64 {more}")
+            less = self.ir.put(f"sub i64 {count}, 1")
+            more = self.ir.put(
+                f"select i1 {is_call}, i64 {more}, i64 {count}"
+                if ending.is_far_branch
+                else f"select i1 {is_return}, i64 {less}, i64 {more}"
+            )
         self.ir.do(f"store i64 {note}, ptr {place}")
         self.set_cell(Cell.CALL_COUNT, more)
         return self.ir.put(f"icmp uge i64 {more}, {MOST_CALLS}")
+
+    def _is_call_by_hand(self, block: BlockCode, wave: str) -> str:
+        self.touched_scalars |= {RETURN_LOW, RETURN_HIGH}
+        at = self.ir.put(f"add i64 {self.ir.put(f'mul i64 {wave}, {SCALARS}')}, {RETURN_LOW}")
+        link = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {at}")
+        return self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {link}, align 4')}, {block.following}")
 
     def _condition(self, condition: str) -> str:
         if condition.startswith("scc"):

@@ -259,7 +259,9 @@ class CompiledRegions:
         if name in _NEVER or name in _CONDITIONS:
             return Ending((following,), mode)
         if name in ("s_setpc_b64", "s_swappc_b64"):
-            return Ending((), mode, address=instruction.sources[0], link=next(iter(instruction.destinations), None))
+            link = next(iter(instruction.destinations), None)
+            is_far = link is None and self.device.is_far_branch(instruction, address)
+            return Ending((), mode, address=instruction.sources[0], is_far_branch=is_far, link=link)
         if name == "s_call_b64":
             return Ending((target,), mode, link=instruction.destinations[0])
         if name in _MODES:
@@ -384,7 +386,8 @@ class CompiledRegions:
         if parting is not None and last.ending is not None and last.ending.link is not None:
             batch.calls = batch.called(last.following)
         elif parting is not None and last.ending is not None and last.ending.address is not None:
-            batch.calls = batch.calls_after_jump(parting, last.following)
+            target = NOWHERE if last.ending.is_far_branch else parting
+            batch.calls = batch.calls_after_jump(target, last.following)
 
     def _made_room(self, batch: WaveBatch, blocks: int) -> tuple[Any, Any, Any]:
         """Return memory for where waves go, for the blocks that they execute, and for their scalar registers."""

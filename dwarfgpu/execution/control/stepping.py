@@ -54,8 +54,9 @@ class CodeMap:
         try:
             instruction = executed(device.code_at(pc), 0, device.processor, device.lanes)
             name, size = instruction.name, instruction.size
+            is_jump = name in JUMPS and not device.is_far_branch(instruction, pc)
         except MachineFault:
-            name, size = "", 4
+            name, size, is_jump = "", 4, False
         line = state.sources.at(pc)
         code = state.loaded.at(pc)
         depth = body = 0
@@ -71,7 +72,7 @@ class CodeMap:
                 is_prologue = entry <= pc < body
         where = None if line is None else (line.file.path, line.line)
         is_start = line is not None and line.start == pc
-        return CodeFacts(size, name in CALLS, name in JUMPS, where, is_start, depth, body, is_prologue)
+        return CodeFacts(size, name in CALLS, is_jump, where, is_start, depth, body, is_prologue)
 
     def _find_body(self, entry: int) -> int:
         """Return where the second line of a function begins, as GDB finds the end of a prologue."""

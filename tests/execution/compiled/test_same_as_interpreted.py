@@ -15,6 +15,7 @@ from dwarfgpu.execution.compiled import native, regions
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.compiled.regions import LARGEST, CompiledRegions
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.audits.judge.test_frames_by_code import by_hand
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="needs the package llvmlite")
 FOLDER = Path(__file__).parents[1]
@@ -348,3 +349,32 @@ def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypa
     device.run()
     assert device.executed > 10_000
     assert len(calls) < 60, len(calls)
+
+
+JUMPS = """
+down: v_writelane_b32 v4, s30, s32; v_writelane_b32 v5, s31, s32; s_add_u32 s32, s32, 1
+  s_cmp_eq_u32 s32, 3; s_cbranch_scc1 deep; s_call_b64 s[30:31], down
+behind: s_sub_u32 s32, s32, 1; v_readlane_b32 s30, v4, s32; v_readlane_b32 s31, v5, s32; s_setpc_b64 s[30:31]
+deep: s_getpc_b64 s[6:7]; here: s_add_u32 s6, s6, behind-here; s_addc_u32 s7, s7, -1; s_setpc_b64 s[6:7]
+"""
+CALLED = """v_readfirstlane_b32 s8, v0; s_call_b64 s[30:31], down
+  s_getpc_b64 s[30:31]; link: s_add_u32 s30, s30, after-link; s_addc_u32 s31, s31, 0; s_cmp_eq_u32 s8, 0
+  s_cselect_b32 s30, s30, 0; s_getpc_b64 s[4:5]; from: s_add_u32 s4, s4, there-from; s_addc_u32 s5, s5, 0
+  s_setpc_b64 s[4:5]; after: s_nop 0; there: s_nop 1
+"""
+
+
+def test_a_far_branch_is_no_return_and_each_wave_says_what_it_calls(require_tool, tmp_path):
+    """A branch behind a call that is open, with a sum of the program counter; then a call by hand of the first wave."""
+    path, seen = str(tmp_path / "jumps.co"), []
+    words = f"--target=amdgcn-amd-amdhsa -mcpu=gfx1100 -x assembler - -o {path}"
+    subprocess.run([require_tool("clang-22"), *words.split()], input=by_hand(JUMPS, CALLED).encode(), check=True)
+    KERNELS["kernel"] = ()
+    devices = [ready(path, "kernel", hot, 64)[0] for hot in (0, 1)]
+    for limit in range(2, 200, 2):
+        for device in devices:
+            device.run(limit)
+        assert_same(*devices)
+        depths = [each[2] for batch in devices[0].batches for each in batch.each_calls()]
+        seen += [depths] if depths else []
+    assert [depths for depths, _same in itertools.groupby(seen)] == [*([n] * 2 for n in (1, 2, 3, 2, 1, 0)), [1, 0]]
