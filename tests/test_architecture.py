@@ -163,7 +163,7 @@ BUDGETS: dict[str, float] = {
     "": 2.68, "expr": 7.45, "dialects": 0.2, "cfi": 1.52, "objfile": 12.13, "isa": 6.23, "machines": 7.67,
     "execution": 15.71, "states": 3.52, "program.types": 2.11, "program.code": 5.5, "program.values": 1.85,
     "program.language": 2.1, "program.frames": 8.71, "audits.verify": 4.39, "audits.coverage": 2.41,
-    "audits.judge": 4.29, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 2.02,
+    "audits.judge": 4.3, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 2.02,
     "render": 9.23,
     "questions": 12.34,
     "cli": 1.91, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.38, "fleet": 2.12,
