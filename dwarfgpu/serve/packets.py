@@ -82,11 +82,15 @@ def converse(
     last = b""
     with suppress(ConnectionError):  # GDB was killed
         for data in iter(receive, b""):
+            before = None
             for packet in reader.feed(data):
                 if packet is None:
                     if acknowledges:
                         send(b"-")
                     continue
+                if acknowledges and packet == before:
+                    continue  # GDB sends a packet again after two seconds without an answer, and wants one answer
+                before = packet
                 answers = answer(packet)
                 head = b"+" if acknowledges else b""
                 if answers is None:

@@ -222,6 +222,7 @@ def test_packets_are_acknowledged_unless_nobody_wants_it():
     assert spoken(b"$g#00")[0] == b"-"
     assert spoken(b"$g#zz") == (b"-", [])
     answer = framed(b"<g>")
+    assert spoken(framed(b"g") * 3)[0] == b"+" + answer  # GDB has sent it again meanwhile
     assert spoken(framed(b"g"), b"-", b"+")[0] == b"+" + answer + answer
     number = f"{sum(b'm12,4') & 255:02X}".encode()
     assert [*PacketParser().feed(b"$m12,4#" + number)] == [b"m12,4"]
