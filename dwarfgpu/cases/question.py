@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def open_state(path: str, read: Callable[[str], str], *, force: bool = False) -> dict[str, Any] | Machine:
-    """Return the state in a file: a snapshot, waves of a GPU core file, or the context of a case."""
+    """Return the state in a file: a snapshot, waves of a GPU core file, or the context of a case.
+
+    ``force`` accepts code objects that have changed since a snapshot was made.
+    """
     from dwarfgpu.machines.snapshot import Snapshot, load_document
     from dwarfgpu.states.opening import begins_json, find_named_pcs, is_elf, names_its_code, open_with_its_code
 

@@ -6,7 +6,7 @@ for instance to read the output of an experimental compiler: ``get("dwarf6").bin
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -74,13 +74,18 @@ _TABLES: dict[str, tuple[str | None, str, str]] = {
 NAMES = tuple(_TABLES)
 
 
-@cache
+_MADE: dict[str, Dialect] = {}
+
+
 def get(name: str) -> Dialect:
-    """Return the dialect with a name."""
+    """Return the dialect with a name: the same object each time, in all threads."""
+    if name in _MADE:
+        return _MADE[name]
     if name not in _TABLES:
         raise UsageError(f"there is no dialect {name!r}", hint=f"the dialects are {', '.join(NAMES)}")
     extended, numbers, source = _TABLES[name]
-    return Dialect(name, encodings_in(numbers), source, extends=None if extended is None else get(extended))
+    made = Dialect(name, encodings_in(numbers), source, extends=None if extended is None else get(extended))
+    return _MADE.setdefault(name, made)
 
 
 def encoding_in(operation: str) -> tuple[str, ...]:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 DOCUMENTS = {9: "Vega and CDNA3, chapter 12", 11: "RDNA3, chapter 16", 12: "RDNA4, chapter 16"}
 """The ISA documents of generations, and their chapters about instructions, with a section for each format."""
-TRIES = 60
+CODES = (256, 0, 128, 124, 125, 127)
+"""Codes of operands: a vector register, a scalar one, a number, and what stands for none."""
+TRIES = 200
 """How many words are decoded until one is an example of an instruction."""
 
 
@@ -156,13 +158,11 @@ def _example(major: int, key: str, opcode: int, name: str, processors: tuple[str
     if layout is None:
         return None
     numbers = random.Random(name)  # noqa: S311 (the same words each time)
-    vectors = sum(insert(256, pieces) for pieces in layout.operands.values() if sum(size for _, size in pieces) == 9)
-    modifiers = sum(bits_of(pieces) for pieces in layout.modifiers.values())
     word = layout.match | insert(opcode, layout.opcode)
     fixed = layout.mask | bits_of(layout.opcode)
-    for number in range(TRIES):
-        bits = (vectors, 0)[number] if number < 2 else numbers.getrandbits(8 * layout.size) & ~modifiers
-        data = (word | bits & ~fixed).to_bytes(layout.size, "little") + bytes(20)
+    for _ in range(TRIES):
+        chosen = (insert(numbers.choice(CODES) & (1 << sum(size for _, size in pieces)) - 1, pieces) for pieces in layout.operands.values())
+        data = (word | sum(chosen) & ~fixed).to_bytes(layout.size, "little") + bytes(20)
         for processor in processors[:: max(len(processors) // 3, 1)]:
             made = decode(data, 0, processor, 32 if major >= 10 else 64)
             if made.name == name and not any("Invalid" in operand.text for operand in made.operands):
