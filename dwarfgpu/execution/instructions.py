@@ -16,6 +16,7 @@ from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KIN
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
 from dwarfgpu.execution.narrow_operations import write_narrow
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.functions import ones
 from dwarfgpu.isa.semantics.numbers import LOW
@@ -57,7 +58,7 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
         return False
     if write_narrow(writer, instruction):
         return False
-    meaning = MEANINGS.get(WITH_CARRY.get(name, name) if writer.generation <= 8 else name)
+    meaning = MEANINGS.get(CARRYING_ON_GFX8.get(name, name) if writer.generation <= 8 else name)
     if meaning is not None:
         (_vector if meaning.unit == "vector" else _scalar)(writer, instruction, meaning)
         return False
@@ -68,11 +69,6 @@ def write_instruction(writer: BlockWriter, instruction: GpuInstruction, address:
 
 # --- Rows ---------------------------------------------------------------------------------------------------------
 
-
-WITH_CARRY = {
-    f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev", "addc", "subb", "subbrev")
-}  # fmt: skip
-"""Operations that on GFX8 also write a carry, by the names that they have later."""
 
 _FLOATING = KINDS.keys() - {"b32", "b64"}
 """The types that scalar operations take from vector ones."""
@@ -172,7 +168,7 @@ def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
 def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
     pending = []
     for number, part in enumerate(instruction.components):
-        meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
+        meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
         function = writer.operation(meaning.name, meaning.function, meaning.results[0])

@@ -13,6 +13,7 @@ from attrs import evolve
 
 from dwarfgpu.execution.block_writer import BITS, KINDS, BlockWriter, cell, constant_bits, needed
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.isa.formulas import single_name
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import floats, narrow_floats
 from dwarfgpu.isa.semantics.dots import integer_dot
@@ -44,7 +45,6 @@ def _word(writer: BlockWriter, operand: GpuOperand, instruction: GpuInstruction,
 
 # --- Both halves --------------------------------------------------------------------------------------------------
 
-_PACKED_ALIASES = {"v_pk_mov_b32": "v_mov_b32", "v_pk_mul_lo_u16": "v_mul_lo_u16"}
 _UNCLAMPED = re.compile(r"v_pk_(min|max|mov|lshlrev|lshrrev|ashrrev)")
 """Operations whose results are always within their type."""
 
@@ -52,7 +52,7 @@ _UNCLAMPED = re.compile(r"v_pk_(min|max|mov|lshlrev|lshrrev|ashrrev)")
 def _write_packed(writer: BlockWriter, instruction: GpuInstruction) -> bool:
     """Write an operation on both halves of its operands, each as the operation on one."""
     name = instruction.name
-    single = _PACKED_ALIASES.get(name, name.replace("v_pk_", "v_", 1))
+    single = single_name(name)
     meaning = MEANINGS.get(single)
     if not name.startswith("v_pk_") or meaning is None:
         return False

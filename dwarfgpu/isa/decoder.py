@@ -555,7 +555,8 @@ class Decoder:
         row = processor_named(TABLE_ALIASES.get(processor, processor))
         self.has_accumulation_loads = row is not None and row.has("agprs-saved")
         self._caches: dict[tuple[OperandSpec, OperandRole, str], dict[int, GpuOperand | None]] = {}
-        simple = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
+        self._rows = {key: FormatRows(self, layout) for key, layout in formats(major).items()}
+        simple = dict(self._rows)
         layouts: list[FormatRows | DualRows] = []
         if "VOPD.x" in simple:
             layouts.append(DualRows(simple.pop("VOPD.x"), simple.pop("VOPD.y")))
@@ -566,6 +567,10 @@ class Decoder:
             low = top << 23
             chosen = (rows for rows in layouts if low & rows.mask & 0xFF800000 == rows.match & 0xFF800000)
             self._formats.append(tuple(chosen))
+
+    def rows(self, key: str, opcode: int) -> tuple[OpcodeDecoder, ...]:
+        """Return the rows of an opcode of a format; those of VOPD.x and VOPD.y are halves of instructions."""
+        return self._rows[key].rows(opcode)
 
     def operand_cache(self, spec: OperandSpec, role: OperandRole, name: str) -> dict[int, GpuOperand | None]:
         """Return the operands that were made for equal fields of a format."""

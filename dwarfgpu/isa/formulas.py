@@ -215,6 +215,15 @@ def formulas() -> FormulaTable:
     return FormulaTable((files("dwarfgpu.isa") / "formulas.txt").read_text("ascii"))
 
 
+CARRYING_ON_GFX8 = {f"v_{word}_u32": f"v_{word}_co_u32" for word in ("add", "sub", "subrev")}
+"""Operations that also write a carry on GFX8, by the names that they have later."""
+
+
+def single_name(name: str) -> str:
+    """Return the operation that both halves of a packed one compute, or that half of a dual instruction computes."""
+    return re.sub("^v_(pk|dual)_", "v_", name)
+
+
 def functions() -> dict[str, FormulaFunction]:
     """Return the functions that formulas call, by name."""
     return formulas().functions

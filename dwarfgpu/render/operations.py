@@ -70,7 +70,9 @@ def document(operation: OperationReference) -> dict[str, Any]:
 def instruction_line(instruction: InstructionReference) -> str:
     """Return an instruction on one line: name, types, formula."""
     formula = instruction.formula
-    return instruction.name if formula is None else f"{instruction.name}  {formula.types}  {formula.text}"
+    if formula is None:
+        return instruction.name
+    return f"{instruction.name}  {formula.types}  {formula.text}{instruction.note and f' ({instruction.note})'}"
 
 
 def instruction_paragraph(instruction: InstructionReference) -> list[str]:
@@ -83,6 +85,8 @@ def instruction_paragraph(instruction: InstructionReference) -> list[str]:
         text = f"{formula.text}; SCC = D != 0" if "nonzero" in formula.results else formula.text
         first, *others = text.split("; ")
         lines += [f"  meaning    {first}", *(f"             {statement}" for statement in others)]
+        if instruction.note:
+            lines.append(f"  note       {instruction.note}")
         for function in formula.functions:
             what = f"{function.body}, {function.text}" if function.body else function.text
             lines.append(f"  {function.name:9}  {what}")
@@ -160,6 +164,7 @@ def instruction_document(instruction: InstructionReference, *, is_full: bool = T
     return {
         "name": instruction.name,
         "meaning": instruction.formula and FORMULA.json(instruction.formula),
+        "note": instruction.note or None,
         "encodings": encodings or None,
         "documents": instruction.documents if is_full else None,
     }

@@ -196,7 +196,8 @@ for _kind in ("f16", "f32", "f64"):
                 (number(s[0], k), number(s[1], k)), number(s[2], k), k
             )
         MODELS[f"v_mac_{_kind}"] = lambda d, s0, s1, k=_kind: twice((number(s0, k), number(s1, k)), number(d, k), k)
-    _both = lambda word, k=_kind, n=_narrow: f"v_{word}_{k} v_{word}_num_{k}" + (f" s_{word}_num_{k}" if n else "")  # noqa: E731
+    _of_scalars = f" s_{{0}}_{_kind} s_{{0}}_num_{_kind}" if _narrow else ""
+    _both = f"v_{{0}}_{_kind} v_{{0}}_num_{_kind}{_of_scalars}".format
     on_floats(_both("min"), _kind, least)
     on_floats(_both("max"), _kind, most)
     on_floats(_scalar("minimum"), _kind, least_or_nan)

@@ -275,9 +275,11 @@ def carried(exact):
 MODELS["v_add_co_u32"] = lambda s0, s1: carried(s0 + s1)
 MODELS["v_sub_co_u32"] = lambda s0, s1: carried(s0 - s1)
 MODELS["v_subrev_co_u32"] = lambda s0, s1: carried(s1 - s0)
-MODELS["v_addc_co_u32"] = MODELS["v_add_co_ci_u32"] = lambda s0, s1, vcc: carried(s0 + s1 + vcc)
-MODELS["v_subb_co_u32"] = MODELS["v_sub_co_ci_u32"] = lambda s0, s1, vcc: carried(s0 - s1 - vcc)
-MODELS["v_subbrev_co_u32"] = MODELS["v_subrev_co_ci_u32"] = lambda s0, s1, vcc: carried(s1 - s0 - vcc)
+MODELS["v_addc_u32"] = MODELS["v_addc_co_u32"] = MODELS["v_add_co_ci_u32"] = lambda s0, s1, vcc: carried(s0 + s1 + vcc)
+MODELS["v_subb_u32"] = MODELS["v_subb_co_u32"] = MODELS["v_sub_co_ci_u32"] = lambda s0, s1, vcc: carried(s0 - s1 - vcc)
+MODELS["v_subbrev_u32"] = MODELS["v_subbrev_co_u32"] = MODELS["v_subrev_co_ci_u32"] = lambda s0, s1, vcc: carried(
+    s1 - s0 - vcc
+)
 MODELS["v_add3_u32"] = lambda s0, s1, s2: wrap(s0 + s1 + s2, 32)
 MODELS["v_xad_u32"] = lambda s0, s1, s2: wrap(bitwise(TRUTH["xor"], 32, s0, s1) + s2, 32)
 MODELS["v_add_lshl_u32"] = lambda s0, s1, s2: wrap((s0 + s1) * 2 ** (s2 % 32), 32)

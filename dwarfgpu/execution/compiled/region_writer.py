@@ -19,8 +19,8 @@ from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_H
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
-from dwarfgpu.execution.instructions import IDLE, WITH_CARRY
-from dwarfgpu.isa.formulas import FLAG
+from dwarfgpu.execution.instructions import IDLE
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, Vectors
@@ -409,7 +409,7 @@ class RegionWriter:
         if special is not None:
             special(self, instruction)
             return
-        meaning = MEANINGS.get(WITH_CARRY.get(name, name) if self.generation <= 8 else name)
+        meaning = MEANINGS.get(CARRYING_ON_GFX8.get(name, name) if self.generation <= 8 else name)
         if meaning is None:
             if not (self._packed(instruction) or self._write_memory(self, instruction)):
                 raise UnknownInstruction(f"{instruction.mnemonic} has no text here")
@@ -707,7 +707,7 @@ class RegionWriter:
         parts = []
         reads: set[int] = set()
         for part in instruction.components:
-            meaning = MEANINGS.get(part.name) or MEANINGS.get(part.name.replace("v_dual_", "v_"))
+            meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
             if meaning is None:
                 raise UnknownInstruction(f"{part.mnemonic} has no text here")
             self._check(part, meaning)

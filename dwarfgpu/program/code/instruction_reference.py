@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import tables
-from dwarfgpu.isa.decoder import SUFFIXES, decode
+from dwarfgpu.isa.decoder import SUFFIXES, decoder
 from dwarfgpu.isa.formats import bits_of, formats, insert
-from dwarfgpu.isa.formulas import Formula, formulas
+from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas, single_name
 from dwarfgpu.isa.memory_actions import MemoryAction, action_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ DOCUMENTS = {9: "Vega and CDNA3, chapter 12", 11: "RDNA3, chapter 16", 12: "RDNA
 """The ISA documents of generations, and their chapters about instructions, with a section for each format."""
 CODES = (256, 0, 128, 124, 125, 127)
 """Codes of operands: a vector register, a scalar one, a number, and what stands for none."""
+PACKED_MOVE = "the low half; the high half is that of S1"
 TRIES = 200
 """How many words are decoded until one is an example of an instruction."""
 
@@ -63,6 +64,8 @@ class InstructionReference:
     """The mnemonic without the suffix of its encoding."""
     formula: Formula | None
     """None for an instruction whose meaning is more than the values of its operands."""
+    note: str = ""
+    """Of what the formula is, and where another one holds."""
 
     @property
     def encodings(self) -> tuple[EncodingReference, ...]:
@@ -115,7 +118,11 @@ def find(name: str) -> list[InstructionReference]:
 
 def reference_of(name: str) -> InstructionReference:
     """Return an instruction."""
-    return InstructionReference(name, formulas().get(name))
+    single, carrying = single_name(name), CARRYING_ON_GFX8.get(name)
+    if name in formulas() or single not in formulas():
+        return InstructionReference(name, formulas().get(name), f"on GFX8 as {carrying}" if carrying else "")
+    note = f"both halves, as {single}" if name.startswith("v_pk_") else f"half of a dual instruction, as {single}"
+    return InstructionReference(name, formulas()[single], PACKED_MOVE if name == "v_pk_mov_b32" else note)
 
 
 def _name(mnemonic: str) -> str:
@@ -158,13 +165,13 @@ def _example(major: int, key: str, opcode: int, name: str, processors: tuple[str
     if layout is None:
         return None
     numbers = random.Random(name)  # noqa: S311 (the same words each time)
-    word = layout.match | insert(opcode, layout.opcode)
-    fixed = layout.mask | bits_of(layout.opcode)
-    for _ in range(TRIES):
-        chosen = (insert(numbers.choice(CODES) & (1 << sum(size for _, size in pieces)) - 1, pieces) for pieces in layout.operands.values())
-        data = (word | sum(chosen) & ~fixed).to_bytes(layout.size, "little") + bytes(20)
-        for processor in processors[:: max(len(processors) // 3, 1)]:
-            made = decode(data, 0, processor, 32 if major >= 10 else 64)
-            if made.name == name and not any("Invalid" in operand.text for operand in made.operands):
-                return made
+    for processor in processors[:: max(len(processors) // 3, 1)]:
+        for row in decoder(processor, 0).rows(key, opcode):
+            for _ in range(TRIES if row.form.name == name else 0):
+                fields = ((pieces, bits_of(pieces).bit_count()) for pieces in layout.operands.values())
+                word = sum(insert(numbers.choice(CODES) % (1 << size), pieces) for pieces, size in fields)
+                word = word & ~(layout.mask | row.mask) | layout.match | row.match | insert(opcode, layout.opcode)
+                made = row.make(word, word.to_bytes(layout.size, "little") + bytes(20), 0)
+                if made is not None and not any("Invalid" in operand.text for operand in made.operands):
+                    return made
     return None

@@ -334,3 +334,10 @@ def test_part_of_a_name():
 
 def test_an_unknown_name_has_a_hint():
     assert "v_bfe_u32" in raised(UsageError, find, "v_bfe_u33").hint
+
+
+def test_halves_and_instructions_with_required_bits_have_encodings():
+    for name in ("v_dual_mov_b32", "v_readlane_b32", "flat_load_b32", "global_inv", "v_swmmac_i32_16x16x64_iu4"):
+        assert reference_of(name).encodings, name
+    assert reference_of("v_pk_mov_b32").note == "the low half; the high half is that of S1"
+    assert reference_of("v_add_u32").note == "on GFX8 as v_add_co_u32"
