@@ -9,7 +9,7 @@ the innermost activation of a thread to the outermost one, and says why it ends 
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import bits as b
@@ -123,11 +123,22 @@ class Activation(LoneFrame):
     def register(self, number: int, lanes: LaneSet) -> Location:
         """Return the location of a register of this activation (A.2.5.4.4.4 (2))."""
         if self.callee is not None:
-            return self.callee.entry_register(number, lanes)
+            return UNDEFINED if number in self._lost else self.callee.entry_register(number, lanes)
         thread = self.thread
         wave = thread.wave if lanes.wave is None else lanes.wave
         location = locations.at(Register(thread.known_register(number), wave))
         return bound(location, thread.backend, lanes) if thread.backend.capabilities.lane_owned else location
+
+    @cached_property
+    def _lost(self) -> frozenset[int]:
+        """The registers that a function may have changed which it has called, and which ended with a call."""
+        inner = self.callee
+        while isinstance(inner, TailCall):
+            inner = inner.callee
+        try:
+            return frozenset() if inner is None else inner.information.lost_in_call(self.place)
+        except DwarfGpuError:
+            return frozenset()
 
     def unchanged_register(self, number: int, lanes: LaneSet) -> Location | None:
         """Return where a register is if no inner activation has changed it; None where a rule says that one has.
@@ -136,6 +147,8 @@ class Activation(LoneFrame):
         """
         inner = self
         while inner.callee is not None:
+            if number in inner._lost:
+                return None
             inner = inner.callee
             is_open = inner.register_rules.get(number) is None
             if not is_open or inner._unspecified_rule(number) != UnspecifiedRegister.UNDEFINED:  # noqa: SLF001
@@ -440,6 +453,8 @@ class Information:
     """How the rules were found, where the file does not have them: `BY_CODE`."""
     follows_call: Callable[[int], bool] = lambda _pc: True
     """Whether an address can be where execution continues after a call, as far as that is known."""
+    lost_in_call: Callable[[int], frozenset[int]] = lambda _place: frozenset()
+    """The registers of the caller, which called at an address, of which the rules cannot tell that they are kept."""
 
 
 class NoInformation(EvaluationError):

@@ -88,7 +88,7 @@ _TRAP = 2
 class CodeState:
     """Where registers of the caller are before an instruction. What is absent is as at entry, a slot unknown."""
 
-    __slots__ = ("mask", "scalars", "slots", "vectors")
+    __slots__ = ("lost", "mask", "scalars", "slots", "vectors")
 
     def __init__(
         self, scalars: dict[int, Scalar], vectors: dict[int, Lanes], slots: dict[tuple[int, int], Lanes]
@@ -99,6 +99,8 @@ class CodeState:
         """By the symbol of the base and the bytes of the wave behind it."""
         self.mask = ""
         """Which lanes an instruction writes, once that was asked for; what changes EXEC makes it empty."""
+        self.lost: Clobbers | None = None
+        """In a call, what functions may have changed that it made and that are gone: they ended with a call."""
 
     def copy(self) -> CodeState:
         return CodeState(dict(self.scalars), dict(self.vectors), dict(self.slots))
@@ -414,7 +416,8 @@ class FunctionReading:
             if pc < address < pc + instruction.size:
                 if instruction.name in CALLS:
                     clobbers = self._reading.clobbers_of(self._target(state, instruction, pc))
-                    self._change(state, clobbers if clobbers.leaves else _JUST_CALLED, pc)
+                    state.lost = clobbers if clobbers.leaves else None
+                    self._change(state, state.lost or _JUST_CALLED, pc)
                     return state
                 return None
             if action(self, state, facts, pc):

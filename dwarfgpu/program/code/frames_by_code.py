@@ -21,6 +21,7 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.isa.decoder import decode as decode_instruction
 from dwarfgpu.isa.frame_state import (
     ACCUMULATION,
+    BY_ABI,
     EXEC,
     NUMBER,
     RETURN_HIGH,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.isa.frame_state import Lanes
+    from dwarfgpu.isa.frame_state import Clobbers, Lanes
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.targets.target import Target
 
@@ -76,13 +77,8 @@ class CodeUnwinding:
         return known
 
     def _read(self, code: LoadedCode, pc: int) -> Information:
-        reading = self._readings.get(code)
-        if reading is None:
-            scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
-            reading = CodeReading(self._processor, lanes, scale, functions.at, functions.pointer_at)
-            self._readings[code] = reading
         address = code.in_file(pc)
-        function = reading.function_at(address)
+        function = self._reading(code).function_at(address)
         if function is None:
             raise _unknown(f"no symbol says where the function at {pc:#x} begins")
         state = function.state_at(address)
@@ -91,9 +87,30 @@ class CodeUnwinding:
         if function.other_link:
             raise _unknown(f"the function goes on to {function.other_link}, and never returns to s[30:31]")
         row = StateRules(self._target, state, function.rests).row(pc)
-        return Information(
-            row, PC_64, code.in_program(function.start), _expression, source=BY_CODE, follows_call=self._follows_call
-        )
+        start = code.in_program(function.start)
+        told = self._follows_call, self._lost_in_call
+        return Information(row, PC_64, start, _expression, False, BY_CODE, *told)
+
+    def _reading(self, code: LoadedCode) -> CodeReading:
+        if code not in self._readings:
+            scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
+            self._readings[code] = CodeReading(self._processor, lanes, scale, functions.at, functions.pointer_at)
+        return self._readings[code]
+
+    def _lost_in_call(self, place: int) -> frozenset[int]:
+        """Return the registers that a function may have changed that the call at an address made and that is gone."""
+        code = self._code_at(place)
+        clobbers: Clobbers | None = BY_ABI
+        if code is not None:
+            address = code.in_file(place)
+            function = self._reading(code).function_at(address)
+            state = None if function is None else function.state_at(address)
+            clobbers = BY_ABI if state is None else state.lost
+        if clobbers is None:
+            return frozenset()
+        scalars = (sgpr(register) for register in clobbers.scalars if register < _SCALARS)
+        vectors = clobbers.active | clobbers.whole
+        return frozenset((*scalars, *(vector_number(self._target, each) for each in vectors)))
 
     def _follows_call(self, pc: int) -> bool:
         code = self._code_at(pc - 4)
@@ -171,9 +188,7 @@ class StateRules:
         self._rests = rests
         self._state = state
         self._scale = target.stack_scale
-        is_64 = target.lane_count == 64
-        self._vgpr, self._agpr = (VGPR_64, AGPR_64) if is_64 else (VGPR_32, AGPR_32)
-        self._masks = (EXEC, EXEC + 1) if is_64 else (EXEC,)
+        self._masks = (EXEC, EXEC + 1) if target.lane_count == 64 else (EXEC,)
         self._homes: dict[int, str] = {}
         """Where values of entry are that are not in their own registers, as expressions."""
         self._registers: dict[int, int] = {}
@@ -230,7 +245,7 @@ class StateRules:
                 self._homes.setdefault(value[0], f"{where}; {moved.format(4 * lane)}")
 
     def _number(self, vector: int) -> int:
-        return self._vgpr + vector if vector < ACCUMULATION else self._agpr + vector - ACCUMULATION
+        return vector_number(self._target, vector)
 
     def _address(self, symbol: int, offset: int) -> str | None:
         """Return the expression of an address of the wave's private memory, by a register that holds its base."""
@@ -303,6 +318,12 @@ class StateRules:
                 f"DW_OP_deref_size {lane_count // 8}; DW_OP_LLVM_select_bit_piece 32 {lane_count}"
             )
         )
+
+
+def vector_number(target: Target, vector: int) -> int:
+    """Return the DWARF number of a vector register; accumulation registers count from `ACCUMULATION` on."""
+    vgpr, agpr = (VGPR_64, AGPR_64) if target.lane_count == 64 else (VGPR_32, AGPR_32)
+    return vgpr + vector if vector < ACCUMULATION else agpr + vector - ACCUMULATION
 
 
 @cache

@@ -319,6 +319,10 @@ other: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[4:5]
 outer: s_mov_b64 s[40:41], s[30:31]; s_call_b64 s[30:31], inner; s_call_b64 s[4:5], other
   v_add_nc_u32_e32 v1, v1, v1; s_mov_b64 s[30:31], s[40:41]; s_setpc_b64 s[30:31]
 """
+TAIL_CALL = """
+last: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[30:31]
+first: s_mov_b32 s4, 7; s_getpc_b64 s[6:7]; here: s_add_u32 s6, s6, last-here; s_addc_u32 s7, s7, -1; s_setpc_b64 s[6:7]
+"""
 
 
 def by_hand(functions, called="s_call_b64 s[30:31], outer"):
@@ -354,6 +358,8 @@ __attribute__((amdgpu_kernel)) void kernel(Out out, unsigned n) {
     "words, text, arguments, least",
     [
         ("-x assembler", by_hand(OTHER_LINK), (), 5),  # `other` has another link register
+        # in `last`, which has not changed s4, `first` is gone, which has
+        ("-x assembler", by_hand(TAIL_CALL, "s_mov_b32 s4, 5; s_call_b64 s[30:31], first"), (), 6),
         ("-x c -O0 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 450),
         ("-x c -O2 -nogpulib -mcpu=gfx90a", NEVER_RETURNING, ("zeros(64,u4)", "8"), 80),
     ],
