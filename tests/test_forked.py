@@ -27,6 +27,7 @@ def test_last():
     [
         ([], "", "1 failed, 100 passed"),
         (["-m", "not slow", "-k", "not 70"], "", "99 passed, 2 deselected"),
+        (["--slow-part", "1/2", "-k", "not 70"], "", "99 passed, 2 deselected"),
         (["-k", "last"], "yes", "a process with tests has died"),
     ],
 )
