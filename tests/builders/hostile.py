@@ -164,7 +164,7 @@ class Case:
 
 # --- A process with limits ----------------------------------------------------------------------------------------
 
-SECONDS = 10
+SECONDS = 5
 """Seconds of processor time after which a question is ended."""
 PATIENCE = 60.0
 """Seconds after which it is ended whatever it does."""

@@ -290,7 +290,7 @@ def test_a_short_list_that_is_shared_is_shown_with_each_entry(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_names_that_overlap(tmp_path: Path) -> None:
-    variables = [die("variable", ("name", "strp", 4 + 16 * number), typed("int")) for number in range(30_000)]
+    variables = [die("variable", ("name", "strp", 4 + 24 * number), typed("int")) for number in range(20_000)]
     case = Case(tmp_path, gpu(*variables, extra={".debug_str": b"pad\0" + b"x" * 500_000 + b"\0"}))
     small(case("locals", "--lane", "1"), 300 << 20)
     small(case.debug("print xx", "info scope k"), 300 << 20)
@@ -562,7 +562,7 @@ def mapping_all(words: list[str], change: Any, *places: tuple[Any, str]) -> int:
 
 def padded(case: Case) -> Case:
     """The same file with its sections in pages of their own, so that less of it is less than a page."""
-    case.file.write_bytes(gpu(*(variable(f"a{number}") for number in range(4000))))
+    case.file.write_bytes(gpu(*(variable(f"a{number}") for number in range(1000))))
     return case
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from itertools import chain, islice, product
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
+from dwarfgpu.program.language.tokens import split_at_commas
 from dwarfgpu.program.types.model import Array, Pointer, Struct, resolved
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
@@ -70,7 +72,7 @@ ALSO_NULL = "it is null, too"
 NEAREST_OF_SOME = "it is the nearest of some lanes"
 _POINTER = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*+\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
 _FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
-_MEMBER = re.compile(r"\s*(?:->|\.)\s*[A-Za-z_]\w*")
+_STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 
 
@@ -271,17 +273,15 @@ def _closing(text: str, at: int) -> int:
 
 def _steps(text: str, at: int) -> Iterator[int]:
     """Yield where a name ends, and where each subscript and member behind it does."""
-    while True:
+    yield at
+    while (step := _STEP.match(text, at)) is not None:
+        at = _closing(text, step.end() - 1) + 1 if step[0].endswith("[") else step.end()
         yield at
-        member, bracket = _MEMBER.match(text, at), re.compile(r"\s*\[").match(text, at)
-        if member is None and bracket is None:
-            return
-        at = member.end() if member is not None else _closing(text, bracket.end() - 1) + 1 if bracket else at
 
 
 def _objects_in(line: str) -> Iterator[str]:
     """Yield the expressions of a line that may be objects in memory: ``a[i].m``, ``*p``, ``*(p + i)`` for ``p + i``."""
-    sums = []
+    sums: list[str] = []
     for match in _FIRST.finditer(line):
         ends = [*_steps(line, match.end())]
         yield from (line[match.start() : end] for end in ends[1:])
@@ -289,12 +289,7 @@ def _objects_in(line: str) -> Iterator[str]:
             yield f"*{line[match.start() : ends[-1]]}"
     for match in re.finditer(r"\(", line):
         piece = line[match.end() : _closing(line, match.start())]
-        start = depth = 0
-        for place, letter in enumerate(piece + ","):
-            depth += (letter in "([") - (letter in ")]")
-            if letter == "," and not depth:
-                sums.append(piece[start:place].strip().removeprefix("&"))
-                start = place + 1
+        sums += [part.strip().removeprefix("&") for part in split_at_commas(piece, "([)]")]
     yield from (f"*({text})" for text in sums if re.search(r"\w\s*[+-]", text))
 
 
@@ -650,13 +645,10 @@ class FaultSearch:
             null, words = [row for row in rows if not row[3]], words | self._passed()
             named = [row for row in null if row[0] in words]
             return (chosen, why) if chosen else (named, "it is null") if named else (null, ALSO_NULL)
-        near = sorted(
-            (row for row in rows if row[2]), key=lambda row: min(abs(self._reach(row, at)) for at in addresses)
-        )
-        distances = [min(abs(self._reach(row, at)) for at in addresses) for row in near]
-        near = [row for row, distance in zip(near, distances, strict=True) if distance < NEAR]
-        if near and distances[0] < PAGE and (len(near) == 1 or distances[1] >= PAGE):
-            near = near[:1]
+        reached = ((min(abs(self._reach(row, at)) for at in addresses), row) for row in rows if row[2])
+        ranked = sorted((pair for pair in reached if pair[0] < NEAR), key=itemgetter(0))
+        is_one = bool(ranked) and ranked[0][0] < PAGE and (len(ranked) == 1 or ranked[1][0] >= PAGE)
+        near = [row for _distance, row in (ranked[:1] if is_one else ranked)]
         if not chosen and words == {row[0] for row in named}:  # else a variable has the address
             chosen, why = named, "the line names no other"
         if near:
@@ -712,7 +704,8 @@ class FaultSearch:
         base = next((text for text in _bases(expression) if self._is(Pointer, frame, text, first.lanes)), None)
         if base is None:  # an array that is a variable
             start = expression.lstrip("*(")
-            arrays = [row for row in rows if re.match(rf"{row[0]}\b", start) and row not in self._pointers()]
+            pointers = self._pointers()
+            arrays = [row for row in rows if re.match(rf"{row[0]}\b", start) and row not in pointers]
             return arrays, bool(arrays)
         values = set(self._numbers(frame, f"(unsigned long) ({base})", first.lanes) or ())
         alike = [row for row in rows if row[0] == base]

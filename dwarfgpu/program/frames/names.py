@@ -16,6 +16,7 @@ from dwarfgpu.program.code import scopes
 from dwarfgpu.program.frames.reasons import MISSING, unavailable
 from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
+from dwarfgpu.program.language.tokens import split_at_commas
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Struct, Type, member_named, methods_named
 from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers, spellings
@@ -571,14 +572,7 @@ def _add(die: Die, imported: Imported) -> None:
 
 def _normal(parameters: str) -> tuple[str, ...]:
     """Return the types of parameters in one spelling: ``char const*`` and ``const char *`` are the same."""
-    types = []
-    depth = start = 0
-    text = f"{parameters.strip()},"
-    for position, character in enumerate(text):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth <= 0:
-            types.append(text[start:position])
-            start = position + 1
+    types = split_at_commas(parameters.strip(), "<(>)")
     return tuple(_normal_type(each) for each in types if each.strip() not in ("", "void"))
 
 

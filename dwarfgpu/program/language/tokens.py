@@ -10,6 +10,8 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral, SyntaxNode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.program.language.arithmetic import DataModel
 
 
@@ -70,6 +72,17 @@ def tokens(text: str) -> list[Token]:
         position = match.end() if match["quote"] is None else words[-1].end
     words.append(Token("end", "", len(text)))
     return words
+
+
+def split_at_commas(text: str, brackets: str) -> Iterator[str]:
+    """Yield the parts of a text between its commas; not those within brackets, such as ``([)]``."""
+    half = len(brackets) // 2
+    start = depth = 0
+    for place, letter in enumerate(f"{text},"):
+        depth += (letter in brackets[:half]) - (letter in brackets[half:])
+        if letter == "," and depth <= 0:
+            yield text[start:place]
+            start = place + 1
 
 
 def is_assignment(text: str) -> bool:
