@@ -621,7 +621,7 @@ def test_a_file_that_is_replaced_is_read_as_it_was(tmp_path: Path) -> None:
     def run(words: list[str]) -> int:
         return mapping_all(words, replace, (Unit, "__init__"))
 
-    assert "a3999" in checked(bounded("dump", case.file, run=run)).out
+    assert "a999" in checked(bounded("dump", case.file, run=run)).out
 
 
 def test_arrays_of_a_snapshot_that_change_during_a_question_are_an_error(tmp_path: Path) -> None:
