@@ -21,10 +21,20 @@ PACKAGE = Path(__file__).resolve().parent.parent / PROJECT
 # A unit is a module or package of dwarfgpu. Every unit may import itself. `machines.protocol` is a unit of its own, all
 # other modules of machines/ are the unit `machines`.
 
-GROUND = {"errors", "immutable", "notebooks", "strict_json", "dwarf_constants", "budget", "regular_files", "progress"}
+GROUND = {
+    "errors",
+    "immutable",
+    "notebooks",
+    "strict_json",
+    "dwarf_constants",
+    "budget",
+    "regular_files",
+    "progress",
+    "code_cache",
+}
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"machines.protocol", "expr"}
-LIBRARY = EVALUATOR | {"dialects", "cfi", "objfile", "isa", "machines", "execution", "program", "states"}
+LIBRARY = EVALUATOR | {"compilers", "dialects", "cfi", "objfile", "isa", "machines", "execution", "program", "states"}
 STOPPING = {"execution.breakpoints", "execution.halts"}
 PROGRAMS = GROUND | STOPPING | {"program", "states", "execution.launch", "execution.control"}
 LAUNCHED = LIBRARY | PROGRAMS
@@ -35,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "budget": {"errors"},
     "regular_files": {"errors"},
     "progress": set(),
+    "code_cache": set(),
     "immutable": set(),
     "notebooks": set(),
     "strict_json": {"errors", "immutable"},
@@ -46,6 +57,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "targets": GROUND | TOOLBOX,
     # the instructions of GPUs, as data and as text
     "isa": GROUND | TOOLBOX,
+    # the clang of the user, which makes code objects of sources
+    "compilers": GROUND | TOOLBOX,
     # the machine behind an evaluation
     "machines.protocol": GROUND | {"lanes", "bits", "targets"},
     "machines": GROUND | {"lanes", "bits", "targets", "machines.protocol", "isa"},
@@ -67,13 +80,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audits": LAUNCHED,
     "render": EVALUATOR | PROGRAMS | {"dialects", "audits"},
     # the questions that a user can ask, whichever face asks
-    "questions": PROGRAMS | {"targets", "dialects", "expr", "audits", "render"},
+    "questions": PROGRAMS | {"compilers", "targets", "dialects", "expr", "audits", "render"},
     # one question about many inputs, over Dask
     "fleet": GROUND | {"program", "states", "render", "questions"},
     # the JSON contract of case files
     "cases": LAUNCHED,
     # the faces
-    "cli": PROGRAMS | {"expr", "dialects", "render", "questions", "cases", "repl", "serve", "fleet"},
+    "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "cases", "repl", "serve", "fleet"},
     "serve": PROGRAMS | {"targets", "machines", "objfile"},
     "repl": GROUND | {"program", "states", "render", "questions"},
     "gdbplugin": GROUND | {"machines", "targets", "program", "states", "render", "questions"},
@@ -160,14 +173,14 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.68, "expr": 7.45, "dialects": 0.2, "cfi": 1.53, "objfile": 12.13, "isa": 6.24, "machines": 7.67,
-    "execution": 15.71, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
+    "": 2.8, "expr": 7.45, "dialects": 0.2, "cfi": 1.53, "objfile": 12.13, "isa": 6.24, "machines": 7.67,
+    "execution": 15.6, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
     "program.language": 2.11, "program.frames": 8.71, "audits.verify": 4.39, "audits.coverage": 2.41,
     "audits.judge": 4.3, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 2.02,
     "render": 9.24,
     "questions": 12.34,
-    "cli": 1.91, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.39, "fleet": 2.12,
-    "encoding": 0.52, "targets": 2.73,
+    "cli": 1.99, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.39, "fleet": 2.12,
+    "compilers": 0.34, "encoding": 0.52, "targets": 2.73,
 }  # fmt: skip
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
 
@@ -193,8 +206,10 @@ execution and questions look for what changed a variable last,
 in memory or in registers, for prompts, for runs and for snapshots,
 which keep it. audits.faults finds the pointer that each lane counts from, and program.language
 splits what both it and names of functions split at commas. isa and program.code
-find an example of every encoding from its row, and say of halves which operation they are."""
-MOST_LINES_OF_TESTS = 82.0
+find an example of every encoding from its row, and say of halves which operation they are. compilers and cli make code
+objects of sources, and code on disk, which is for them and for compiled blocks, has moved to the ground."""
+MOST_LINES_OF_TESTS = 82.35
+"""Those of sources that are compiled are 0.3 of it."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

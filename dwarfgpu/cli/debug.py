@@ -126,6 +126,25 @@ Without a terminal, commands are read from standard input.""",
         ),
         (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
     ),
+    "compile": ShellCommand(
+        "compile a kernel in OpenCL C or HIP, without ROCm",
+        EXECUTE,
+        "cli.compiling.compile_file",
+        """\
+Compile SOURCE with clang, and with the built-in functions that dwarfgpu brings. The clang is the one that $CLANG names,
+else that of ROCm, else the newest in $PATH. The code object has debug information, and is not optimized unless -O says
+otherwise. Words behind -- are options of clang.
+
+Commands that take FILE compile a source themselves: `dwarfgpu run k.cl KERNEL ...`; k.cl@gfx90a names a processor.""",
+        ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co -target gfx90a -O2 -- -DSIZE=64 -I include"),
+        (
+            operand("SOURCE", "a file in OpenCL C (.cl) or HIP (.hip, .cpp, .cu)"),
+            operand("[CLANG_OPTION...]", "behind --: options of clang"),
+            option("-o FILE", "the code object to write (SOURCE.co in this folder)"),
+            option("-target NAME", "the processor: gfx90a, gfx90a:xnack+, gfx1100-wave64 (gfx1100)"),
+            option("-O LEVEL", "how much to optimize: 0, 1, 2, 3, s (0)"),
+        ),
+    ),
     "run": ShellCommand(
         "execute a kernel without a GPU, and save what it computes",
         EXECUTE,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import __version__, budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
+from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
@@ -36,8 +37,8 @@ CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
 STATE_SUFFIXES = (".core", ".dgs", ".json")
 """How the names of states end."""
-TALKING = ("debug", "serve")
-"""The commands that talk to a user or a debugger, so that there is no answer that a file could hold."""
+TALKING = ("compile", "debug", "serve")
+"""The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -106,6 +107,9 @@ def _run(session: Session, options: Any) -> int:
     """Run a command; its answer goes to the file that `-o` names, if it does."""
     path: str | None = getattr(options, "output", None)
     with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
+        if isinstance(getattr(options, "file", None), (str, tuple)):
+            is_one = isinstance(options.file, str)
+            options.file = code_of(options.file) if is_one else tuple(map(code_of, options.file))
         status: int = options.run(session)
         check_mappings()
     if path is None:

@@ -131,6 +131,10 @@ class Session:
             self.hint(error.hint)
         return exit_status(error)
 
+    def tell(self, text: str) -> None:
+        """Write a line that another program has said to standard error."""
+        self.err.write(f"{shown(text)}\n")
+
     def hint(self, text: str) -> None:
         """Write a hint to standard error."""
         self.out.flush()

@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output
@@ -41,7 +42,7 @@ def open_code(debugger: Debugger, arguments: Arguments) -> None:
 def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
     reading = debugger.reading()
-    file = opened(path, reading["attributes"])
+    file = opened(code_of(path), reading["attributes"])
     debugger.use(Program(runnable(file), dialect=reading["dialect"], repair=reading["repair"]), None)
 
 

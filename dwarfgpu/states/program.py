@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
@@ -254,10 +255,13 @@ def open_program(
 ) -> Program:
     """Open a file of code: ``FILE``, ``FILE@gfx90a``, ``FILE@2``, a code object URI, bytes, or a file that is open.
 
+    A source, ``k.cl`` or ``k.hip``, is compiled first, without optimization; ``k.cl@gfx90a`` is for that processor.
+
     ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
     ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
     """
     source: Any = file if hasattr(file, "read") else os.fspath(file)
+    source = code_of(source) if isinstance(source, str) else source
     return Program(opened(source, attributes), dialect=dialect, repair=policy_named(repair))
 
 

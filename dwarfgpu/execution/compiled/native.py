@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.compiled.code_cache import CodeCache
+    from dwarfgpu.code_cache import CodeCache
 
 _LOCK = threading.Lock()
 """Two machines may compile at once, and LLVM is not asked twice at once."""

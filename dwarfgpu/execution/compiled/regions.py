@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, NOWHERE, VCC, VCC_HI
 from dwarfgpu.execution.batch import SCALARS as REGISTERS
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.block_code import BlockCode, Ending
-from dwarfgpu.execution.compiled.code_cache import CodeCache
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
 from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
@@ -102,7 +102,7 @@ class CompiledRegions:
 
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
-        self._cache = CodeCache() if device.machine.keeps_code and os.name == "posix" else None
+        self._cache = CodeCache("blocks") if device.machine.keeps_code and os.name == "posix" else None
         self._arrival = -(-HOT // hot)
         """What an arrival of waves at a block adds to its heat."""
         self.heat: dict[tuple[int, int], int] = {}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.execution.compiled import code_cache
-from dwarfgpu.execution.compiled.code_cache import CodeCache
+from dwarfgpu import code_cache
+from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.compiled.native import NativeFunction, is_available
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -86,7 +86,7 @@ def test_a_folder_of_another_user_is_not_used(cache, monkeypatch):
 def test_without_a_place_nothing_is_kept(monkeypatch, tmp_path, where):
     monkeypatch.setenv("XDG_CACHE_HOME", where)
     monkeypatch.setenv("HOME", "/proc/none")
-    cache = CodeCache()
+    cache = CodeCache("blocks")
     cache.write(KEY, b"code")
     assert cache.read(KEY) is None
 
@@ -94,7 +94,7 @@ def test_without_a_place_nothing_is_kept(monkeypatch, tmp_path, where):
 def test_two_processes_write_and_read_the_same_file(cache):
     program = f"""if True:
         from pathlib import Path
-        from dwarfgpu.execution.compiled.code_cache import CodeCache
+        from dwarfgpu.code_cache import CodeCache
         cache = CodeCache(Path({str(cache.folder)!r}))
         for _ in range(300):
             cache.write({KEY!r}, bytes(5000))

@@ -1,4 +1,4 @@
-"""Machine code on disk, so that the second run of a kernel does not compile it again.
+"""Code on disk, so that what was compiled once is not compiled again: blocks of kernels, and libraries for clang.
 
 Code that is loaded runs with the rights of the user. So only files are read that the user alone can have written, and
 each has the hash of what it is for and of all its bytes. A file that cannot be read or written is as one that is not
@@ -22,10 +22,10 @@ _MAGIC = b"dwarfgpu code 1\n"
 
 
 class CodeCache:
-    """A folder with files of machine code."""
+    """A folder with files of code: one of the user's, by its name, or another."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or _default_folder()
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = _users_folder(folder) if isinstance(folder, str) else folder
 
     def read(self, key: bytes) -> bytes | None:
         """Return the code for a key; None if there is none that can be trusted."""
@@ -43,23 +43,29 @@ class CodeCache:
         return None
 
     def write(self, key: bytes, code: bytes) -> None:
-        """Keep code, if it can be kept: a file is there whole or not at all."""
+        """Keep code, if it can be kept."""
+        self.keep(key.hex(), _MAGIC + _digest(key, code) + code)
+
+    def keep(self, name: str, content: bytes) -> Path | None:
+        """Write a file, whole or not at all; return where it is, or None if it cannot be written."""
         if self.folder is None:
-            return
-        name = f".{key.hex()}.{os.getpid()}.{threading.get_ident()}"
+            return None
+        part = f".{name}.{os.getpid()}.{threading.get_ident()}"
         with suppress(OSError, MemoryError):
             for each in (self.folder.parent.parent, self.folder.parent, self.folder):
                 each.mkdir(0o700, parents=True, exist_ok=True)
             with self._opened() as folder:
-                file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+                file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
                 try:
                     with os.fdopen(file, "wb") as opened:
-                        opened.write(_MAGIC + _digest(key, code) + code)
-                    os.rename(name, key.hex(), src_dir_fd=folder, dst_dir_fd=folder)
+                        opened.write(content)
+                    os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
                 except BaseException:
-                    os.unlink(name, dir_fd=folder)
+                    os.unlink(part, dir_fd=folder)
                     raise
                 _remove_oldest(folder)
+                return self.folder / name
+        return None
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -77,11 +83,11 @@ class CodeCache:
             os.close(folder)
 
 
-def _default_folder() -> Path | None:
-    """Return the folder of the user; None if the user has none."""
+def _users_folder(name: str) -> Path | None:
+    """Return a folder in the cache of the user; None if the user has none."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     try:
-        return cache.expanduser() / "dwarfgpu" / "blocks"
+        return cache.expanduser() / "dwarfgpu" / name
     except RuntimeError:  # there is no home
         return None
 

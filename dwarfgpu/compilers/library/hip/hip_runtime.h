@@ -1,0 +1,295 @@
+/* What a kernel in HIP needs of <hip/hip_runtime.h>, for a clang without ROCm. Functions of the device have no debug
+   information: their code has the line of the call. Functions of the host are declared alone, so that the file of a
+   whole program can be read: nothing of the host is compiled. */
+#pragma once
+#include <cstddef>
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ inline __attribute__((always_inline))
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#define DG_DEVICE __device__ static inline __attribute__((always_inline, nodebug))
+#define DG_BOTH __host__ __device__ static inline __attribute__((always_inline, nodebug))
+#define DG_NEAR __device__ inline __attribute__((always_inline, nodebug))
+
+typedef unsigned uint;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned long ulong;
+typedef _Float16 __half;
+typedef _Float16 half;
+
+struct dim3 {
+  unsigned x, y, z;
+  __host__ __device__ constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+
+/* ---- which work-item it is: AMDGPU usage, "Implicit Arguments" of version 5 ---- */
+#define DG_HIDDEN(T, offset) \
+  (*(const __attribute__((address_space(4))) T *)((const __attribute__((address_space(4))) char *) \
+    __builtin_amdgcn_implicitarg_ptr() + (offset)))
+#define DG_SIZE(group, n) \
+  (group() < DG_HIDDEN(unsigned, 4 * n) ? DG_HIDDEN(unsigned short, 12 + 2 * n) : DG_HIDDEN(unsigned short, 18 + 2 * n))
+#define DG_COUNT(n) (DG_HIDDEN(unsigned, 4 * n) + (DG_HIDDEN(unsigned short, 18 + 2 * n) != 0))
+#define DG_AXIS(name, a, b, c) \
+  struct dg_##name { \
+    __declspec(property(get = get_x)) unsigned x; \
+    __declspec(property(get = get_y)) unsigned y; \
+    __declspec(property(get = get_z)) unsigned z; \
+    DG_NEAR unsigned get_x() const { return a; } \
+    DG_NEAR unsigned get_y() const { return b; } \
+    DG_NEAR unsigned get_z() const { return c; } \
+    DG_NEAR operator dim3() const { return dim3(a, b, c); } \
+  };
+DG_AXIS(thread, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z())
+DG_AXIS(block, __builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z())
+DG_AXIS(size, DG_SIZE(__builtin_amdgcn_workgroup_id_x, 0), DG_SIZE(__builtin_amdgcn_workgroup_id_y, 1),
+  DG_SIZE(__builtin_amdgcn_workgroup_id_z, 2))
+DG_AXIS(count, DG_COUNT(0), DG_COUNT(1), DG_COUNT(2))
+extern const __device__ __attribute__((weak, nodebug)) dg_thread threadIdx;
+extern const __device__ __attribute__((weak, nodebug)) dg_block blockIdx;
+extern const __device__ __attribute__((weak, nodebug)) dg_size blockDim;
+extern const __device__ __attribute__((weak, nodebug)) dg_count gridDim;
+struct dg_warp { DG_NEAR operator int() const { return __builtin_amdgcn_wavefrontsize(); } };
+extern const __device__ __attribute__((weak, nodebug)) dg_warp warpSize;
+DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+
+/* ---- vectors ---- */
+#define DG_OPERATORS(V, ...) DG_OPERATOR(V, +) DG_OPERATOR(V, -) DG_OPERATOR(V, *) DG_OPERATOR(V, /)
+#define DG_OPERATOR(V, op) \
+  DG_BOTH V operator op(V a, V b) { V r; DG_EACH(V, r, = a, op b) return r; } \
+  DG_BOTH V operator op(V a, decltype(V::x) b) { V r; DG_ONE(V, r, = a, op b) return r; } \
+  DG_BOTH V operator op(decltype(V::x) a, V b) { V r; DG_OTHER(V, r, = a op b) return r; } \
+  DG_BOTH V &operator op##=(V &a, V b) { a = a op b; return a; } \
+  DG_BOTH V &operator op##=(V &a, decltype(V::x) b) { a = a op b; return a; }
+#define DG_EACH(V, r, a, b) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i] b.dg[i];
+#define DG_ONE(V, r, a, b) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i] b;
+#define DG_OTHER(V, r, a) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i];
+#define DG_VECTOR(T, name) \
+  struct name##1 { T x; }; \
+  struct alignas(2 * sizeof(T)) name##2 { union { struct { T x, y; }; T dg[2]; }; }; \
+  struct name##3 { union { struct { T x, y, z; }; T dg[3]; }; }; \
+  struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { union { struct { T x, y, z, w; }; T dg[4]; }; }; \
+  DG_BOTH name##1 make_##name##1(T x) { name##1 v; v.x = x; return v; } \
+  DG_BOTH name##2 make_##name##2(T x, T y) { name##2 v; v.x = x; v.y = y; return v; } \
+  DG_BOTH name##3 make_##name##3(T x, T y, T z) { name##3 v; v.x = x; v.y = y; v.z = z; return v; } \
+  DG_BOTH name##4 make_##name##4(T x, T y, T z, T w) { name##4 v; v.x = x; v.y = y; v.z = z; v.w = w; return v; } \
+  DG_OPERATORS(name##2) DG_OPERATORS(name##3) DG_OPERATORS(name##4)
+DG_VECTOR(char, char) DG_VECTOR(unsigned char, uchar) DG_VECTOR(short, short) DG_VECTOR(unsigned short, ushort)
+DG_VECTOR(int, int) DG_VECTOR(unsigned, uint) DG_VECTOR(long, long) DG_VECTOR(unsigned long, ulong)
+DG_VECTOR(long long, longlong) DG_VECTOR(unsigned long long, ulonglong) DG_VECTOR(float, float) DG_VECTOR(double, double)
+
+/* ---- barriers, fences, atomics ---- */
+#define DG_FENCE(order, scope) __builtin_amdgcn_fence(order, scope)
+DG_DEVICE void __syncthreads() {
+  DG_FENCE(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  DG_FENCE(__ATOMIC_ACQUIRE, "workgroup");
+}
+DG_DEVICE void __syncwarp(unsigned long long mask = ~0ull) {
+  DG_FENCE(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  DG_FENCE(__ATOMIC_ACQUIRE, "wavefront");
+}
+DG_DEVICE void __threadfence() { DG_FENCE(__ATOMIC_SEQ_CST, "agent"); }
+DG_DEVICE void __threadfence_block() { DG_FENCE(__ATOMIC_SEQ_CST, "workgroup"); }
+DG_DEVICE void __threadfence_system() { DG_FENCE(__ATOMIC_SEQ_CST, ""); }
+#define DG_SCOPES(M) M(, AGENT) M(_system, SYSTEM) M(_block, WORKGROUP)
+#define DG_ATOMIC(name, op, suffix, scope) \
+  template <class T> DG_DEVICE T atomic##name##suffix(T *p, decltype(T()) v) { \
+    return __hip_atomic_fetch_##op(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope); }
+#define DG_ATOMICS(suffix, scope) \
+  DG_ATOMIC(Add, add, suffix, scope) DG_ATOMIC(Min, min, suffix, scope) DG_ATOMIC(Max, max, suffix, scope) \
+  DG_ATOMIC(And, and, suffix, scope) DG_ATOMIC(Or, or, suffix, scope) DG_ATOMIC(Xor, xor, suffix, scope) \
+  template <class T> DG_DEVICE T atomicSub##suffix(T *p, decltype(T()) v) { \
+    return __hip_atomic_fetch_add(p, (T)-v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope); } \
+  template <class T> DG_DEVICE T atomicExch##suffix(T *p, decltype(T()) v) { \
+    return __hip_atomic_exchange(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope); } \
+  template <class T> DG_DEVICE T atomicCAS##suffix(T *p, decltype(T()) expected, decltype(T()) v) { \
+    T seen = expected; \
+    __hip_atomic_compare_exchange_strong(p, &seen, (T)v, __ATOMIC_RELAXED, __ATOMIC_RELAXED, \
+      __HIP_MEMORY_SCOPE_##scope); \
+    return seen; }
+DG_SCOPES(DG_ATOMICS)
+DG_DEVICE unsigned atomicInc(unsigned *p, unsigned most) {
+  unsigned old = *p, seen;
+  while ((seen = atomicCAS(p, old, old >= most ? 0 : old + 1)) != old) old = seen;
+  return old;
+}
+DG_DEVICE unsigned atomicDec(unsigned *p, unsigned most) {
+  unsigned old = *p, seen;
+  while ((seen = atomicCAS(p, old, old == 0 || old > most ? most : old - 1)) != old) old = seen;
+  return old;
+}
+
+/* ---- lanes ---- */
+template <class T> DG_DEVICE T dg_from(T v, int lane) {
+  static_assert(sizeof(T) % 4 == 0 || sizeof(T) < 4, "lanes exchange words");
+  int words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &v, sizeof v);
+  for (int &word : words) word = __builtin_amdgcn_ds_bpermute(lane << 2, word);
+  __builtin_memcpy(&v, words, sizeof v);
+  return v;
+}
+template <class T> DG_DEVICE T __shfl(T v, int lane, int width = warpSize) {
+  int me = __lane_id();
+  return dg_from(v, (me & ~(width - 1)) + (lane & (width - 1)));
+}
+template <class T> DG_DEVICE T __shfl_down(T v, unsigned by, int width = warpSize) {
+  int me = __lane_id();
+  return dg_from(v, (me & (width - 1)) + (int)by < width ? me + (int)by : me);
+}
+template <class T> DG_DEVICE T __shfl_up(T v, unsigned by, int width = warpSize) {
+  int me = __lane_id();
+  return dg_from(v, (me & (width - 1)) >= (int)by ? me - (int)by : me);
+}
+template <class T> DG_DEVICE T __shfl_xor(T v, int mask, int width = warpSize) {
+  int me = __lane_id(), to = me ^ mask;
+  return dg_from(v, to < ((me + width) & ~(width - 1)) ? to : me);
+}
+DG_DEVICE unsigned long long __ballot(int p) { return __builtin_amdgcn_uicmp(p, 0, 33); }
+DG_DEVICE int __any(int p) { return __ballot(p) != 0; }
+DG_DEVICE int __all(int p) { return __ballot(!p) == 0; }
+DG_DEVICE unsigned long long __activemask() { return __ballot(1); }
+#define DG_SYNC(name, second) \
+  template <class T> DG_DEVICE T name##_sync(unsigned long long mask, T v, second by, int width = warpSize) { \
+    return name(v, by, width); }
+DG_SYNC(__shfl, int) DG_SYNC(__shfl_down, unsigned) DG_SYNC(__shfl_up, unsigned) DG_SYNC(__shfl_xor, int)
+DG_DEVICE unsigned long long __ballot_sync(unsigned long long mask, int p) { return __ballot(p) & mask; }
+DG_DEVICE int __any_sync(unsigned long long mask, int p) { return __ballot_sync(mask, p) != 0; }
+DG_DEVICE int __all_sync(unsigned long long mask, int p) { return __ballot_sync(mask, !p) == 0; }
+
+/* ---- integers ---- */
+DG_DEVICE int __popc(unsigned a) { return __builtin_popcount(a); }
+DG_DEVICE int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+DG_DEVICE int __clz(int a) { return a == 0 ? 32 : __builtin_clz(a); }
+DG_DEVICE int __clzll(long long a) { return a == 0 ? 64 : __builtin_clzll(a); }
+DG_DEVICE int __ffs(int a) { return __builtin_ffs(a); }
+DG_DEVICE int __ffsll(long long a) { return __builtin_ffsll(a); }
+DG_DEVICE unsigned __brev(unsigned a) { return __builtin_bitreverse32(a); }
+DG_DEVICE unsigned long long __brevll(unsigned long long a) { return __builtin_bitreverse64(a); }
+DG_DEVICE int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+DG_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+DG_DEVICE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
+DG_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
+template <class T> DG_BOTH T min(T a, T b) { return b < a ? b : a; }
+template <class T> DG_BOTH T max(T a, T b) { return a < b ? b : a; }
+template <class T> DG_DEVICE T __ldg(const T *p) { return *p; }
+#define DG_BITS(name, R, T) DG_DEVICE R name(T a) { R r; __builtin_memcpy(&r, &a, sizeof r); return r; }
+DG_BITS(__int_as_float, float, int) DG_BITS(__uint_as_float, float, unsigned) DG_BITS(__float_as_int, int, float)
+DG_BITS(__float_as_uint, unsigned, float) DG_BITS(__double_as_longlong, long long, double)
+DG_BITS(__longlong_as_double, double, long long)
+DG_DEVICE long long clock64() { return __builtin_readcyclecounter(); }
+DG_DEVICE long long wall_clock64() { return __builtin_readcyclecounter(); }
+DG_DEVICE int clock() { return (int)__builtin_readcyclecounter(); }
+
+/* ---- mathematics: the functions of OpenCL C, by their names in bitcode ---- */
+#define DG_CALL1(name, n) \
+  extern "C" __device__ float dg_##name##_float(float) __asm__("_Z" #n #name "f"); \
+  extern "C" __device__ double dg_##name##_double(double) __asm__("_Z" #n #name "d"); \
+  DG_DEVICE float name##f(float a) { return dg_##name##_float(a); } \
+  DG_DEVICE float name(float a) { return dg_##name##_float(a); } \
+  DG_DEVICE double name(double a) { return dg_##name##_double(a); }
+#define DG_CALL2(name, n) \
+  extern "C" __device__ float dg_##name##_float(float, float) __asm__("_Z" #n #name "ff"); \
+  extern "C" __device__ double dg_##name##_double(double, double) __asm__("_Z" #n #name "dd"); \
+  DG_DEVICE float name##f(float a, float b) { return dg_##name##_float(a, b); } \
+  DG_DEVICE float name(float a, float b) { return dg_##name##_float(a, b); } \
+  DG_DEVICE double name(double a, double b) { return dg_##name##_double(a, b); }
+DG_CALL1(sin, 3) DG_CALL1(cos, 3) DG_CALL1(tan, 3) DG_CALL1(asin, 4) DG_CALL1(acos, 4) DG_CALL1(atan, 4)
+DG_CALL1(sinh, 4) DG_CALL1(cosh, 4) DG_CALL1(tanh, 4) DG_CALL1(asinh, 5) DG_CALL1(acosh, 5) DG_CALL1(atanh, 5)
+DG_CALL1(sinpi, 5) DG_CALL1(cospi, 5) DG_CALL1(exp, 3) DG_CALL1(exp2, 4) DG_CALL1(exp10, 5) DG_CALL1(expm1, 5)
+DG_CALL1(log, 3) DG_CALL1(log2, 4) DG_CALL1(log10, 5) DG_CALL1(log1p, 5) DG_CALL1(cbrt, 4) DG_CALL1(rsqrt, 5)
+DG_CALL1(erf, 3) DG_CALL1(erfc, 4) DG_CALL1(lgamma, 6) DG_CALL1(tgamma, 6)
+DG_CALL2(pow, 3) DG_CALL2(atan2, 5) DG_CALL2(hypot, 5) DG_CALL2(fmod, 4) DG_CALL2(remainder, 9)
+#define DG_BUILTIN1(name) \
+  DG_DEVICE float name##f(float a) { return __builtin_##name##f(a); } \
+  DG_DEVICE float name(float a) { return __builtin_##name##f(a); } \
+  DG_DEVICE double name(double a) { return __builtin_##name(a); }
+#define DG_BUILTIN2(name) \
+  DG_DEVICE float name##f(float a, float b) { return __builtin_##name##f(a, b); } \
+  DG_DEVICE float name(float a, float b) { return __builtin_##name##f(a, b); } \
+  DG_DEVICE double name(double a, double b) { return __builtin_##name(a, b); }
+DG_BUILTIN1(sqrt) DG_BUILTIN1(fabs) DG_BUILTIN1(floor) DG_BUILTIN1(ceil) DG_BUILTIN1(trunc) DG_BUILTIN1(rint)
+DG_BUILTIN1(round) DG_BUILTIN1(nearbyint)
+DG_BUILTIN2(fmin) DG_BUILTIN2(fmax) DG_BUILTIN2(copysign)
+DG_DEVICE float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+DG_DEVICE double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+DG_DEVICE float __sinf(float a) { return sinf(a); }
+DG_DEVICE float __cosf(float a) { return cosf(a); }
+DG_DEVICE float __expf(float a) { return expf(a); }
+DG_DEVICE float __logf(float a) { return logf(a); }
+DG_DEVICE float __log2f(float a) { return log2f(a); }
+DG_DEVICE float __powf(float a, float b) { return powf(a, b); }
+DG_DEVICE float __fdividef(float a, float b) { return a / b; }
+DG_DEVICE float __saturatef(float a) { return fminf(fmaxf(a, 0), 1); }
+DG_DEVICE int __float2int_rn(float a) { return (int)rintf(a); }
+DG_DEVICE int __float2int_rz(float a) { return (int)a; }
+DG_DEVICE int __float2int_rd(float a) { return (int)floorf(a); }
+DG_DEVICE int __float2int_ru(float a) { return (int)ceilf(a); }
+DG_DEVICE float __int2float_rn(int a) { return (float)a; }
+DG_BOTH __half __float2half(float a) { return (__half)a; }
+DG_BOTH float __half2float(__half a) { return (float)a; }
+
+/* ---- output and its end ---- */
+extern "C" __device__ int printf(const char *format, ...);
+extern "C" __device__ [[noreturn]] inline __attribute__((always_inline, nodebug)) void __assert_fail(
+    const char *text, const char *file, unsigned line, const char *function) {
+  printf("%s:%u: %s: Assertion `%s' failed.\n", file, line, function, text);
+  __builtin_trap();
+}
+DG_DEVICE void __trap() { __builtin_trap(); }
+DG_DEVICE void abort() { __builtin_trap(); }
+#include <cassert>
+
+/* ---- the host: declared, never compiled ---- */
+typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipEvent_t *hipEvent_t;
+enum hipError_t { hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorUnknown = 999 };
+enum hipMemcpyKind {
+  hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice, hipMemcpyDefault
+};
+struct hipDeviceProp_t {
+  char name[256], gcnArchName[256];
+  size_t totalGlobalMem, sharedMemPerBlock;
+  int warpSize, maxThreadsPerBlock, multiProcessorCount, major, minor, clockRate;
+};
+extern "C" {
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0, hipStream_t stream = nullptr);
+const char *hipGetErrorString(hipError_t);
+const char *hipGetErrorName(hipError_t);
+hipError_t hipGetLastError();
+hipError_t hipPeekAtLastError();
+hipError_t hipFree(void *);
+hipError_t hipHostFree(void *);
+hipError_t hipMemcpy(void *, const void *, size_t, hipMemcpyKind);
+hipError_t hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind, hipStream_t = nullptr);
+hipError_t hipMemset(void *, int, size_t);
+hipError_t hipDeviceSynchronize();
+hipError_t hipSetDevice(int);
+hipError_t hipGetDevice(int *);
+hipError_t hipGetDeviceCount(int *);
+hipError_t hipGetDeviceProperties(hipDeviceProp_t *, int);
+hipError_t hipStreamCreate(hipStream_t *);
+hipError_t hipStreamSynchronize(hipStream_t);
+hipError_t hipStreamDestroy(hipStream_t);
+hipError_t hipEventCreate(hipEvent_t *);
+hipError_t hipEventRecord(hipEvent_t, hipStream_t = nullptr);
+hipError_t hipEventSynchronize(hipEvent_t);
+hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
+hipError_t hipEventDestroy(hipEvent_t);
+}
+template <class T> hipError_t hipMalloc(T **, size_t);
+template <class T> hipError_t hipHostMalloc(T **, size_t, unsigned = 0);
+template <class T> hipError_t hipMallocManaged(T **, size_t, unsigned = 0);
+template <class T> hipError_t hipMemcpyToSymbol(const T &, const void *, size_t, size_t = 0, hipMemcpyKind = hipMemcpyHostToDevice);
+template <class T> hipError_t hipMemcpyFromSymbol(void *, const T &, size_t, size_t = 0, hipMemcpyKind = hipMemcpyDeviceToHost);
+#define HIP_SYMBOL(name) name
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define hipLaunchKernelGGL(kernel, grid, block, shared, stream, ...) \
+  ((void)(kernel<<<dim3(grid), dim3(block), shared, stream>>>(__VA_ARGS__)))

@@ -1,0 +1,204 @@
+"""Source files of kernels: OpenCL C and HIP, compiled for a processor without ROCm.
+
+Clang declares the built-in functions of OpenCL C and defines none, and HIP's come with ROCm. `library/` has our own
+as source. Each clang, processor and set of options has its own build of it, as bitcode in the user's cache: bitcode
+for another processor would link without a word, and compute nonsense. Only functions that a kernel calls become part
+of it, without debug information: lines and variables are those of the user's file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dwarfgpu.code_cache import CodeCache
+from dwarfgpu.compilers.clang import Clang, find_clang
+from dwarfgpu.errors import MalformedFile, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import read_input
+from dwarfgpu.targets.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dwarfgpu.targets.target import Target
+
+LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu": "hip"}
+"""What files are compiled as, by the end of their names."""
+USUAL_PROCESSOR = "gfx1100"
+ABI = 5
+"""The version of code objects, unless an option of clang names another."""
+_FOLDER = Path(__file__).parent / "library"
+_PART_OF = {"__printf_alloc": "print.cl"}
+"""Where a function is that clang itself calls."""
+_FIRST, _ALL = "work_items.cl", "functions.cl"
+"""What nearly every kernel needs, built in half a second, and everything else, which takes a quarter of a minute."""
+_UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced by (\S*\.\w+:\d+))?")
+_UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
+_ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
+
+
+@frozen
+class Recipe:
+    """How a source is compiled."""
+
+    processor: str = USUAL_PROCESSOR
+    """A processor with its features, and its wave size where it has two: ``gfx90a:xnack+``, ``gfx1100-wave64``."""
+    level: str = "0"
+    options: tuple[str, ...] = ()
+    """Words for clang."""
+
+
+@frozen
+class Compiled:
+    """The code object that a source became."""
+
+    code: bytes
+    clang: Clang
+    target: Target
+    messages: str
+    """The warnings of clang."""
+
+
+def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B008 (it never changes)
+    """Compile a file; raise an error with what clang says if it cannot be compiled."""
+    read_input(path)  # the error for a file that cannot be read is ours
+    language = LANGUAGES.get(Path(path).suffix)
+    if language is None:
+        message = f"{path} is no source of a kernel by its name"
+        raise UsageError(message, hint=f"its name ends with {', '.join(LANGUAGES)}")
+    target = resolve(recipe.processor)
+    if target.execution_mask is None:
+        raise UsageError(f"{target.name} is no GPU", hint=f"name a processor such as {USUAL_PROCESSOR}")
+    clang = find_clang()
+    library = Library(clang, target, recipe.options)
+    with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as name:
+        folder = Path(name)
+        out = str(folder / "k.co")
+        words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *recipe.options]
+        parts = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
+        while True:
+            status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])
+            undefined = dict(_UNDEFINED.findall(messages))
+            wanted = {_PART_OF.get(name, _ALL) for name in undefined}
+            if status == 0 or not undefined or wanted <= {*parts}:
+                break
+            parts += sorted(wanted.difference(parts))
+        if status:
+            raise _refused(path, messages, undefined)
+        return Compiled(read_input(out), clang, target, messages)
+
+
+def compiled_into_cache(name: str) -> str:
+    """Compile ``FILE`` or ``FILE@PROCESSOR``; return the name of the code object, which is in the user's cache."""
+    path, at, processor = name.rpartition("@")
+    if not at or Path(name).exists():
+        path, processor = name, ""
+    compiled = compile_source(path, Recipe(processor or USUAL_PROCESSOR))
+    kept = CodeCache("code").keep(
+        f"{Path(path).stem}-{hashlib.sha256(compiled.code).hexdigest()[:16]}.co", compiled.code
+    )
+    if kept is None:
+        message = f"{path} was compiled, and the cache of the user cannot be written"
+        raise UsageError(message, kind="unwritable", hint=f"`dwarfgpu compile {path} -o FILE` writes it elsewhere")
+    return str(kept)
+
+
+class Library:
+    """The built-in functions, as bitcode for a clang, a processor and options."""
+
+    def __init__(self, clang: Clang, target: Target, options: tuple[str, ...]) -> None:
+        machine = [word for word in options if word.startswith("-m")]  # what changes how functions are called
+        versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
+        self._abi = versions[-1] if versions else str(ABI)
+        self.options = [f"-mcode-object-version={self._abi}"]
+        self._clang = clang
+        self._words = [*_language_words("cl", target), *self.options, *machine, f"-DDG_ABI={self._abi}"]
+        self._processor = target.name
+        self._cache = CodeCache("libraries")
+        self._built: dict[str, bytes] = {}
+
+    def has(self, part: str) -> bool:
+        """Return whether a part was built before."""
+        if part not in self._built:
+            content = self._cache.read(self.key(part))
+            if content is not None:
+                self._built[part] = content
+        return part in self._built
+
+    def linked(self, parts: list[str], folder: Path) -> list[str]:
+        """Return the words that link parts, which are written into a folder."""
+        words: list[str] = []
+        for part in reversed(parts):  # a function calls one of the part before it
+            path = folder / f"{part}.bc"
+            path.write_bytes(self._bitcode(part))
+            # clang calls some functions only after libraries are linked: all of these parts is
+            how = "-mlink-bitcode-file" if part in _PART_OF.values() else "-mlink-builtin-bitcode"
+            words += ["-Xclang", how, "-Xclang", str(path)]
+        return words
+
+    def _bitcode(self, part: str) -> bytes:
+        if not self.has(part):
+            self._built[part] = content = self._build(part)
+            self._cache.write(self.key(part), content)
+        return self._built[part]
+
+    def _build(self, part: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
+            out = f"{folder}/library.bc"
+            words = [*self._words, "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
+            doing = f"building OpenCL's functions for {self._processor} (once, about 15 s)"
+            status, messages = self._clang.run(words, doing=doing)
+            if status:
+                message = f"{self._clang.path} cannot build the built-in functions: {_first_error(messages)}"
+                raise MalformedFile("not_compiled", message, hint="CLANG names another clang")
+            return read_input(out)
+
+    def key(self, part: str) -> bytes:
+        """Return the hash of all that the bitcode of a part depends on."""
+        said = (self._clang.banner, self._clang.path, *self._words, part)
+        sources = (path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.is_file())
+        return hashlib.sha256(b"\0".join((*(word.encode(errors="replace") for word in said), *sources))).digest()
+
+
+def _language_words(language: str, target: Target) -> list[str]:
+    """Return the words of clang for a language and a processor."""
+    processor, at, size = target.name.removeprefix("amdgcn-").partition("-wave")
+    cpu = ":".join((processor, *target.features))
+    words = [{"32": "-mno-wavefrontsize64", "64": "-mwavefrontsize64"}[size]] if at else []
+    if language == "cl":
+        usual = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={cpu}"]
+        return [*usual, *words, "-nogpulib", "-fgnu89-inline"]
+    usual = ["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={cpu}", "-nogpuinc"]
+    return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered", "-I", str(_FOLDER)]
+
+
+def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> MalformedFile:
+    """Return the error of a file that clang does not compile."""
+    if undefined:
+        calls = [f"{place or path}: {name} is called, and is not defined" for name, place in undefined.items()]
+        hint: str | None = "it is neither in the file nor among the built-in functions of dwarfgpu"
+        return NotCompiled("; ".join(calls), "", hint)
+    if "ld.lld" in messages and "error:" not in messages.partition("ld.lld")[0]:
+        return NotCompiled(f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
+    name = _UNDECLARED.search(messages)
+    hint = f"`dwarfgpu compile {path} -- -D{name[1]}=VALUE` defines what a host program would" if name else None
+    return NotCompiled(_first_error(messages), messages, hint)
+
+
+class NotCompiled(MalformedFile):
+    """A source has errors."""
+
+    def __init__(self, message: str, messages: str, hint: str | None) -> None:
+        MalformedFile.__init__(self, "not_compiled", message, hint=hint)
+        self.messages = messages
+        """All that clang said, if the error does not say it better."""
+
+
+def _first_error(messages: str) -> str:
+    found = _ERROR.findall(messages)
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{found[0]}{more}" if found else " ".join(messages.split()) or "clang says nothing"

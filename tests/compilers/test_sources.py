@@ -1,0 +1,307 @@
+"""Sources of kernels that the clang of this machine compiles, with the built-in functions of compilers/library.
+
+What functions compute is compared with Python; what becomes of lines and names with llvm-dwarfdump.
+"""
+
+import json
+import re
+import subprocess
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dwarfgpu
+from dwarfgpu.cli import main
+from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.sources import Library, Recipe, compile_source
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run
+
+COPY = """__kernel void copy(__global const float *in, __global float *out, int n) {
+  int i = get_global_id(0);
+  if (i < n)
+    out[i] = in[i + 1];
+}
+"""
+IDS = """
+__kernel void ids(__global ulong *o) {
+  o += 24 * get_global_linear_id();
+  for (uint d = 0; d < 3; d++, o += 6) {
+    o[0] = get_global_id(d); o[1] = get_local_id(d); o[2] = get_group_id(d); o[3] = get_local_size(d);
+    o[4] = get_num_groups(d); o[5] = get_global_size(d);
+  }
+  o[0] = get_work_dim(); o[1] = get_global_linear_id(); o[2] = get_local_linear_id(); o[3] = get_enqueued_local_size(0);
+  o[4] = get_sub_group_id(); o[5] = get_sub_group_local_id();
+}
+"""
+HIP = """#include <cstdio>
+#include <hip/hip_runtime.h>
+#define CHECK(x) do { if ((x) != hipSuccess) puts(hipGetErrorString(x)); } while (0)
+__global__ void reduce(const float *in, float *out, int n) {
+  __shared__ float tile[64];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = i < n ? in[i] : 0;
+  __syncthreads();
+  for (int s = blockDim.x / 2; s >= warpSize; s /= 2) {
+    if (threadIdx.x < s)
+      tile[threadIdx.x] += tile[threadIdx.x + s];
+    __syncthreads();
+  }
+  float sum = tile[threadIdx.x];
+  for (int s = warpSize / 2; s > 0; s /= 2)
+    sum += __shfl_down(sum, s);
+  float4 four = make_float4(1, 2, 3, 4) * 2;
+  assert(four.y == 4);
+  if (threadIdx.x == 0 && atomicAdd(out, sum) == -1)
+    printf("never %d\\n", n);
+  assert(n < 200);
+}
+int main() {
+  float *in, *out;
+  CHECK(hipMalloc(&in, 400));
+  CHECK(hipMalloc((void **)&out, 4));
+  reduce<<<dim3(2), 64>>>(in, out, 100);
+  hipLaunchKernelGGL(reduce, 2, 64, 0, 0, in, out, 100);
+  CHECK(hipFree(in));
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def clang(require_tool: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    path: str = require_tool("clang-22", "clang")
+    require_tool("ld.lld-22", "ld.lld")
+    monkeypatch.setenv("CLANG", path)
+    return path
+
+
+def source(folder: Path, text: str, name: str = "k.cl") -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def ids_of(grid: tuple[int, ...], group: tuple[int, ...], wave: int) -> list[list[int]]:
+    """What each work-item of a grid is to find, in order."""
+    rows = []
+    size, most = (*grid, 1, 1)[:3], (*group, 1, 1)[:3]
+    for z, y, x in product(*map(range, reversed(size))):
+        at = (x, y, z)
+        local, block = [a % m for a, m in zip(at, most, strict=True)], [a // m for a, m in zip(at, most, strict=True)]
+        inner = [min(m, s - b * m) for m, s, b in zip(most, size, block, strict=True)]
+        row = [
+            each for d in range(3) for each in (at[d], local[d], block[d], inner[d], -(-size[d] // most[d]), size[d])
+        ]
+        linear = (local[2] * inner[1] + local[1]) * inner[0] + local[0]
+        rows.append([*row, len(grid), len(rows), linear, most[0], linear // wave, linear % wave])
+    return rows
+
+
+def computed(folder: Path, text: str, recipe: Recipe, kernel: str, *, name: str = "k.cl", **given: Any) -> Any:
+    """The buffers of a kernel that has ended, by name."""
+    path = str(folder / "k.co")
+    Path(path).write_bytes(compile_source(str(source(folder, text, name)), recipe).code)
+    machine = dwarfgpu.machine_for(path, kernel)
+    launched = dwarfgpu.launch(machine, path, kernel, **given)
+    assert str(machine.run()) == "all waves have ended"
+    return launched.buffers
+
+
+VERSIONS = [(5, "gfx1100", "2"), (4, "gfx90a", "2")]
+SLOW = [(5, "gfx1100", "0"), (4, "gfx90a", "0"), (6, "gfx1100-wave64", "2"), (4, "gfx1100", "2"), (5, "gfx90a", "2")]
+
+
+@pytest.mark.parametrize(
+    "version, processor, level", [*VERSIONS, *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW)]
+)
+@pytest.mark.parametrize("grid, group", [((80,), (64,)), ((10, 6), (4, 3)), ((7, 5, 3), (2, 2, 2))])
+def test_work_items_know_where_they_are(tmp_path, version, processor, level, grid, group):
+    recipe = Recipe(processor, level, (f"-mcode-object-version={version}",))
+    out = np.zeros(24 * int(np.prod(grid)), "u8")
+    found = computed(tmp_path, IDS, recipe, "ids", grid=grid, work_group=group, args=[out])["o"]
+    assert found.reshape(-1, 24).tolist() == ids_of(grid, group, resolve(processor).lane_count)
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_lines_and_names_are_those_of_the_source(tmp_path, require_tool, level):
+    path = tmp_path / "k.co"
+    path.write_bytes(compile_source(str(source(tmp_path, COPY)), Recipe(level=level)).code)
+    tool = require_tool("llvm-dwarfdump-22", "llvm-dwarfdump")
+    said = subprocess.run(
+        [tool, "--debug-line", "--debug-info", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert {Path(name).name for name in re.findall(r'^ +name: "(.*)"', said, re.MULTILINE)} == {"k.cl"}
+    assert set(re.findall(r'DW_TAG_subprogram\n(?:.*\n)*?.*DW_AT_name\t\("(.*)"\)', said)) == {"copy"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a", "gfx1200"])
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_hip_programs(tmp_path, processor, level):
+    given = {"grid": 128, "work_group": 64, "args": {"in": np.arange(100, dtype="f4"), "out": "zeros(1)", "n": 100}}
+    found = computed(tmp_path, HIP, Recipe(processor, level), "_Z6reducePKfPfi", name="k.hip", **given)
+    assert found["out"].tolist() == [99 * 50]
+
+
+@pytest.mark.slow
+def test_an_assertion_stops_the_wave(tmp_path):
+    buffers = ("in=zeros(64)", "out=zeros(1)", "n=400")
+    done = run("run", str(source(tmp_path, HIP, "k.hip")), "reduce", "--grid=64", "--work-group=64", *buffers)
+    assert "k.hip:21: void reduce(const float *, float *, int): Assertion `n < 200' failed." in done.stdout
+    assert done.returncode == 1
+
+
+# --- As a user types them -----------------------------------------------------------------------------------------
+
+LAUNCH = ("copy", "--grid=64", "--work-group=64", "in=arange(64)", "out=zeros(64)")
+
+
+def test_a_source_can_be_named_in_place_of_its_code_object(tmp_path):
+    path = str(source(tmp_path, COPY))
+    assert run("run", path, *LAUNCH, "n=63").stdout.startswith("copy: all 2 waves have ended")
+    assert "copy: the wave has ended" in run("run", f"{path}@gfx90a", *LAUNCH, "n=63").stdout
+    fault = run("run", path, *LAUNCH, "n=64")
+    assert (fault.returncode, "just past the end of `in`, which has 256 bytes" in fault.stdout) == (1, True)
+    session = (
+        "target launch copy 64 64 null null 0",
+        "break k.cl:3",
+        "continue",
+        "print -lane 0-1 i",
+        f"file {path}@gfx90a",
+    )
+    said = run("debug", path, "-q", "-batch", *(word for each in session for word in ("-ex", each))).stdout
+    assert "= {[0]=0, [1]=1}" in said
+    assert "1 file, 1" in run("verify", path).stdout
+    assert dwarfgpu.open(path).file.kernel_names() == ["copy"]
+    assert [*tmp_path.iterdir()] == [Path(path)]
+
+
+def test_compile_writes_a_code_object(tmp_path, monkeypatch):
+    path, out = str(source(tmp_path, COPY.replace("64", "SIZE"))), tmp_path / "other.co"
+    words = ("-target", "gfx90a:xnack-", "-O2", "--json", "--", "-DSIZE=3")
+    told = json.loads(run("compile", path, "-o", str(out), *words).stdout)
+    assert (told["path"], told["target"], told["kernels"]) == (str(out), "amdgcn-gfx90a", ["copy"])
+    assert "gfx90a:xnack-" in run("info", str(out)).stdout
+    monkeypatch.chdir(tmp_path)
+    assert main(["compile", path]) == 0
+    assert {each.name for each in tmp_path.iterdir()} == {"k.cl", "k.co", "other.co"}
+
+
+CALLS = "float missing(float);\n__kernel void k(__global float *o) {\n  o[0] = missing(o[1]);\n}\n"
+NAMES = "__kernel void k(__global float *o) {\n  o[0] = SIZE;\n}\n"
+BAD = [
+    pytest.param("k.cl", CALLS, (), "k.cl:3: missing is called, and is not defined", marks=pytest.mark.slow),
+    ("k.cl", NAMES, (), "k.cl -- -DSIZE=VALUE` defines what a host program would"),
+    ("k.cl", '#include "other.h"\n', (), "k.cl:1:10: fatal error: 'other.h' file not found"),
+    ("k.cl", "\0\xff", (), "error:"),
+    ("k.txt", COPY, (), "k.txt is no source of a kernel by its name"),
+    ("k.cl", COPY, ("-target", "x86_64"), "x86_64 is no GPU"),
+    ("k.cl", COPY, ("-target", "gfx1"), "there is no target 'gfx1'"),
+    ("k.cl", COPY, ("--", "-std=CL7"), "invalid value 'CL7' in '-std=CL7'"),
+    ("k.cl", COPY, ("-o", "none/k.co"), "none/k.co cannot be written"),
+]
+
+
+@pytest.mark.parametrize("name, text, options, message", BAD)
+def test_what_cannot_be_compiled(tmp_path, name, text, options, message):
+    path = source(tmp_path, text, name)
+    done = run("compile", str(path), *options)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode > 1
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_without_a_clang_the_hint_says_how_to_get_one(tmp_path, monkeypatch):
+    for chosen, reason in (
+        ("/bin/true", "/bin/true knows no AMD GPUs"),
+        ("clang-none", "CLANG=clang-none is no program"),
+    ):
+        monkeypatch.setenv("CLANG", chosen)
+        done = run("run", str(source(tmp_path, COPY)), *LAUNCH, "n=1")
+        assert f"a kernel cannot be compiled: {reason}" in done.stderr
+        assert "install" in done.stderr
+
+
+def test_a_library_is_for_one_clang_processor_and_set_of_options():
+    """Bitcode for another processor links without a word, and computes nonsense."""
+    clang, keys = find_clang(), set()
+    for name, *options in [("gfx90a",), ("gfx90a:xnack+",), ("gfx1100",), ("gfx1100-wave64",), ("gfx1100", "-mcumode"),
+                           ("gfx1100", "-mcode-object-version=4")]:  # fmt: skip
+        keys.add(Library(clang, resolve(name), tuple(options)).key("functions.cl"))
+    same = Library(clang, resolve("gfx90a"), ("-DX=1", "-Wall")).key("functions.cl")
+    assert (len(keys), same in keys) == (6, True)
+
+
+# --- What functions compute ---------------------------------------------------------------------------------------
+
+ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",
+       "expm1", "log", "log2", "log10", "log1p", "cbrt", "sqrt"]  # fmt: skip
+TWO = ["pow", "atan2", "hypot", "fmod"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind, most", [("float", 0.6), ("double", 2.0)])
+def test_mathematics(tmp_path, kind, most):
+    """Against the host's `long double`, whose 64 bits are 11 more than those of a double."""
+    lines = [f"o[{row} * n + i] = {name}(a[i]);" for row, name in enumerate(ONE)]
+    lines += [f"o[{len(ONE) + row} * n + i] = {name}(a[i], b[i]);" for row, name in enumerate(TWO)]
+    parameters = f"__global const {kind} *a, __global const {kind} *b, __global {kind} *o, int n"
+    text = f"__kernel void f({parameters}) {{ int i = get_global_id(0); {' '.join(lines)} }}"
+    rng, number = np.random.default_rng(5), {"float": np.float32, "double": np.float64}[kind]
+    parts = (
+        rng.uniform(-80, 80, 96),
+        rng.uniform(-2, 2, 96),
+        rng.uniform(-1, 1, 64) * 10.0 ** rng.integers(-20, 20, 64),
+    )
+    a = np.concatenate(parts).astype(number)
+    b = rng.permutation(a)
+    args = {"a": a, "b": b, "o": np.zeros(a.size * (len(ONE) + len(TWO)), number), "n": a.size}
+    found = computed(tmp_path, text, Recipe("gfx1100", "2"), "f", grid=a.size, work_group=64, args=args)["o"]
+    compared = 0
+    with np.errstate(all="ignore"):
+        for name, row in zip([*ONE, *TWO], found.reshape(-1, a.size), strict=True):
+            function = getattr(
+                np, {"atan2": "arctan2", "pow": "power"}.get(name, re.sub("^a(?=sin|cos|tan)", "arc", name))
+            )
+            wide = [each.astype(np.longdouble) for each in ((a, b) if name in TWO else (a,))]
+            right = function(*wide)
+            usual = np.isfinite(right) & (abs(right) < np.finfo(number).max) & (abs(right) > np.finfo(number).tiny)
+            error = abs(row.astype(np.longdouble) - right)[usual] / np.spacing(abs(right[usual]).astype(number))
+            assert error.max() <= most, (name, wide[0][usual][error.argmax()])
+            assert (np.isnan(row) == np.isnan(right)).all(), name
+            compared += usual.sum()
+    assert compared > 4000
+
+
+INTEGERS = """
+__kernel void f(__global const uint *a, __global const uint *b, __global ulong *o, int n) {
+  int i = get_global_id(0); uint x = a[i], y = b[i]; int s = (int)x, t = (int)y;
+  o[i] = mul_hi(x, y); o[n + i] = (uint)add_sat(s, t); o[2 * n + i] = rotate(x, y); o[3 * n + i] = popcount(x);
+  o[4 * n + i] = clz(x); o[5 * n + i] = hadd(x, y); o[6 * n + i] = abs_diff(x, y); o[7 * n + i] = convert_uchar_sat(s);
+  o[8 * n + i] = (uint)mul24(s, t); o[9 * n + i] = (uint)sub_sat(s, t); o[10 * n + i] = bitselect(x, y, x ^ y);
+  uint4 v = vload4(i / 4, a); o[11 * n + i] = v.w;
+}
+"""
+
+
+@pytest.mark.slow
+def test_integers_and_copies(tmp_path):
+    rng, most = np.random.default_rng(3), 1 << 32
+    a = np.concatenate([[0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFF, 255, 256], rng.integers(0, most, 56)])
+    b = rng.permutation(a)
+    args = {"a": a.astype("u4"), "b": b.astype("u4"), "o": np.zeros(12 * 64, "u8"), "n": 64}
+    found = computed(tmp_path, INTEGERS, Recipe("gfx1100"), "f", grid=64, work_group=64, args=args)["o"].reshape(12, 64)
+    for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        s, t = (each - most * (each >> 31) for each in (x, y))
+        short = [(each & 0xFFFFFF) - (1 << 24) * (each >> 23 & 1) for each in (x, y)]
+        low, high = -(1 << 31), (1 << 31) - 1
+        turn = y % 32
+        assert found[:, i].tolist() == [
+            x * y >> 32, min(max(s + t, low), high) % most, (x << turn | x >> (32 - turn)) % most, x.bit_count(),
+            32 - x.bit_length(), x + y >> 1, abs(x - y), min(max(s, 0), 255), short[0] * short[1] % most,
+            min(max(s - t, low), high) % most, x & ~(x ^ y) | y & (x ^ y), a[i // 4 * 4 + 3],
+        ]  # fmt: skip
