@@ -174,7 +174,7 @@ NOT_FOR_A_FILE = {
 
 BUDGETS: dict[str, float] = {
     "": 2.8, "expr": 7.45, "dialects": 0.2, "cfi": 1.53, "objfile": 12.13, "isa": 6.24, "machines": 7.67,
-    "execution": 15.6, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
+    "execution": 15.74, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
     "program.language": 2.11, "program.frames": 8.71, "audits.verify": 4.39, "audits.coverage": 2.41,
     "audits.judge": 4.3, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 2.02,
     "render": 9.24,
@@ -184,7 +184,9 @@ BUDGETS: dict[str, float] = {
 }  # fmt: skip
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
 
-Whoever raises a number gives the reason here. execution has the one private address of all lanes
+Whoever raises a number gives the reason here. execution checks accesses to local and
+private memory together and has them in one loop (a product of tiles 2.6 times as fast);
+it has the one private address of all lanes
 (7 times as fast; compiled, twice), and variables as columns for conditions, of watchpoints, too (30 times) and traces
 of lines (10 times); machines sets many registers together (3 times as fast). execution and isa have compiled
 blocks (60 to 400 times as fast in loops of one wave); isa reads code for callers 2.5 times as fast, and

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
-from dwarfgpu.execution.batch import EXEC
+from dwarfgpu.execution.batch import EXEC, EXEC_HI
 from dwarfgpu.execution.block_writer import needed
 from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.compiled.region_writer import CHUNK, LONG, WORD, LaneGroup, RegionWriter
@@ -55,7 +55,8 @@ def _write_load(writer: RegionWriter, instruction: GpuInstruction, shape: Access
     destination = needed(instruction, "vdst", "vdata")
     first = writer.vector_register(destination)
     half = shape.half if destination.half is None else destination.half
-    places = _find_row(writer, instruction, shape) or _find(writer, instruction, shape)
+    checked = _find_local_numbers(writer, instruction, shape) or _find_row(writer, instruction, shape)
+    places = checked or _find(writer, instruction, shape)
 
     def action(lanes: LaneGroup) -> None:
         vectors, kind = lanes.vectors, f"u{8 * shape.size}"
@@ -281,6 +282,88 @@ class ScatteredNumbers:
 
 
 @frozen(eq=False)
+class LocalNumbers:
+    """Numbers that lanes read in local memory, at places that have been checked."""
+
+    writer: RegionWriter
+    shape: AccessShape
+    register: int
+    offsets: tuple[int, ...]
+    start: str
+    """Where the local memory of the work-group is."""
+
+    def read(self, lanes: LaneGroup) -> list[str]:
+        """Read all numbers: of lanes in a row, of lanes at one place, or of each alone."""
+        vectors, ir, size = lanes.vectors, lanes.ir, self.shape.size
+        kind = f"u{8 * size}"
+        whole, one = vectors.type(kind), self.writer.one.type(kind)
+        word = lanes.read(self.register)
+        offsets = [offset + size * number for offset in self.offsets for number in range(self.shape.count)]
+        key = word, lanes.active, size
+        if key not in lanes.known:
+            lanes.known[key] = self._ways(lanes, word)
+        first, is_row, is_same = lanes.known[key]
+        begin = ir.put(f"add i64 {ir.put(f'zext i32 {first} to i64')}, {self.start}")
+        pointers = (f"inttoptr i64 {ir.put(f'add i64 {begin}, {offset}')} to ptr" for offset in offsets)
+        places = [ir.put(each) for each in pointers]
+        rowed, other, same, far, found = (ir.name(stem) for stem in ("row", "other", "same", "far", "found"))
+        self.writer.fork(is_row, rowed, other)
+        self.writer.label(rowed)
+        rows = [ir.put(f"load {whole}, ptr {place}, align 1") for place in places]
+        self.writer.jump(found)
+        self.writer.label(other)
+        self.writer.fork(is_same, same, far)
+        self.writer.label(same)
+        sames = [vectors.spread(ir.put(f"load {one}, ptr {place}, align 1"), kind) for place in places]
+        self.writer.jump(found)
+        self.writer.label(far)
+        each = vectors.resized(word, WORD, LONG)
+        each = vectors.operate("add", LONG, each, vectors.spread(self.start, LONG))
+        alone = [vectors.operate("add", LONG, each, vectors.constant(offset, LONG)) for offset in offsets]
+        others = [_gathered(lanes, place, kind) for place in alone]
+        self.writer.jump(found)
+        self.writer.label(found)
+        return [
+            ir.put(f"phi {whole} [ {row}, %{rowed} ], [ {same_one}, %{same} ], [ {other_one}, %{far} ]")
+            for row, same_one, other_one in zip(rows, sames, others, strict=True)
+        ]
+
+    def _ways(self, lanes: LaneGroup, word: str) -> tuple[str, str, str]:
+        """Return the first number of an address, and whether all lanes execute and have a row, or have it."""
+        vectors, ir = lanes.vectors, lanes.ir
+        first = ir.put(f"extractelement {vectors.type(WORD)} {word}, i32 0")
+        idle = vectors.operate("xor", FLAG, lanes.active, vectors.constant(1, FLAG))
+        steps = ", ".join(f"i32 {self.shape.size * number}" for number in range(CHUNK))
+        same, found = vectors.spread(first, WORD), []
+        for line in (vectors.operate("add", WORD, same, f"<{steps}>"), same):
+            differs = vectors.operate("or", FLAG, vectors.operate("icmp ne", WORD, word, line), idle)
+            found.append(ir.put(f"icmp eq i{CHUNK} {_bits(lanes, differs)}, 0"))
+        return first, found[0], found[1]
+
+
+def _find_local_numbers(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> LocalNumbers | None:
+    """Write the check of numbers in local memory; return None for other accesses."""
+    if shape.space != LOCAL:
+        return None
+    register, offsets = writer.vector_register(needed(instruction, "addr")), local_offsets(instruction, shape)
+    one, ir = writer.one, writer.ir
+    with writer.checks({EXEC, EXEC_HI}, {register}) as run:
+        if register not in run.known:  # the highest number of an executing lane
+            highest, vectors = "", writer.lanes
+            for at in range(0, writer.wave_size, CHUNK):
+                lanes = LaneGroup(writer, str(at))
+                word = vectors.choose(lanes.active, WORD, lanes.read(register), vectors.constant(0, WORD))
+                highest = vectors.intrinsic("umax", WORD, highest, word) if highest else word
+            top = ir.call(f"llvm.vector.reduce.umax.v{CHUNK}i32", "i32", (vectors.type(WORD), highest))
+            run.known[register] = one.resized(top, WORD, LONG)
+        end = one.operate("add", LONG, run.known[register], str(max(offsets) + shape.size * shape.count))
+        writer.leave_unless(one.operate("icmp ule", LONG, end, writer.cell(Cell.LOCAL_SIZE)))
+    if "local" not in run.known:
+        run.known["local"] = _start_of_local(writer)
+    return LocalNumbers(writer, shape, register, offsets, run.known["local"])
+
+
+@frozen(eq=False)
 class AlignedNumbers:
     """Numbers that all lanes have at one offset in their private memory, so that their dwords follow each other."""
 
@@ -288,15 +371,17 @@ class AlignedNumbers:
     shape: AccessShape
     line: int
     """The distance to the next dword of a lane."""
+    cell: int
+    """Where its place is among those of the wave."""
 
     def _row(self, lanes: LaneGroup, number: int) -> str:
         ir = lanes.ir
-        start = ir.put(f"load i64, ptr {_place_cell(self.writer, '0')}")
+        start = ir.put(f"load i64, ptr {_place_cell(self.writer, str(self.cell))}")
         lane = ir.put(f"add i64 {ir.put(f'shl i64 {lanes.at}, 2')}, {number * self.line}")
         return ir.put(f"inttoptr i64 {ir.put(f'add i64 {start}, {lane}')} to ptr")
 
     def _shift(self, lanes: LaneGroup) -> str:
-        bits = lanes.ir.put(f"load i64, ptr {_place_cell(self.writer, '1')}")
+        bits = lanes.ir.put(f"load i64, ptr {_place_cell(self.writer, str(self.cell + 1))}")
         return lanes.vectors.spread(self.writer.one.resized(bits, LONG, WORD), WORD)
 
     def _word(self, lanes: LaneGroup, number: int) -> str:
@@ -337,39 +422,57 @@ def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessSh
     if is_buffer and shared is not None and shared.kind is OperandKind.SGPR and shared.index not in (32, 33):
         return None  # a buffer that is no stack, most likely
     (offset,) = local_offsets(instruction, shape)
-    writer.end_phase()
-    writer.begin_phase()
-    one, ir = writer.one, writer.ir
-    total, own = shape.size * shape.count, _wave_cell(writer, Cell.NUMBERS)
-    size = writer.cell(Cell.SCRATCH_SIZE)
-    own = one.operate("mul", LONG, own, size)
-    if is_buffer:
-        line, (words, base, limit, is_stack, is_swizzled) = 256, _buffer(writer, instruction)
-        writer.leave_unless(is_stack)
-        start = _start_of_stack(writer, words, base, is_swizzled)
-        start = one.operate("add", LONG, start, _scalar_offset(writer, instruction))
-        at = one.operate("add", LONG, start, str((offset >> 2) * line + (offset & 3)))
-        last = one.operate("add", LONG, at, str((shape.count - 1) * line + shape.size + 4 * (writer.wave_size - 1)))
-        end = one.operate("add", LONG, own, size)
-        wrong = [("ugt", str(offset + total), limit), ("ult", at, own), ("ugt", last, end)]
-    else:
-        line, base = 4 * writer.wave_size, _private_base(writer, instruction, offset)
-        base = one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 else base
-        last = one.operate("add", LONG, base, str(total))
-        limit = one.operate("udiv", LONG, size, str(writer.wave_size))
-        wrong = [("slt", base, "0"), ("sgt", last, limit)]
-        dword = one.operate("mul", LONG, one.operate("lshr", LONG, base, "2"), str(line))
-        at = one.operate("add", LONG, one.operate("add", LONG, own, dword), one.operate("and", LONG, base, "3"))
-    within = one.operate("and", LONG, at, "3")
-    wrong.append(("ugt", within, str(4 - shape.size)))
-    for relation, left, right in wrong:
-        is_wrong = one.operate(f"icmp {relation}", LONG, left, right)
-        writer.leave_unless(one.operate("xor", FLAG, is_wrong, "true"))
-    host = one.operate("add", LONG, one.operate("sub", LONG, at, within), writer.cell(Cell.SCRATCH))
-    ir.do(f"store i64 {host}, ptr {_place_cell(writer, '0')}")
-    ir.do(f"store i64 {one.operate('shl', LONG, within, '3')}, ptr {_place_cell(writer, '1')}")
-    writer.end_phase()
-    return AlignedNumbers(writer, shape, line)
+    resource = needed(instruction, "srsrc", "rsrc") if is_buffer else None
+    inputs = (resource, shared) if is_buffer else (instruction.operand("saddr"),)
+    with writer.checks(_registers_of(writer, *inputs), set()) as run:
+        one, ir, cell = writer.one, writer.ir, 2 * run.count
+        size = writer.cell(Cell.SCRATCH_SIZE)
+        own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
+        total, whole = shape.size * shape.count, 4 * writer.wave_size
+        if resource is not None:
+            line, key = 256, (resource.index, shared and shared.text)
+            if key not in run.known:
+                words, base, limit, is_stack, is_swizzled = _buffer(writer, instruction)
+                writer.leave_unless(is_stack)
+                start = _start_of_stack(writer, words, base, is_swizzled)
+                run.known[key] = one.operate("add", LONG, start, _scalar_offset(writer, instruction)), limit
+            start, limit = run.known[key]
+            at = one.operate("add", LONG, start, str((offset >> 2) * line + (offset & 3)))
+            last = one.operate("add", LONG, at, str((shape.count - 1) * line + shape.size + whole - 4))
+            end = one.operate("add", LONG, own, size)
+            wrong = [("ugt", str(offset + total), limit), ("ult", at, own), ("ugt", last, end)]
+        else:
+            line, base = whole, _private_base(writer, instruction, offset)
+            base = one.operate("and", LONG, base, str(LOW)) if writer.generation >= 12 else base
+            last = one.operate("add", LONG, base, str(total))
+            limit = one.operate("udiv", LONG, size, str(writer.wave_size))
+            wrong = [("slt", base, "0"), ("sgt", last, limit)]
+            dword = one.operate("mul", LONG, one.operate("lshr", LONG, base, "2"), str(line))
+            at = one.operate("add", LONG, one.operate("add", LONG, own, dword), one.operate("and", LONG, base, "3"))
+        within = one.operate("and", LONG, at, "3")
+        wrong.append(("ugt", within, str(4 - shape.size)))
+        row = one.operate("sub", LONG, at, within)
+        beside = one.operate("and", LONG, one.operate("sub", LONG, row, own), str(whole - 1))
+        wrong.append(("ne", beside, "0"))  # lanes would see the dwords of others
+        for relation, left, right in wrong:
+            is_wrong = one.operate(f"icmp {relation}", LONG, left, right)
+            writer.leave_unless(one.operate("xor", FLAG, is_wrong, "true"))
+        host = one.operate("add", LONG, row, writer.cell(Cell.SCRATCH))
+        ir.do(f"store i64 {host}, ptr {_place_cell(writer, str(cell))}")
+        ir.do(f"store i64 {one.operate('shl', LONG, within, '3')}, ptr {_place_cell(writer, str(cell + 1))}")
+    return AlignedNumbers(writer, shape, line, cell)
+
+
+def _registers_of(writer: RegionWriter, *operands: GpuOperand | None) -> set[int]:
+    """Return the scalar registers of operands."""
+    found = set()
+    for operand in operands:
+        if operand is None or operand.kind not in (OperandKind.SGPR, OperandKind.SPECIAL):
+            continue
+        if operand.register != "null" and operand.register not in writer.apertures:
+            first = writer.register_of(operand)
+            found |= {*range(first, first + max(operand.count, 1))}
+    return found
 
 
 def _lane_offset(instruction: GpuInstruction, shape: AccessShape) -> int | None:

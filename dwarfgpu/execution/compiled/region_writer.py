@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.instructions import IDLE
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, FLAG, single_name
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
-from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
 from dwarfgpu.isa.semantics.llvm import LlvmText, LlvmWriter, Vectors
 from dwarfgpu.isa.semantics.rounding import NEAREST, direction
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
@@ -53,6 +53,8 @@ class LaneGroup:
         self.words: dict[int, str] = {}
         self.written: set[int] = set()
         self._flags: dict[int, str] = {}
+        self.known: dict[object, Any] = {}
+        """What is known of values."""
         self.active = self.flags(EXEC)
 
     def _cell(self, register: int, *, is_needed: bool) -> str:
@@ -108,6 +110,30 @@ class LaneGroup:
 LaneAction = Callable[[LaneGroup], None]
 
 
+class AccessRun:
+    """Accesses to memory in one phase, all of which are checked in a phase before it, so that none has to be undone.
+
+    They reach private memory and read local memory; waves do not see each other there until the phase ends.
+    """
+
+    def __init__(self, region: RegionWriter) -> None:
+        self.at = len(region.ir.lines)
+        """Where the next check is put into the text."""
+        self.state: dict[str, Any] = {name: getattr(region, name) for name in _OF_TEXT}
+        self.known: dict[object, Any] = {}
+        """What checks have computed."""
+        self.written: set[int] = set()
+        self.written_vectors: set[int] = set()
+        """The registers that have been written since the checks."""
+        self.count = 0
+
+
+_OF_TEXT = (
+    "_label", "_scalars", "_changed", "_group", "_group_reads", "_group_writes", "place", "row", "wave", "lane_start",
+)  # fmt: skip
+"""What a writer knows of the text that it writes."""
+
+
 class RegionWriter:
     """Writes blocks as a function."""
 
@@ -141,6 +167,7 @@ class RegionWriter:
         self._group_reads: set[int] = set()
         self._group_writes: set[int] = set()
         self._phase: tuple[str, str, str] | None = None
+        self._run: AccessRun | None = None
         self._label = "entry"
         self.place = 0
         """The block and the instruction that are written: ``block << 16 | instruction``."""
@@ -232,8 +259,8 @@ class RegionWriter:
         self.end_group()
         self.store_scalars()
         latch, behind, head = self._phase
-        self._phase = None
-        self._scalars.clear()
+        self._phase = self._run = None
+        self._scalars = {}
         following = f"{self.wave}n"
         self.jump(latch)
         self.label(latch)
@@ -248,6 +275,29 @@ class RegionWriter:
             place = self.ir.put(f"getelementptr i32, ptr {self.row}, i64 {register}")
             self.ir.do(f"store i32 {self._scalars[register]}, ptr {place}, align 4")
             self._changed.discard(register)
+
+    @contextmanager
+    def checks(self, scalars: set[int], vectors: set[int]) -> Iterator[AccessRun]:
+        """Write the check of an access before the phase; begin another phase if registers that it uses have changed."""
+        run = self._run
+        if run is None or run.written & scalars or run.written_vectors & vectors or run.count >= self.wave_size // 2:
+            self.end_phase()
+            self.begin_phase()
+            run = AccessRun(self)
+            self.end_phase()
+            self.begin_phase()
+            self._run = run
+            run.state.update(_scalars={}, _changed=set(), _group=[], _group_reads=set(), _group_writes=set())
+        state, lines = {name: getattr(self, name) for name in _OF_TEXT}, self.ir.lines
+        self.__dict__.update(run.state)
+        self.ir.lines = []
+        yield run
+        lines[run.at : run.at] = self.ir.lines
+        run.at += len(self.ir.lines)
+        run.state["_label"] = self._label
+        self.ir.lines = lines
+        self.__dict__.update(state)
+        run.count += 1
 
     # --- Groups ---------------------------------------------------------------------------------------------------
 
@@ -268,6 +318,8 @@ class RegionWriter:
 
     def _note_write(self, written: dict[int, dict[int, int]], register: int) -> None:
         block, number = self.place >> 16, self.place & 0xFFFF
+        if self._run is not None and written is self.written_scalars:
+            self._run.written.add(register)
         written.setdefault(block, {}).setdefault(register, number)
 
     def end_group(self) -> None:
@@ -399,6 +451,14 @@ class RegionWriter:
 
     def write(self, instruction: GpuInstruction) -> None:
         """Write an instruction that ends no block; raise an error where it has no text here."""
+        self._write(instruction)
+        if self._run is not None:
+            for operand in (each for part in (instruction, *instruction.components) for each in part.operands):
+                if operand.kind in (OperandKind.VGPR, OperandKind.AGPR) and operand.role is not OperandRole.SRC:
+                    first = self.vector_register(operand)
+                    self._run.written_vectors |= {*range(first, first + max(operand.count, 1))}
+
+    def _write(self, instruction: GpuInstruction) -> None:
         name = instruction.name
         if IDLE.match(name):
             return

@@ -41,3 +41,24 @@ kernel void in_rows(global int *out, global const int *in, int times) {
   }
   out[i] += own[0] ^ own[3];
 }
+
+// Lanes that read local memory in a row, at one place, or anywhere, all of them or some, between stores to private memory.
+kernel void tiles(global int *out, global const int *in, int times) {
+  local int t[256];
+  int l = get_local_id(0), i = get_global_id(0), sum = 0, own[3] = {l, 5, i};
+  t[l] = in[i];
+  t[l + 128] = i * 77;
+  for (int k = 0; k < times; k++) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    local short *halfs = (local short *)t;
+    local long *longs = (local long *)t;
+    own[1] = t[l + k] + t[(l & 64) + k];
+    sum += t[l + 2 * k] * t[9 * k] + halfs[l + k] - halfs[511 - l] + (int)longs[l] + t[(l & 15) + 16 * k];
+    if (l > 3 * k) own[2] ^= t[l + 100] + t[200 + k] + t[own[1] & 255];
+    own[0] += own[2] + (int)(longs[k] >> 9);
+    sum ^= own[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    t[l ^ k] = sum;
+  }
+  out[i] = sum + own[0];
+}

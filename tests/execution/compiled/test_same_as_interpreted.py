@@ -40,6 +40,7 @@ KERNELS = {
     "bytes": (np.zeros(2 * COUNT, np.int16), BYTES, BYTES),
     "long_body": (ZEROS, NUMBERS, 2),
     "in_rows": (ZEROS, NUMBERS, 20),
+    "tiles": (ZEROS, NUMBERS, 9),
     "quotients": (SINGLES, SINGLES.astype(float) + 0.1, RANDOM.random(COUNT).astype(np.float16), NUMBERS, 5),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }
@@ -116,7 +117,7 @@ def assert_same(one, other):
 
 QUICK = {
     ("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"),
-    *(("gfx1100", "O2", kernel) for kernel in ("red", "in_rows")),
+    *(("gfx1100", "O2", kernel) for kernel in ("red", "in_rows", "tiles")),
 }  # fmt: skip
 BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
 """The kernels whose source GFX8 has all instructions for."""
@@ -129,7 +130,7 @@ BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
         for processor in PROCESSORS
         for level in ("O0", "O2")
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-        if kernel != "in_rows" or processor in ("gfx90a", "gfx1100")
+        if kernel not in ("in_rows", "tiles") or processor in ("gfx90a", "gfx1100")
     ],
 )
 def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
@@ -184,6 +185,8 @@ def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
         ("gfx1100", "c101febe"),  # s_mov_b64 exec, -1 in waves of 32 lanes
         ("gfx90a", "810881be 001d80be"),  # s_brev_b32 s1, 1; s_setpc_b64 s[0:1]: the highest bit of an address
         ("gfx90a", "5404047e"),  # v_readfirstlane_b32 s2, s84
+        # ds_read_b32 v1, v0 offset:4; v_add_u32 v2, v1, v0; ds_read2_b32 v[0:1], v0 ...; ds_read_b32 v4, v3
+        ("gfx90a", "04006cd800000001 01010468 01096ed800000000 00006cd803000004"),
         ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
         (
             "gfx90a",
