@@ -174,12 +174,12 @@ NOT_FOR_A_FILE = {
 
 BUDGETS: dict[str, float] = {
     "": 2.8, "expr": 7.45, "dialects": 0.2, "cfi": 1.53, "objfile": 12.13, "isa": 6.24, "machines": 7.67,
-    "execution": 15.74, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
+    "execution": 16.93, "states": 3.52, "program.types": 2.11, "program.code": 5.52, "program.values": 1.85,
     "program.language": 2.11, "program.frames": 8.71, "audits.verify": 4.39, "audits.coverage": 2.41,
     "audits.judge": 4.3, "audits.memory_model": 2.31, "audits.dump": 1.22, "audits.noting": 0.1, "audits.faults": 2.02,
-    "render": 9.24,
+    "render": 9.34,
     "questions": 12.34,
-    "cli": 1.99, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.39, "fleet": 2.12,
+    "cli": 2.0, "repl": 1.48, "gdbplugin": 2.16, "serve": 1.08, "cases": 1.39, "fleet": 2.12,
     "compilers": 0.34, "encoding": 0.52, "targets": 2.73,
 }  # fmt: skip
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself).
@@ -209,9 +209,10 @@ in memory or in registers, for prompts, for runs and for snapshots,
 which keep it. audits.faults finds the pointer that each lane counts from, and program.language
 splits what both it and names of functions split at commas. isa and program.code
 find an example of every encoding from its row, and say of halves which operation they are. compilers and cli make code
-objects of sources, and code on disk, which is for them and for compiled blocks, has moved to the ground."""
-MOST_LINES_OF_TESTS = 82.35
-"""Those of sources that are compiled are 0.3 of it."""
+objects of sources, and code on disk, which is for them and for compiled blocks, has moved to the
+ground. execution checks runs for races and barriers that not all reach; control/ and render tell what is found."""
+MOST_LINES_OF_TESTS = 82.48
+"""Those of sources that are compiled are 0.3 of it, those of checks 0.3."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

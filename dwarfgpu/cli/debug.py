@@ -155,7 +155,7 @@ is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE
 or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4, i4, u8, float, uint and
 so on; the default is the type of the argument. The kernel's own output is printed.
 
-The exit status is 1 if waves stop at a fault or a trap.""",
+The exit status is 1 if waves stop at a fault or a trap, or if a check finds an error.""",
         (
             "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
             f"{_RUN} --break 'k.cl:15 if i > 3'",
@@ -183,6 +183,12 @@ The exit status is 1 if waves stop at a fault or a trap.""",
             option("-wave N", "the wave to trace, from 1 (1)", read=int),
             option("-lane N", "the lane whose values are traced (the first active one)", read=int),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
+            option(
+                "-check KINDS",
+                "report data races (race) and barriers that not all work-items reach (barrier); --check: both",
+                bare="race,barrier",
+            ),
+            option("-max-findings N", "with --check: show at most N findings (10)", read=int),
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
             SEED,
             option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),

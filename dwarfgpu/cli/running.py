@@ -12,9 +12,13 @@ from dwarfgpu.regular_files import check_output
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.tracing import StepTrace
+
+MOST_FINDINGS = 10
+"""The findings of checks that are shown, unless an option says otherwise."""
 
 
 MOST_KEPT = 64 << 20
@@ -25,6 +29,7 @@ def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say; return the exit status."""
     from dwarfgpu.execution.control.report import preview, report
 
+    _check_limit(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
@@ -37,7 +42,7 @@ def run_kernel(session: Session, options: Any) -> int:
 
         profile = Profile(running.machine.device)
     trace = _trace(session, running, options)
-    if trace is None and profile is None:
+    if trace is None and profile is None and options.check is None:
         from dwarfgpu.execution.control.checkpoints import History, writable_blocks
 
         if sum(block.size for block in writable_blocks(running.machine)) <= MOST_KEPT:
@@ -65,6 +70,7 @@ def run_kernel(session: Session, options: Any) -> int:
         buffers=(*written, *previews),
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
+        checked=_checked(running, options),
     )
     _show(session, result, list(running.printed()), faults)
     if saves and not halt.has_ended:
@@ -84,7 +90,20 @@ def run_kernel(session: Session, options: Any) -> int:
         session.hint(f"{kept}`dwarfgpu {more.format(state)}")
         for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
             session.hint(f"{option} N gives more of it")
-    return NO_ANSWER if result.has_failed else OK
+    return NO_ANSWER if result.has_failed or result.has_errors else OK
+
+
+def _check_limit(options: Any) -> None:
+    if options.max_findings is not None and (options.check is None or options.max_findings < 0):
+        raise UsageError("--max-findings needs --check, and a number from 0 on")
+
+
+def _checked(running: Running, options: Any) -> CheckReport | None:
+    """Return what checks have found, if there are any."""
+    from dwarfgpu.execution.control.check_report import check_report
+
+    most = MOST_FINDINGS if options.max_findings is None else options.max_findings
+    return None if options.check is None else check_report(running, most)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

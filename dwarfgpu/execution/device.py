@@ -153,7 +153,14 @@ class Device:
         self._adopt()
 
     def _memory(self, memory: GlobalMemory, **options: Any) -> tuple[MemoryAccess, Callable[..., bool]]:
-        settings = self.machine.weak_memory
+        machine, settings = self.machine, self.machine.weak_memory
+        if machine.checks is not None:
+            from dwarfgpu.execution.checks.checked_memory import CheckedMemory
+
+            checked = CheckedMemory(
+                memory, machine, machine.checks, processor=self.processor, generation=self.generation, **options
+            )
+            return checked, checked.write_instruction
         if settings is None:
             return MemoryAccess(memory, **options), instructions.write_instruction
         from dwarfgpu.execution.weak_memory import WeakMemory
@@ -163,7 +170,7 @@ class Device:
 
     def use_compiled(self) -> None:
         """Compile blocks that are executed often, or no more, as the machine says now."""
-        jit = self.machine.jit
+        jit = self.machine.jit if self.machine.checks is None else "off"
         if jit == self._jit:
             return
         self._jit, self.compiled = jit, None
@@ -178,7 +185,7 @@ class Device:
     def renew(self) -> None:
         """Take over the waves and the memory of another launch on the machine."""
         machine = self.machine
-        if not self.memory.is_like(machine.weak_memory):
+        if machine.checks is not None or not self.memory.is_like(machine.weak_memory):
             self.__init__(machine)  # type: ignore[misc]
             return
         self.memory.remap(_segments(machine, self.memory.mapped), machine.scratch_base)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
+    from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.faults import NamedBuffer
     from dwarfgpu.execution.halts import Halt
@@ -36,6 +37,8 @@ class Gpu(Machine):
         """What chooses the order of waves that run, among all that are possible; None is the usual one."""
         self.weak_memory: WeakSettings | None = None
         """How weak the memory of waves that run is; None for memory that has everything at once."""
+        self.checks: CheckSettings | None = None
+        """What is checked while waves run; nothing is compiled then."""
         self.jit = "auto"
         """Whether blocks that run often are compiled: ``auto`` if llvmlite is installed, ``on`` at once, or ``off``."""
         self.keeps_code = True

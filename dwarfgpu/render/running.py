@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
+from dwarfgpu.render.findings import findings_json, findings_text
 from dwarfgpu.render.lanes import item_text
 from dwarfgpu.render.layout import counted, fitted, folded, lanes_text, paragraphs, room, style
 from dwarfgpu.render.records import Record, fact, number
@@ -61,6 +62,8 @@ def report_text(report: RunReport, faults: Iterable[WaveFault] = ()) -> Iterator
     if report.profile is not None:
         yield ""
         yield from profile_text(report.profile)
+    if report.checked is not None:
+        yield from findings_text(report.checked)
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
 
@@ -135,6 +138,8 @@ def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFaul
         data["faults"] = [*map(FAULT.json, faults)]
     if report.profile is not None:
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
+    if report.checked is not None:
+        data["check"] = findings_json(report.checked)
     if report.snapshot is not None:
         data["snapshot"] = report.snapshot
     return data

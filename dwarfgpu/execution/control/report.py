@@ -14,6 +14,7 @@ from dwarfgpu.program.frames.wave_positions import place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.halts import Halt
@@ -85,11 +86,17 @@ class RunReport:
     notices: tuple[str, ...] = ()
     snapshot: str | None = None
     loop: EndlessLoop | None = None
+    checked: CheckReport | None = None
 
     @property
     def has_failed(self) -> bool:
         """Whether the kernel cannot go on as it should."""
         return self.halt.kind in WATCHED
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether checks have found errors."""
+        return self.checked is not None and self.checked.errors > 0
 
 
 def report(
@@ -99,6 +106,7 @@ def report(
     buffers: tuple[BufferPreview, ...] = (),
     profile: tuple[ProfiledLine, ...] | None = None,
     snapshot: str | None = None,
+    checked: CheckReport | None = None,
 ) -> RunReport:
     """Return what a run has come to at a halt."""
     from dwarfgpu.execution.launch.kernarg import absent_parts
@@ -129,6 +137,7 @@ def report(
         tuple(notices),
         snapshot,
         loop,
+        checked,
     )
 
 

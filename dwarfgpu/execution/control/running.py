@@ -319,5 +319,6 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         weak_memory=option("weak-memory"),
         agents=option("agents") or 1,
         fine_grained=tuple(option("fine-grained") or ()),
+        check=option("check"),
     )
     return Running(launched, program=program)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.checks.findings import CheckSettings, check_names
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
@@ -104,6 +105,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     weak_memory: int | None = None,
     agents: int = 1,
     fine_grained: Sequence[str] = (),
+    check: str | None = None,
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
@@ -119,6 +121,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 
     ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
     ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
+
+    ``check`` names what is checked while the waves run: ``"race,barrier"``.
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")
@@ -130,6 +134,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         raise UsageError(f"{agents} agents: there are 1 to {MOST_AGENTS}")
     if weak_memory is None and (agents > 1 or fine_grained):
         raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
+    checks = None if check is None else check_names(check, is_weak=weak_memory is not None)
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
     code_object = _opened(machine, file) if isinstance(file, str) else runnable(file)
@@ -175,6 +180,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
+    machine.checks = CheckSettings.of(checks, planned.kernel.execution_mode)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]

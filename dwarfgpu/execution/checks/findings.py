@@ -1,0 +1,89 @@
+"""What a check finds: the kind, the memory, and both sides with their lanes and values."""
+
+from __future__ import annotations
+
+from dwarfgpu.errors import UsageError, nearest_hint
+from dwarfgpu.immutable import frozen
+
+RACE, BARRIER = "race", "barrier"
+CHECKS = RACE, BARRIER
+"""The checks that there are."""
+READ, WRITE, ATOMIC, ARRIVE, END = "read", "write", "atomic", "arrive", "end"
+"""What a side does."""
+READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
+    "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
+)  # fmt: skip
+DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barrier missed by a wave that has ended"
+
+
+@frozen
+class CheckSettings:
+    """What is checked while a machine runs."""
+
+    checks: frozenset[str]
+    shares_cache: bool = True
+    """Whether the waves of a work-group share the nearest cache, so that any barrier orders their global memory."""
+
+    @classmethod
+    def of(cls, checks: frozenset[str] | None, mode: str | None) -> CheckSettings | None:
+        """Return the settings for a kernel with an execution mode (`Kernel.execution_mode`), if there are checks."""
+        return None if checks is None else cls(checks, mode in (None, "cu"))
+
+
+@frozen
+class FindingSide:
+    """What one wave did."""
+
+    action: str
+    pc: int
+    wave: str
+    work_group: tuple[int, int, int]
+    lanes: int
+    """As a mask."""
+    items: tuple[tuple[int, int, int], ...] = ()
+    """The work-items of the first and the last of the lanes, in their work-group."""
+    lane: int | None = None
+    """The lane that accesses the address of the finding; None for a barrier."""
+    value: bytes | None = None
+    """What it reads or writes there; None if that is not known."""
+
+
+class CheckFinding:
+    """A pair of places in the code, with the first case and how many there are."""
+
+    def __init__(
+        self,
+        check: str,
+        kind: str,
+        sides: tuple[FindingSide, FindingSide],
+        space: str | None = None,
+        address: int | None = None,
+        size: int = 0,
+    ) -> None:
+        self.check = check
+        self.kind = kind
+        self.sides = sides
+        """The earlier one first, as the waves were executed."""
+        self.space = space
+        """``global`` or ``local``; None for a barrier."""
+        self.address = address
+        self.size = size
+        """The bytes that both sides access from the address on."""
+        self.count = 0
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is an error: writes of the same value may be meant."""
+        return self.kind != SAME_VALUE
+
+
+def check_names(text: str, *, is_weak: bool) -> frozenset[str]:
+    """Return the checks of a list such as ``race,barrier``; memory that is weak has none."""
+    if is_weak:
+        raise UsageError("checks and weak memory do not go together", hint="leave out --weak-memory")
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in CHECKS:
+            hint = nearest_hint(name, CHECKS, f"the checks are {' and '.join(CHECKS)}")
+            raise UsageError(f"there is no check {name[:40]!r}", hint=hint)
+    return frozenset(names)

@@ -1,0 +1,227 @@
+"""What checks have found, in words of the source: lines, the calls that are inlined there, and variables."""
+
+from __future__ import annotations
+
+import re
+import struct
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.checks.findings import DIFFERENT, SAME_VALUE
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
+from dwarfgpu.program.frames.variable import all_variables, owner_of
+from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
+    from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.program.code.scopes import SourceLine
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_UNDEFINED = "DW_OP_LLVM_undefined"
+MOST_DEPTH = 8
+"""The parts of parts that a name has."""
+
+
+@frozen
+class NamedSide:
+    """What one wave did, and where."""
+
+    side: FindingSide
+    position: CodePosition
+    callers: tuple[tuple[str | None, SourceLine | None], ...]
+    """The functions that this is inlined into, and the lines of the calls, innermost first."""
+    value: int | float | None
+
+
+@frozen
+class NamedFinding:
+    """A finding in words of the source."""
+
+    check: str
+    kind: str
+    severity: str
+    """``error`` or ``note``."""
+    space: str | None
+    address: int | None
+    size: int
+    variable: str | None
+    """The element at the address; one of several where compilers say no more."""
+    is_certain: bool
+    """Whether it is this variable for certain."""
+    count: int
+    sides: tuple[NamedSide, NamedSide]
+
+
+@frozen
+class CheckReport:
+    """What was checked, and found."""
+
+    checks: tuple[str, ...]
+    findings: tuple[NamedFinding, ...]
+    """As many as are asked for."""
+    errors: int
+    notes: int
+    """How many there are in all."""
+
+
+def check_report(running: Running, most: int | None = None) -> CheckReport:
+    """Return what the checks of a run have found."""
+    machine = running.machine
+    found = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
+    names = FindingNames(running)
+    errors = sum(finding.is_error for finding in found)
+    rows = tuple(names.named(finding) for finding in found[:most])
+    assert machine.checks is not None  # noqa: S101 (the caller knows)
+    return CheckReport(tuple(sorted(machine.checks.checks)), rows, errors, len(found) - errors)
+
+
+def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFinding]:
+    """Return findings without those of code that is there twice, and writes of the same value that also differ."""
+    pairs = {tuple(sorted(side.pc for side in each.sides)) for each in found if each.is_error}
+    kept = []
+    for finding in found:
+        first, second = (running.position(side.pc) for side in finding.sides)
+        is_copied = finding.kind == DIFFERENT and first.line and (first.file, first.line) == (second.file, second.line)
+        is_told = finding.kind == SAME_VALUE and tuple(sorted(side.pc for side in finding.sides)) in pairs
+        if not (is_copied or is_told):
+            kept.append(finding)
+    return kept
+
+
+class FindingNames:
+    """Names what findings concern."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.texts = SourceTexts()
+
+    def named(self, finding: CheckFinding) -> NamedFinding:
+        """Return a finding in words of the source."""
+        name, is_certain, is_float = None, True, False
+        if finding.space is not None and finding.address is not None:
+            functions = {name for side in finding.sides for name in self._functions(side.pc)}
+            words = [self._words(side.pc) for side in finding.sides]
+            is_local = finding.space == "local"
+            named = self._local(finding.address, functions, words) if is_local else self._global(finding.address)
+            name, is_certain, kind = named
+            is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
+        first, second = (self._side(side, is_float=is_float) for side in finding.sides)
+        return NamedFinding(
+            finding.check, finding.kind, "error" if finding.is_error else "note", finding.space, finding.address,
+            finding.size, name, is_certain, finding.count, (first, second),
+        )  # fmt: skip
+
+    def _side(self, side: FindingSide, *, is_float: bool) -> NamedSide:
+        calls = self.running.attached.state.loaded.calls_at(side.pc)
+        callers = tuple((call.function, call.source) for call in calls[1:])
+        return NamedSide(side, self.running.position(side.pc), callers, _number(side.value, is_float=is_float))
+
+    def _functions(self, pc: int) -> Iterator[str]:
+        for call in self.running.attached.state.loaded.calls_at(pc):
+            yield from filter(None, (call.function, call.linkage_name))
+
+    @cached_property
+    def _arguments(self) -> list[Any]:
+        launch = self.running.attached[0].launch
+        return [each for each in launch.arguments if each.number is not None and not each.is_hidden]
+
+    def _global(self, address: int) -> tuple[str | None, bool, Any]:
+        for argument in self._arguments:
+            memory = argument.memory
+            if argument.kind in POINTERS and memory and 0 <= address - memory.address < memory.size:
+                return self._pointed(argument, address - argument.number)
+        return None, True, None
+
+    def _words(self, pc: int) -> set[str]:
+        """Return the names in the line of an address."""
+        line = self.running.line_at(pc)
+        text = None if line is None else self.texts.read(line.file).line(line.line)
+        return set(_WORD.findall(text or ""))
+
+    def _local(self, address: int, functions: set[str], words: list[set[str]]) -> tuple[str | None, bool, Any]:
+        """Return the variable or the argument at an address of local memory.
+
+        Compilers that do not optimize give such variables no location: then it is probably the only one that there is,
+        else the only one that both lines name, of which the element is not known.
+        """
+        starts = [each for each in self._arguments if each.kind == LOCAL and each.number <= address]
+        if starts:
+            return self._pointed(max(starts, key=lambda each: each.number), address)
+        unplaced: dict[str, Any] = {}
+        for variable in all_variables(self.running.program.outside):
+            size = known_size(variable.type) or 0
+            where = self._placed(variable)
+            if where is not None and 0 <= address - where < size and owner_of(variable) in {None, *functions}:
+                part, kind = _element(variable.type, address - where)
+                return f"{variable.name}{part}", True, kind
+            if size and variable.kind != "parameter" and owner_of(variable) in functions:
+                is_known = variable.is_constant() or any(each.repaired != _UNDEFINED for each in variable.locations())
+                unplaced[variable.name] = None if is_known else unplaced.get(variable.name, variable)
+        left = {name: variable for name, variable in unplaced.items() if variable is not None}
+        names = left.keys() & set[str]().union(*words)
+        if len(left) == 1 and names:
+            (name,) = names
+            part, kind = _element(left[name].type, address)
+            return f"{name}{part}", False, kind
+        names = names.intersection(*words)
+        return names.pop() if len(names) == 1 else None, False, None
+
+    def _placed(self, variable: Any) -> int | None:
+        """Return where a variable is in local memory, if it is there in all waves."""
+        try:
+            address = variable.object(None).address
+        except DwarfGpuError:
+            return None
+        space = None if address is None else self.running.machine.target.space(address.space or 0)
+        return address.value if space is not None and space.name == "local" and isinstance(address.value, int) else None
+
+    def _pointed(self, argument: Any, address: int) -> tuple[str, bool, Any]:
+        """Return the element of an argument that an address is in, counted from the start or, if local, from 0."""
+        offset = address - argument.number if argument.kind == LOCAL else address
+        pointer = resolved(argument.type)
+        element = pointer.to.get() if isinstance(pointer, Pointer) else None
+        size = None if element is None else known_size(element)
+        if element is None or not size:
+            return f"{argument.name} + {offset} bytes", True, None
+        part, kind = _element(element, offset % size)
+        return f"{argument.name}[{offset // size}]{part}", True, kind
+
+
+def _element(type: Any, offset: int, depth: int = 0) -> tuple[str, Any]:
+    """Return the part of an object at an offset, as ``[3].x``, and its type."""
+    kind = resolved(type)
+    if depth >= MOST_DEPTH:
+        return "", kind
+    if isinstance(kind, Array) and (bits := element_bits(kind)):
+        index, rest = divmod(8 * offset, bits)
+        text = ""
+        for dimension in reversed(kind.dimensions[1:]):
+            index, inner = divmod(index, dimension.length or 1)
+            text = f"[{inner}]{text}"
+        part, inner_type = _element(kind.element, rest // 8, depth + 1)
+        return f"[{index}]{text}{part}", inner_type
+    if isinstance(kind, Struct) and kind.kind != "union":
+        for member in kind.body.members:
+            part_type = member.to.get()
+            size = known_size(part_type)
+            if member.name and member.bit_offset is not None and size and member.bit_size is None:
+                start = member.bit_offset // 8
+                if start <= offset < start + size:
+                    part, found = _element(part_type, offset - start, depth + 1)
+                    return f".{member.name}{part}", found
+    return "", kind
+
+
+def _number(value: bytes | None, *, is_float: bool) -> int | float | None:
+    if value is None:
+        return None
+    if is_float and len(value) == 4:
+        return float(struct.unpack("<f", value)[0])
+    return int.from_bytes(value, "little")
