@@ -26,6 +26,9 @@ MOST = 200_000
 """So many instructions are executed again, counted for each wave."""
 MOST_WAVES = 16
 """Of more waves that may go on it is not tried whether they cannot leave their loops."""
+_STORES_NOTHING = re.compile(
+    r"v_|s_(?!store|atomic|buffer|scratch|dcache)|(global|flat|scratch|buffer|ds)_(load|read)_"
+)
 _EXCHANGES = re.compile(r"(global|flat|buffer)_atomic_(swap|cmpswap)(_b32)?$")
 
 
@@ -57,6 +60,8 @@ class _Recorder:
         self.device, self.places, self.ids = device, places, ids
         self.changes = {address: LastChange(address) for address in places}
         self._values = {address: self._value(address) for address in places}
+        self._is_quiet: dict[int, bool] = {}
+        """By their address, whether instructions cannot change memory: nothing is compared after those."""
         self._exchanges: dict[int, GpuInstruction | None] = {}
         """By their address, the instructions that exchange a dword and return the old one; None for others."""
         self._before: tuple[WaveBatch, Any, int, list[Any]] | None = None
@@ -66,10 +71,19 @@ class _Recorder:
 
     def observe(self, batch: WaveBatch) -> bool:
         """Take note of the instruction that a batch is about to execute."""
-        self.settle()
         pc = batch.pc
-        if pc not in self._exchanges:
+        is_quiet = self._is_quiet.get(pc)
+        if is_quiet and self._before is None:
+            return False
+        self.settle()
+        if is_quiet is None:
             self._exchanges[pc] = self._exchange(pc)
+            instruction = self.device.instruction(pc)
+            may_store = self.device.memory.is_weak or "lds" in (*instruction.modifiers, *instruction.name.split("_"))
+            is_quiet = self._is_quiet[pc] = not may_store and bool(_STORES_NOTHING.match(instruction.name))
+        if is_quiet:
+            self._before = None
+            return False
         exchange, given = self._exchanges[pc], []
         if exchange is not None:
             data: Any = exchange.operand("vdata") or exchange.operand("data")
