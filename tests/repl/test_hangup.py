@@ -39,8 +39,8 @@ class Terminal:
     def __init__(self, *, is_told: bool) -> None:
         self.child, self._file = pty.fork()
         if not self.child:
-            if not is_told:
-                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            # the shell that runs the tests may ignore it itself, as with nohup
+            signal.signal(signal.SIGHUP, signal.SIG_DFL if is_told else signal.SIG_IGN)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
             os.chdir(ROOT)
             environment = {
