@@ -144,6 +144,16 @@ class Clobbers:
     returns: bool = True
     """Whether it may return: not if each path ends the wave, traps, or goes round forever."""
 
+    def is_within(self, other: Clobbers) -> bool:
+        """Return whether it changes no register that another one keeps."""
+        scalars, whole = self.scalars <= other.scalars, self.whole <= other.whole
+        return scalars and whole and self.active <= other.active | other.whole
+
+    def with_those_of(self, other: Clobbers) -> Clobbers:
+        """Return what one of two changes."""
+        scalars, active, whole = self.scalars | other.scalars, self.active | other.active, self.whole | other.whole
+        return Clobbers(scalars, active, whole, self.leaves or other.leaves)
+
 
 _PRESERVED = {32, *range(33, 40), *range(48, 56), *range(64, 72), *range(80, 88), *range(96, 104), EXEC, EXEC + 1}
 BY_ABI = Clobbers(
@@ -851,6 +861,8 @@ class CodeReading:
         self.pointer_at = pointer_at
         """Returns the address that a word of the file has once it is loaded and never changes."""
         self._functions: dict[int, FunctionReading | None] = {}
+        self._assumed: dict[int, Clobbers] = {}
+        """What functions change, as long as they are read, that call themselves: at first what the ABI allows."""
         self._depth = 0
         self._prepared: dict[bytes, tuple[GpuInstruction, Any, Any]] = {}
 
@@ -860,24 +872,41 @@ class CodeReading:
         if found is None:
             return None
         start, code = found
-        if start not in self._functions:
-            self._functions[start] = None
-            self._depth += 1
-            try:
-                self._functions[start] = FunctionReading(code, start, self)
-            except BaseException:
-                del self._functions[start]
-                raise
-            finally:
-                self._depth -= 1
-        return self._functions[start]
+        if start in self._functions:
+            return self._functions[start]
+        count, function = len(self._functions), None
+        while function is None:  # and again, if what was assumed of its calls of itself was too little
+            for each in [*self._functions][count:]:  # what was read meanwhile may rest on that
+                del self._functions[each]
+            function = self._read(start, code)
+        self._functions[start] = function
+        return function
+
+    def _read(self, start: int, code: bytes) -> FunctionReading | None:
+        """Read a function; return None if it changes more than it assumed where it calls itself, and assume that."""
+        self._functions[start] = None
+        self._depth += 1
+        try:
+            function = FunctionReading(code, start, self)
+        except BaseException:
+            del self._functions[start]
+            raise
+        finally:
+            self._depth -= 1
+        assumed = self._assumed.get(start)
+        if assumed is None or function.clobbers.is_within(assumed):
+            return function
+        self._assumed[start] = assumed.with_those_of(function.clobbers)
+        return None
 
     def clobbers_of(self, target: int | None) -> Clobbers:
         """Return what the function that begins at an address changes; where it is not known, what the ABI allows."""
         if target is None or self._depth > MAX_DEPTH:
             return BY_ABI
         function = self.function_at(target)
-        return BY_ABI if function is None or function.start != target else function.clobbers
+        if function is None:
+            return self._assumed.setdefault(target, BY_ABI)
+        return function.clobbers if function.start == target else BY_ABI
 
     def prepared(self, code: bytes, offset: int) -> tuple[GpuInstruction, Any, Any]:
         """Return an instruction, decoded once for the same bytes, with what executes it."""
