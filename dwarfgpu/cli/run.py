@@ -108,6 +108,7 @@ def _run(session: Session, options: Any) -> int:
     path: str | None = getattr(options, "output", None)
     with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
         if isinstance(getattr(options, "file", None), (str, tuple)):
+            options.file_as_given = options.file
             is_one = isinstance(options.file, str)
             options.file = code_of(options.file) if is_one else tuple(map(code_of, options.file))
         status: int = options.run(session)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
-from dwarfgpu.regular_files import check_output
+from dwarfgpu.regular_files import check_output, read_input
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.execution.control.tracing import StepTrace
 
 MOST_FINDINGS = 10
 """The findings of checks that are shown, unless an option says otherwise."""
-
-
+MOST_STATUS = 255
+"""The highest exit status."""
 MOST_KEPT = 64 << 20
 """The bytes of memory that are copied at the launch, so that what has changed a variable last can be found."""
 
@@ -29,7 +31,7 @@ def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say; return the exit status."""
     from dwarfgpu.execution.control.report import preview, report
 
-    _check_limit(options)
+    suppressed = _suppressions(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
@@ -70,7 +72,7 @@ def run_kernel(session: Session, options: Any) -> int:
         buffers=(*written, *previews),
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
-        checked=_checked(running, options),
+        checked=_checked(running, options, suppressed),
     )
     _show(session, result, list(running.printed()), faults)
     if saves and not halt.has_ended:
@@ -80,30 +82,66 @@ def run_kernel(session: Session, options: Any) -> int:
             session.hint("with --state STATE.json the waves would have been kept in a snapshot")
         return INTERRUPTED
     if result.has_failed:
-        state = options.state or "STATE.json"
-        kept = "" if options.state else f"with --state {state} the waves are kept: "
-        more = (
-            "debug --state {}` looks at its waves"
-            if result.halt.kind != "stuck"
-            else "fault {}` says what the waves wait for"
-        )
-        session.hint(f"{kept}`dwarfgpu {more.format(state)}")
-        for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
-            session.hint(f"{option} N gives more of it")
-    return NO_ANSWER if result.has_failed or result.has_errors else OK
+        _hint_at_more(session, options, result)
+        return NO_ANSWER
+    _hint_at_finding(session, options, running, result.checked)
+    failed = NO_ANSWER if options.error_exitcode is None else int(options.error_exitcode)
+    return failed if result.has_errors else OK
 
 
-def _check_limit(options: Any) -> None:
+def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
+    """Say what looks at a state that has failed, and which option gives more of what was too little."""
+    state = options.state or "STATE.json"
+    kept = "" if options.state else f"with --state {state} the waves are kept: "
+    more = (
+        "debug --state {}` looks at its waves"
+        if result.halt.kind != "stuck"
+        else "fault {}` says what the waves wait for"
+    )
+    session.hint(f"{kept}`dwarfgpu {more.format(state)}")
+    for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
+        session.hint(f"{option} N gives more of it")
+
+
+def _hint_at_finding(session: Session, options: Any, running: Running, checked: CheckReport | None) -> None:
+    """Say how to go where the first finding was found, if the debugger can launch the same."""
+    from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS
+    from dwarfgpu.execution.launch.triton import triton_launch
+
+    words, is_other = options.arg or (), options.seed is not None or options.at_once is not None
+    has_quotes = any(re.search(r"[\s'\"\\]", word) for word in words)
+    if checked is None or not checked.findings or is_other or has_quotes or triton_launch(running.program.file):
+        return
+    group = options.work_group or ",".join(map(str, running.launched.geometry.work_group))
+    memory = {name: getattr(options, name.replace("-", "_")) for name in MEMORY_OPTIONS}
+    given = (f"-{name} {size}" for name, size in memory.items() if size is not None)
+    launch = " ".join(("target launch", *given, options.kernel, options.grid, group, *words))
+    place = f"break *{checked.findings[0].sides[-1].side.pc:#x}"
+    steps = " ".join(f"-ex {shlex.quote(step)}" for step in (launch, place, "continue"))
+    session.hint(f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {steps}` stops where the first one was found")
+
+
+def _suppressions(options: Any) -> tuple[Suppression, ...]:
+    """Return which findings of checks are known; refuse options of checks where there are none."""
     if options.max_findings is not None and (options.check is None or options.max_findings < 0):
         raise UsageError("--max-findings needs --check, and a number from 0 on")
+    if options.error_exitcode is not None and (options.check is None or not 0 <= options.error_exitcode <= MOST_STATUS):
+        raise UsageError(f"--error-exitcode needs --check, and a number from 0 to {MOST_STATUS}")
+    if options.suppress is None:
+        return ()
+    if options.check is None:
+        raise UsageError("--suppress needs --check")
+    from dwarfgpu.execution.control.suppressions import suppressions
+
+    return suppressions(read_input(options.suppress).decode("utf-8", "replace"), options.suppress)
 
 
-def _checked(running: Running, options: Any) -> CheckReport | None:
+def _checked(running: Running, options: Any, suppressed: tuple[Suppression, ...]) -> CheckReport | None:
     """Return what checks have found, if there are any."""
     from dwarfgpu.execution.control.check_report import check_report
 
     most = MOST_FINDINGS if options.max_findings is None else options.max_findings
-    return None if options.check is None else check_report(running, most)
+    return None if options.check is None else check_report(running, most, suppressed)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

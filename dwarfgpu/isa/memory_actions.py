@@ -125,6 +125,21 @@ def read_registers(instruction: GpuInstruction) -> frozenset[Register]:
     return frozenset(register for operand in operands for register in registers_of(operand))
 
 
+def needed_registers(instruction: GpuInstruction, action: MemoryAction) -> frozenset[Register]:
+    """Return the registers that an instruction reads, or writes at once."""
+    is_late = bool(action.counters) or instruction.name in {"s_setpc_b64", "s_swappc_b64"}
+    return read_registers(instruction) if is_late else used_registers(instruction)
+
+
+def register_text(register: Register) -> str:
+    """Return the name of a register, as in assembly."""
+    if isinstance(register, str):
+        return register
+    if register >= SCALAR_BASE:
+        return f"s{register - SCALAR_BASE}"
+    return f"a{register - ACCUMULATION_BASE}" if register >= ACCUMULATION_BASE else f"v{register}"
+
+
 def action_of(instruction: GpuInstruction, major: int) -> MemoryAction:
     """Return what an instruction does."""
     name, encoding = instruction.name, instruction.encoding

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _DOES = {
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
-    "end": "this wave has ended", "": "these lanes do not execute it",
+    "end": "this wave has ended", "use": "use", "": "these lanes do not execute it",
 }  # fmt: skip
 
 
@@ -31,11 +31,12 @@ def findings_text(report: CheckReport) -> Iterator[str]:
         yield f"... and {counted(left, 'more finding')} (--max-findings shows more)"
     yield ""
     notes = f", {counted(report.notes, 'note')}" if report.notes else ""
+    notes += f", {report.suppressed} suppressed" if report.suppressed else ""
     yield f"error summary: {counted(report.errors, 'error')}{notes} ({', '.join(report.checks)})"
 
 
 def _finding_lines(finding: NamedFinding) -> Iterator[str]:
-    text = f"{finding.severity}: {finding.kind}"
+    text = f"{finding.severity}: {finding.kind}" + (f": {finding.register}" if finding.register else "")
     if finding.address is not None:
         likely = "" if finding.is_certain else "probably "
         name = "" if finding.variable is None else f"{likely}`{shown(finding.variable)}`, "
@@ -51,7 +52,7 @@ def _side_lines(each: NamedSide) -> Iterator[str]:
         "" if each.value is None else f" of {each.value:g}" if isinstance(each.value, float) else f" of {each.value}"
     )
     source = f" at {place.file}:{place.line}" if place.file else ""
-    yield from fitted(f"  {_DOES[side.action]}{value}{source} in {place.place or '?'}, {place.address:#x}", 4)
+    yield from fitted(f"  {_DOES[side.action]}{value}{source} in {each.function or '?'}, {place.address:#x}", 4)
     for function, line in each.callers:
         where = "" if line is None or not line.line else f" at {line.file}:{line.line}"
         yield from fitted(f"    inlined into {function or '?'}{where}", 6)
@@ -66,19 +67,20 @@ def findings_json(report: CheckReport) -> dict[str, Any]:
     """Return findings as JSON."""
     return {
         "checks": list(report.checks), "errors": report.errors, "notes": report.notes,
+        "suppressed": report.suppressed,
         "findings": [*map(FINDING.json, report.findings)],
     }  # fmt: skip
 
 
 SIDE = Record(
-    "action=side.action? pc=position.address# function=position.place file=position.file line=position.line?",
+    "action=side.action? pc=position.address# function file=position.file line=position.line?",
     fact("callers", value=lambda each: [_caller(*call) for call in each.callers]),
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),
     "work_items=side.items lane=side.lane value",
 )
 FINDING = Record(
-    "check kind severity space address# size? variable is_certain hazards=count",
+    "check kind severity space address# size? register? variable is_certain hazards=count",
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )
 

@@ -111,7 +111,8 @@ def test_session(page: str, session: Session) -> None:
 
 @for_each("page, examples",
     ("library.md", 10),                   ("frames.md", 5),                     ("launch.md", 5),
-    ("running.md", 20),                   ("lanes.md", 5),                      ("elftools.md", 25))  # fmt: skip
+    ("running.md", 20),                   ("lanes.md", 5),                      ("elftools.md", 25),
+    ("races.md", 5))  # fmt: skip
 def test_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     path = ROOT / "docs" / page

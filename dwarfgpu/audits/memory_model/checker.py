@@ -22,7 +22,7 @@ from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE,
 from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits
+from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits, register_text
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.instructions import machine_of
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -335,7 +335,7 @@ class CheckedFunction(OutstandingFlow):
             for register in step.needed:
                 owners = flying.get(register)
                 if owners:
-                    uses = f"{self.named(index)} uses {_register(register)}"
+                    uses = f"{self.named(index)} uses {register_text(register)}"
                     self._tell("value-in-flight", index, f"{uses} before {self.named(owners[0])} is complete", None)
                     break
         if step.is_return:
@@ -361,14 +361,6 @@ class CheckedFunction(OutstandingFlow):
         if self.is_reporting and self.report is not None and key not in self._told:
             self._told.add(key)
             self.report(failure, index, message, rule)
-
-
-def _register(register: int | str) -> str:
-    if isinstance(register, str):
-        return register
-    if register >= 1024:
-        return f"s{register - 1024}"
-    return f"a{register - 512}" if register >= 512 else f"v{register}"
 
 
 # --- A file -----------------------------------------------------------------------------------------------------------

@@ -11,15 +11,7 @@ from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
-from dwarfgpu.isa.memory_actions import (
-    GENERIC,
-    PRIVATE,
-    Register,
-    action_of,
-    read_registers,
-    registers_of,
-    used_registers,
-)
+from dwarfgpu.isa.memory_actions import GENERIC, PRIVATE, Register, action_of, needed_registers, registers_of
 from dwarfgpu.program.code.instructions import machine_of
 
 if TYPE_CHECKING:
@@ -239,12 +231,10 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
 def _step(instruction: GpuInstruction, major: int) -> CodeStep:
     action = action_of(instruction, major)
     name = instruction.name
-    is_late = bool(action.counters) or name in {"s_setpc_b64", "s_swappc_b64"}
-    needed = read_registers(instruction) if is_late else used_registers(instruction)
     source = instruction.operand("ssrc0")
     is_return = name in JUMPS and source is not None and source.index == RETURN_REGISTER
     is_exit = name in ENDS and instruction.branch is None
-    return CodeStep(instruction, action, needed, name in CALLS, is_return, is_exit)
+    return CodeStep(instruction, action, needed_registers(instruction, action), name in CALLS, is_return, is_exit)
 
 
 def _blocks(addresses: list[int], steps: list[CodeStep], targets: dict[int, int]) -> tuple[CodeBlock, ...]:

@@ -1,1 +1,1 @@
-"""Checks of a kernel while it runs: data races, and barriers that not all work-items reach (`run --check`)."""
+"""Checks of a kernel while it runs: data races, barriers that not all reach, and missing waits (`run --check`)."""

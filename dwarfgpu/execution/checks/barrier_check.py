@@ -81,7 +81,7 @@ class BarrierCheck:
     def _side(self, action: str, wave: Any) -> FindingSide:
         return self.side(action, int(self.pcs[wave]), int(wave) + self.order.first, np.arange(self.lanes[wave]))
 
-    def _report(self, kind: str, sides: tuple[FindingSide, FindingSide], count: int) -> None:
+    def _report(self, kind: str, sides: tuple[FindingSide, ...], count: int) -> None:
         key = kind, *sorted(side.pc for side in sides)
         finding = self.found.setdefault(key, CheckFinding(BARRIER, kind, sides))
         finding.count += count

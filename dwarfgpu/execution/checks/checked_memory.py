@@ -10,9 +10,10 @@ from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import GLOBAL, AccessShape, shape_of
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
-from dwarfgpu.execution.checks.findings import ATOMIC, BARRIER, RACE, READ, WRITE, CheckFinding, FindingSide
+from dwarfgpu.execution.checks.findings import ATOMIC, BARRIER, RACE, READ, WAIT, WRITE, CheckFinding, FindingSide
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SYNC_LOAD, SYNC_STORE, RaceCheck
+from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
@@ -54,6 +55,7 @@ class CheckedMemory(MemoryAccess):
         self.order = KnownOrder(generation, shares_cache=settings.shares_cache)
         self.races = RaceCheck(self.order, others["lanes"], self._side)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
+        self.wait_check = WaitCheck(self.order, self._side, self._used)
         self.launched: list[tuple[int, list[str], Any, Any]] = []
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
@@ -65,7 +67,8 @@ class CheckedMemory(MemoryAccess):
     @property
     def findings(self) -> list[CheckFinding]:
         """What was found, errors first."""
-        found = [*self.races.found.values(), *self.barrier_check.found.values()]
+        every = self.races, self.barrier_check, self.wait_check
+        found = [finding for check in every for finding in check.found.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
 
     def is_like(self, settings: Any) -> bool:
@@ -82,6 +85,7 @@ class CheckedMemory(MemoryAccess):
             numbers = machine.places["wave_in_group"].array[:, 0].copy()
             self.launched.append((self.order.first, [*machine.ids], machine.work_group.copy(), numbers))
         self.barrier_check.use(count)
+        self.wait_check.use(count)
 
     # --- Who ----------------------------------------------------------------------------------------------------------
 
@@ -117,6 +121,9 @@ class CheckedMemory(MemoryAccess):
         action, name = actions.action_of(instruction, self.generation), instruction.name
         kinds = tuple(map(self.order.names.index, action.counters))
         behind = address + instruction.size
+        is_waiting = WAIT in self.settings.checks
+        if is_waiting and (registers := self.wait_check.unseen(writer, instruction, action)):
+            self._tell(writer, self.wait_check.look, address, registers)
         if action.waits:
             waits = tuple((self.order.names.index(counter), left) for counter, left in action.waits)
             self._tell(writer, self.order.wait, waits)
@@ -134,6 +141,8 @@ class CheckedMemory(MemoryAccess):
             self._tell(writer, self._end, address)
         if kinds:
             self._tell(writer, self.order.issue, kinds)
+            if is_waiting and action.written:
+                self._tell(writer, self.wait_check.load, self.wait_check.site(address, action, kinds))
         if RACE in self.settings.checks and (
             name in _COUNTERS or (action.operation and action.space != actions.PRIVATE)
         ):

@@ -1,19 +1,20 @@
-"""What a check finds: the kind, the memory, and both sides with their lanes and values."""
+"""What a check finds: the kind, the memory, and one or two sides with their lanes and values."""
 
 from __future__ import annotations
 
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 
-RACE, BARRIER = "race", "barrier"
-CHECKS = RACE, BARRIER
+RACE, BARRIER, WAIT = "race", "barrier", "wait"
+CHECKS = RACE, BARRIER, WAIT
 """The checks that there are."""
-READ, WRITE, ATOMIC, ARRIVE, END = "read", "write", "atomic", "arrive", "end"
+READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 """What a side does."""
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
 )  # fmt: skip
 DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barrier missed by a wave that has ended"
+EARLY_USE = "register used before it is loaded"
 
 
 @frozen
@@ -49,26 +50,28 @@ class FindingSide:
 
 
 class CheckFinding:
-    """A pair of places in the code, with the first case and how many there are."""
+    """A place in the code or a pair of them, with the first case and how many there are."""
 
     def __init__(
         self,
         check: str,
         kind: str,
-        sides: tuple[FindingSide, FindingSide],
+        sides: tuple[FindingSide, ...],
         space: str | None = None,
         address: int | None = None,
         size: int = 0,
+        register: str | None = None,
     ) -> None:
         self.check = check
         self.kind = kind
         self.sides = sides
-        """The earlier one first, as the waves were executed."""
+        """What did it, or both sides, the earlier first, as the waves were executed."""
         self.space = space
         """``global`` or ``local``; None for a barrier."""
         self.address = address
         self.size = size
-        """The bytes that both sides access from the address on."""
+        """The bytes that all sides access from the address on."""
+        self.register = register
         self.count = 0
 
     @property
@@ -78,12 +81,12 @@ class CheckFinding:
 
 
 def check_names(text: str, *, is_weak: bool) -> frozenset[str]:
-    """Return the checks of a list such as ``race,barrier``; memory that is weak has none."""
+    """Return the checks of a list such as ``race,barrier``, or ``all``; memory that is weak has none."""
     if is_weak:
         raise UsageError("checks and weak memory do not go together", hint="leave out --weak-memory")
-    names = [name.strip() for name in text.split(",")]
+    names = CHECKS if text == "all" else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in CHECKS:
-            hint = nearest_hint(name, CHECKS, f"the checks are {' and '.join(CHECKS)}")
+            hint = nearest_hint(name, CHECKS, f"the checks are {', '.join(CHECKS)}, or all")
             raise UsageError(f"there is no check {name[:40]!r}", hint=hint)
     return frozenset(names)

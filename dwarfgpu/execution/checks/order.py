@@ -52,7 +52,8 @@ class KnownOrder:
         self.group_count += groups
         widest, kinds = int(sizes.max()) if count else 0, len(self.names)
         self.issued = np.zeros((count, kinds), np.int64)
-        self.complete = np.zeros((count, kinds), np.int64)
+        self.complete, self.emptied = np.zeros((count, kinds), np.int64), np.zeros((count, kinds), np.int64)
+        """Up to which access each wave has waited, and has waited until none remained."""
         self.known = np.zeros((count, widest, kinds), np.int64)
         """By wave, how many accesses of each wave of the group it knows to be before its own."""
         self.told, self.pending, self.met = (np.zeros_like(self.known) for _ in range(3))
@@ -76,6 +77,8 @@ class KnownOrder:
         for kind, left in waits:
             done = self.issued[batch.index, kind] - left
             self.complete[batch.index, kind] = np.maximum(self.complete[batch.index, kind], done)
+            if not left:
+                self.emptied[batch.index, kind] = done
 
     def invalidate(self, batch: WaveBatch) -> None:
         """Let waves see global memory as it was at their last barrier."""

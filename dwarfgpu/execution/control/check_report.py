@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
     from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.program.code.scopes import SourceLine
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -35,6 +36,8 @@ class NamedSide:
 
     side: FindingSide
     position: CodePosition
+    function: str | None
+    """The function of the source, also if its code has another name; else the place in the code."""
     callers: tuple[tuple[str | None, SourceLine | None], ...]
     """The functions that this is inlined into, and the lines of the calls, innermost first."""
     value: int | float | None
@@ -51,12 +54,13 @@ class NamedFinding:
     space: str | None
     address: int | None
     size: int
+    register: str | None
     variable: str | None
     """The element at the address; one of several where compilers say no more."""
     is_certain: bool
     """Whether it is this variable for certain."""
     count: int
-    sides: tuple[NamedSide, NamedSide]
+    sides: tuple[NamedSide, ...]
 
 
 @frozen
@@ -69,17 +73,21 @@ class CheckReport:
     errors: int
     notes: int
     """How many there are in all."""
+    suppressed: int
+    """How many were left out as known."""
 
 
-def check_report(running: Running, most: int | None = None) -> CheckReport:
+def check_report(running: Running, most: int | None = None, suppressions: tuple[Suppression, ...] = ()) -> CheckReport:
     """Return what the checks of a run have found."""
     machine = running.machine
-    found = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
-    names = FindingNames(running)
+    every = found = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
+    named = cache(FindingNames(running).named)
+    if suppressions:
+        found = [each for each in every if not any(known.holds(named(each)) for known in suppressions)]
     errors = sum(finding.is_error for finding in found)
-    rows = tuple(names.named(finding) for finding in found[:most])
+    rows = tuple(map(named, found[:most]))
     assert machine.checks is not None  # noqa: S101 (the caller knows)
-    return CheckReport(tuple(sorted(machine.checks.checks)), rows, errors, len(found) - errors)
+    return CheckReport(tuple(sorted(machine.checks.checks)), rows, errors, len(found) - errors, len(every) - len(found))
 
 
 def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFinding]:
@@ -87,8 +95,8 @@ def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFi
     pairs = {tuple(sorted(side.pc for side in each.sides)) for each in found if each.is_error}
     kept = []
     for finding in found:
-        first, second = (running.position(side.pc) for side in finding.sides)
-        is_copied = finding.kind == DIFFERENT and first.line and (first.file, first.line) == (second.file, second.line)
+        lines = {(place.file, place.line) for place in (running.position(side.pc) for side in finding.sides)}
+        is_copied = finding.kind == DIFFERENT and len(lines) == 1 and all(line for _file, line in lines)
         is_told = finding.kind == SAME_VALUE and tuple(sorted(side.pc for side in finding.sides)) in pairs
         if not (is_copied or is_told):
             kept.append(finding)
@@ -112,16 +120,18 @@ class FindingNames:
             named = self._local(finding.address, functions, words) if is_local else self._global(finding.address)
             name, is_certain, kind = named
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
-        first, second = (self._side(side, is_float=is_float) for side in finding.sides)
+        sides = tuple(self._side(side, is_float=is_float) for side in finding.sides)
         return NamedFinding(
             finding.check, finding.kind, "error" if finding.is_error else "note", finding.space, finding.address,
-            finding.size, name, is_certain, finding.count, (first, second),
+            finding.size, finding.register, name, is_certain, finding.count, sides,
         )  # fmt: skip
 
     def _side(self, side: FindingSide, *, is_float: bool) -> NamedSide:
         calls = self.running.attached.state.loaded.calls_at(side.pc)
         callers = tuple((call.function, call.source) for call in calls[1:])
-        return NamedSide(side, self.running.position(side.pc), callers, _number(side.value, is_float=is_float))
+        position = self.running.position(side.pc)
+        function = calls[0].function or position.place
+        return NamedSide(side, position, function, callers, _number(side.value, is_float=is_float))
 
     def _functions(self, pc: int) -> Iterator[str]:
         for call in self.running.attached.state.loaded.calls_at(pc):

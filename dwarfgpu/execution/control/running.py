@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
+    from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
@@ -92,6 +93,13 @@ class Running:
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
         return self.program.attach(self.machine)
+
+    @property
+    def findings(self) -> tuple[NamedFinding, ...]:
+        """What checks have found up to now, in words of the source."""
+        from dwarfgpu.execution.control.check_report import check_report
+
+        return () if self.machine.checks is None else check_report(self).findings
 
     def use(self, attached: Attached) -> None:
         """Go on with debugging information that was read anew."""

@@ -122,7 +122,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
     ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
 
-    ``check`` names what is checked while the waves run: ``"race,barrier"``.
+    ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; `Running.findings` is what that
+    has found.
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")

@@ -337,9 +337,12 @@ def number(text: str, what: str) -> int:
     return int(text, 0) if "x" in text.lower() else int(text)
 
 
+MEMORY_OPTIONS = "private-size", "dynamic-local", "padding"
+
+
 def memory_options(option: Callable[[str], Any]) -> dict[str, Any]:
     """Return the options of a launch that say how much memory there is; ``option`` returns the text of each."""
-    texts = {name: option(name) for name in ("private-size", "dynamic-local", "padding")}
+    texts = {name: option(name) for name in MEMORY_OPTIONS}
     return {name.replace("-", "_"): number(text, f"--{name}") for name, text in texts.items() if text is not None}
 
 

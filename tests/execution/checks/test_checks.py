@@ -13,6 +13,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.commands import run
 from tests.builders.parameters import some_of
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ def built(require_tool, tmp_path_factory):
     return build
 
 
-def found(path, kernel, check="race,barrier", grid=512, **options):
+def found(path, kernel, check="race,barrier,wait", grid=512, **options):
     args = ["zeros(1024)", "arange(512)"][: 1 if kernel == "same_value" else 2]
     args += [512] if kernel == "local_argument" else []
     machine = machine_for(path, kernel)
@@ -100,6 +101,30 @@ def test_the_same_on_other_processors(built):
     assert {build: rows for build in others if (rows := [*problems(built, *build)])} == {}
 
 
+@pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx942", marks=pytest.mark.slow), "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("kernel", ["read_too_early", pytest.param("total", marks=pytest.mark.slow)])
+def test_each_missing_wait_is_found_where_the_code_shows_it(require_tool, tmp_path, kernel, processor):
+    """Each wait in turn is left out; `memmodel check` reads the code and finds the same loads."""
+    path, other, found_loads = tmp_path / "k.s", tmp_path / "k.co", 0
+    words = [require_tool("clang-22"), "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"]
+    options = ["-x", "cl", "-cl-std=CL2.0", "-O1", "-w", "-S", "-DMENDED", "-include", str(HERE.parent / "kernels.h")]
+    subprocess.run([*words, *options, str(HERE / "pairs.cl"), "-o", str(path)], check=True)
+    lines = path.read_text().split("\n")
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"{kernel}:"))
+    last = next(number for number, line in enumerate(lines) if number > first and "s_endpgm" in line)
+    for number in (each for each in range(first, last) if "\ts_wait" in lines[each]):
+        path.write_text("\n".join([*lines[:number], *lines[number + 1 :]]))
+        subprocess.run([*words, "-x", "assembler", str(path), "-o", str(other)], check=True)
+        read = json.loads(run("memmodel", "check", str(other), "-function", kernel, "--json").stdout)["findings"]
+        early = [each["message"] for each in read if each["rule"] == "order-value-in-flight"]
+        loads = {int(message.rpartition("+")[2].split()[0], 16) for message in early}
+        rows = found(str(other), kernel, "wait")
+        places = [[side.position.place for side in row.sides] for row in rows]
+        assert {int(place.partition("+")[2] or 0) for place, _use in places} == loads, (lines[number], early, places)
+        found_loads += len(loads)
+    assert found_loads >= 3
+
+
 SAME_WORDS = {
     f.READ_WRITE: "Read-write data race", f.WRITE_WRITE: "Write-write data race",
     **dict.fromkeys((f.DIVERGENT, f.MISSED, f.DIFFERENT), "Work-group divergence detected"),
@@ -125,6 +150,28 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
     assert differing == (["last_group"] if mended else ["two_barriers"])
 
 
+HIP = """#include <hip/hip_runtime.h>
+__global__ void turned(const int *in, int *out) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  SYNC;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = tile[63 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("sync, summary", [("", "1 error"), ("__syncthreads()", "0 errors")])
+def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys, sync, summary):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(HIP.replace("SYNC", sync))
+    words = "turned", "--grid=128", "--work-group=64", "in=arange(128)", "out=zeros(128)", "--check"
+    assert main(["run", str(tmp_path / "k.hip"), *words]) == (not sync)
+    text, hints = capsys.readouterr()
+    assert f"error summary: {summary} (barrier, race, wait)" in text
+    assert ("-ex 'target launch turned 128 64 in=arange(128) out=zeros(128)' -ex 'break *0x" in hints) == (not sync)
+    assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
+
+
 def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
     (row,) = found(built("gfx1100", "O2"), "same_value")
     assert (row.kind, row.severity, row.variable, row.sides[1].value) == (f.SAME_VALUE, "note", "out[0]", 5)
@@ -132,10 +179,14 @@ def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--check=race,bounds"], "there is no check 'bounds'"), (["--check", "--weak-memory=1"], "do not go together"),
-    (["--max-findings", "3"], "--max-findings needs --check")])  # fmt: skip
-def test_what_cannot_be_checked_is_refused(built, capsys, words, message):
-    assert main(["run", built("gfx1100", "O2"), *IN_GROUP, *words]) == 2
+    (["--check=race,order"], "there is no check 'order'"), (["--check", "--weak-memory=1"], "do not go together"),
+    (["--max-findings", "3"], "--max-findings needs --check"), (["--suppress=x"], "--suppress needs --check"),
+    (["--check", "--error-exitcode=256"], "from 0 to 255"), (["--check", "--suppress={}/a"], "no check 'rase'"),
+    (["--check", "--suppress={}/b"], "'file=k.cl' names nothing")])  # fmt: skip
+def test_what_cannot_be_checked_is_refused(built, capsys, tmp_path, words, message):
+    for name, line in (("a", "# known\nrase\n"), ("b", "* file=k.cl\n")):
+        (tmp_path / name).write_text(line)
+    assert main(["run", built("gfx1100", "O2"), *IN_GROUP, *(word.format(tmp_path) for word in words)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -147,4 +198,16 @@ def test_the_status_the_text_and_the_document_say_the_same(built, capsys):
     assert text.endswith("\nerror summary: 1 error (race)\n")
     assert main([*words, "--json", "--max-findings=0"]) == 1
     document = json.loads(capsys.readouterr().out)["check"]
-    assert document == {"checks": ["race"], "errors": 1, "notes": 0, "findings": []}
+    assert document == {"checks": ["race"], "errors": 1, "notes": 0, "suppressed": 0, "findings": []}
+
+
+@pytest.mark.parametrize("known, status", [
+    ("race", 0), ("*", 0), ("race function=in_gr* variable=in[*] line=*l:*", 0), ("barrier\n\nwait", 7),
+    ("race variable=in", 7), ("race line=cl:*", 7), ("#race", 7), ("* line=pairs.cl:* variable=out*", 7)])  # fmt: skip
+def test_what_is_known_is_left_out(built, capsys, tmp_path, known, status):
+    path = tmp_path / "known"
+    path.write_text(known)
+    words = "--check=race", f"--suppress={path}", "--error-exitcode=7"
+    assert main(["run", built("gfx1100", "O2"), *IN_GROUP, *words]) == status
+    text = "1 error (race)" if status else "0 errors, 1 suppressed (race)"
+    assert capsys.readouterr().out.endswith(f"\nerror summary: {text}\n")
