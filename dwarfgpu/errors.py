@@ -146,6 +146,10 @@ class UsageError(DwarfGpuError):
         DwarfGpuError.__init__(self, kind, message, hint=hint)
 
 
+class UnknownItem(UsageError, KeyError, IndexError):
+    """The caller asked a sequence for a wave or a lane that it does not have."""
+
+
 class NotFound(DwarfGpuError):
     """A file has no such thing: a name that it does not define, an address that it does not hold."""
 

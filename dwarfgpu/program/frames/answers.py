@@ -17,7 +17,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
-from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UnknownItem, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
@@ -312,7 +312,7 @@ class Values(ShownInNotebooks):
         """
         name, lane = key if self.by_wave else (None, key)
         if lane not in self.lanes or (self.by_wave and name not in self.names):
-            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+            raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")
         if key in self.reasons:
             raise Unavailable(self.reasons[key])
         position = self.lanes.index(lane)
@@ -328,7 +328,7 @@ class Values(ShownInNotebooks):
     def of(self, lane: int | None = None, wave: int = 0) -> LaneAnswer:
         """Return what a lane has as an object, or why it has nothing; ``wave`` counts the waves from 0."""
         if lane not in self.lanes:
-            raise UsageError(f"lane {lane} was not asked for", kind="no_lane")
+            raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")
         return self.at(wave, self.lanes.index(lane))
 
     def at(self, wave: int, position: int) -> LaneAnswer:
@@ -557,6 +557,35 @@ class Values(ShownInNotebooks):
             message = f"{value!r:.40} does not fit into the array, which is of {copy.dtype}"
             raise UsageError(message, kind="no_array") from None
         return copy
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Return the values that count, by lane; of several waves by the name of the wave and the lane."""
+        counted = ((self._key(slot), value) for slot, value in enumerate(self._flat(self)) if value is not None)
+        return dict(counted)
+
+    def to_pandas(self) -> Any:
+        """Return a table of pandas with a row for each lane: ``value``, or the members of a structure, and ``state``.
+
+        Lanes that do not count have NaN, or None. Of several waves the index has the name of the wave, too.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            hint = "install it (pip install pandas), or use .to_dict()"
+            raise UsageError("pandas is not installed", kind="no_pandas", hint=hint) from None
+        keys = [self._key(slot) for slot in range(self.slot_count)]
+        index = pd.MultiIndex.from_tuples(keys, names=["wave", "lane"]) if self.by_wave else pd.Index(keys, name="lane")
+        values, members = self._flat(self.filled()), self.elements.dtype.names
+        if members is None:
+            columns = {"value": values}
+        else:
+            rows = [value and value.tolist() for value in values]
+            columns = {name: [row and row[at] for row in rows] for at, name in enumerate(members)}
+        return pd.DataFrame({**columns, "state": self._flat(self.states)}, index=index)
+
+    def _flat(self, rows: Any) -> list[Any]:
+        """Return what has one item for each lane of each wave as one list."""
+        return [each for row in rows for each in row] if self.by_wave else list(rows)
 
     @property
     def elements(self) -> Any:

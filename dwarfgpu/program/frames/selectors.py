@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import UnknownItem, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +39,12 @@ def wave_named(machine: WaveBackend, name: str) -> int:
     return index
 
 
-def no_wave(machine: WaveBackend, name: str) -> UsageError:
+def no_wave(machine: WaveBackend, name: str) -> UnknownItem:
     """Return the error of a name that no wave has."""
     count = machine.wave_count
     names = ", ".join(f"{number} ({name})" for number, name in enumerate(machine.ids[:3], 1))
     hint = f"there are {count}: {names}{', ...' if count > 3 else ''}"
-    return UsageError(f"Unknown {noun(machine)} {name[:60]}.", kind="no_wave", hint=hint)
+    return UnknownItem(f"Unknown {noun(machine)} {name[:60]}.", kind="no_wave", hint=hint)
 
 
 def wave_of(machine: WaveBackend, name: str | None) -> int:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,9 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.program.frames.all_waves import all_waves
+from tests.builders.dwarf import entry
 from tests.builders.errors import raised
+from tests.builders.hostile import Case, gpu, member, variable
 from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -90,6 +93,43 @@ def test_numbers_that_nan_has_no_place_among(frame):
     assert slots.array[2].tolist() == [20, 21, 22, 23]
     assert list(slots)[1] is None
     assert np.asarray(slots).shape == (64, 4)
+
+
+def test_dictionaries_and_tables_of_pandas(frame, attached):
+    values = frame.expression("2 * $lane").values()
+    assert values.to_dict() == {lane: TWICE[lane] for lane in EXECUTING}
+    table = values.to_pandas()
+    assert (table.index.name, [*table.columns], len(table)) == ("lane", ["value", "state"], 64)
+    assert table[table.state == "active"].value.tolist() == [TWICE[lane] for lane in EXECUTING]
+    assert table.value.mean() == 18
+    assert frame["slots"].values().to_pandas().value[2].tolist() == [20, 21, 22, 23]
+    assert set(frame["unused"].values().to_pandas().state) == {"absent"}
+    (waves,) = all_waves(attached, "2 * $lane")
+    assert waves.to_pandas().value["1:1:1:1"].sum() == 180
+    assert waves.to_dict()["1:1:1:1", 4] == 8
+
+
+def test_members_are_columns(tmp_path):
+    pair = entry("structure_type", "P", member("a", "int"), member("b", "int", 4), byte_size=8, label="P")
+    case = Case(
+        tmp_path, gpu(variable("p", "P", "DW_OP_regx v0; DW_OP_piece 4; DW_OP_regx v1; DW_OP_piece 4"), types=[pair])
+    )
+    table = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)["p"].values().to_pandas()
+    assert [*table.columns] == ["a", "b", "state"]
+    assert (table.a.tolist(), table.b.tolist()) == ([*LANES], [1] * 64)
+
+
+def test_what_is_not_there_is_an_error_of_python(frame, attached):
+    values = frame["even"].values()
+    assert "lane 64 was not asked for" in str(raised(KeyError, lambda: values[64]))
+    assert "lane -1 was not asked for" in str(raised(IndexError, values.of, -1))
+    assert "Unknown wave 9" in str(raised(IndexError, lambda: attached[9]))
+    assert "Unknown wave x" in str(raised(KeyError, lambda: attached["x"]))
+
+
+def test_without_pandas_the_error_says_what_to_do(frame, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert "pandas is not installed" in str(raised(dg.UsageError, frame["even"].values().to_pandas))
 
 
 def test_waves_are_rows(attached):
