@@ -177,7 +177,7 @@ BUDGETS: dict[str, float] = {
     "encoding": 0.52,
     "targets": 2.73,
     "objfile": 12.13,
-    "expr": 7.45,
+    "expr": 7.49,  # the table of rule sets
     "dialects": 0.2,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.28,  # code read for callers (2.5 times as fast as one instruction at a time); an example of each encoding
@@ -196,8 +196,8 @@ BUDGETS: dict[str, float] = {
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.faults": 2.02,  # which access of a crash failed, what waits, what a console says
-    "render": 9.34,  # faults, hangs, findings of checks
-    "questions": 12.34,  # faults, and what changed a variable last
+    "render": 9.4,  # faults, hangs, findings of checks, rule sets and repairs
+    "questions": 12.39,  # faults, what changed a variable last, rule sets and repairs
     "cli": 2.04,  # sources are compiled; findings of checks
     "repl": 1.48,
     "gdbplugin": 2.16,
@@ -207,7 +207,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 82.6
+MOST_LINES_OF_TESTS = 82.62
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

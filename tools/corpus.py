@@ -12,7 +12,7 @@ At each statement a wave is made by hand whose registers and private memory hold
 parameter and local variable is read in three lanes. What is read is compared with what tools/corpus_oracle.py makes of
 the output of llvm-dwarfdump, which shares no code with dwarfgpu; so is the list of the variables that are in scope.
 Each slot and each vector register is also looked for in the disassembly of its function. --write keeps the counts in
-tools/corpus_programs/counts.json, from which docs/repairs.md has its table.
+tools/corpus_programs/counts.json.
 """
 
 from __future__ import annotations

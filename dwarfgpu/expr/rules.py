@@ -198,3 +198,33 @@ DWARF6 = evolve(
 )
 
 PRESETS = {rules.name: rules for rules in (DWARF5, AMD, DWARF6)}
+
+
+@frozen
+class Point:
+    """A point on which the texts differ."""
+
+    name: str
+    choices: tuple[object, ...]
+    """What each preset says, in the order of `PRESETS`."""
+    text: str
+    """The question, and what each text answers."""
+
+
+def points() -> list[Point]:
+    """Return the fields of rule sets with their documentation, which is read from this file."""
+    import ast
+    import inspect
+    from itertools import pairwise
+
+    body = next(node.body for node in ast.parse(inspect.getsource(Rules)).body if isinstance(node, ast.ClassDef))
+    texts = {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
+    return [Point(name, tuple(getattr(each, name) for each in PRESETS.values()), text) for name, text in texts.items()]

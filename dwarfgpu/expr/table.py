@@ -2,7 +2,7 @@
 
 A row is declared by decorating the function that is its meaning, or by `equivalent`, which states the meaning in terms
 of other rows. Everything else is derived from rows: popping and the kinds of the operands, missing context, what call
-frame information forbids, static checking, assembly, listings and the reference in docs/operations.md.
+frame information forbids, static checking, assembly, listings and the reference of `dwarfgpu ops`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import evolve
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
 
 
+class HasName(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=HasName)
 MOST_INSTRUCTIONS = 5
 """How many instructions are shown in full; of more only the names and meanings."""
 MAX_FOUND = 50
@@ -99,12 +107,19 @@ def _needed(arguments: Arguments, what: str) -> str:
 def operations(_selection: Selection, arguments: Arguments) -> Document:
     """Operands, stack effect, clause, context and encodings. NAME is with or without DW_OP_, or part of a name; without
     it all operations are listed. With -isa NAME is an instruction of AMD GPUs such as v_bfe_u32, or part of one.
+
+    -rules shows the points on which DWARF 5, the heterogeneous extension and the DWARF 6 drafts disagree, with the
+    choice of each rule set; -repairs the expressions that compilers get wrong, with what dwarfgpu reads in their place.
     """
     from dwarfgpu.dialects import operation_reference
 
     names = arguments.words
     if arguments.has("isa"):
         return _instructions(names)
+    if arguments.has("rules"):
+        return _rules(names)
+    if arguments.has("repairs"):
+        return _repairs(names)
     if names:
         rows = [row for name in names for row in operation_reference.find(name)]
     else:
@@ -135,6 +150,40 @@ def _instructions(names: Sequence[str]) -> Document:
 
     documents = (render.instruction_document(row, is_full=is_full) for row in rows)
     return Document({"instructions": documents}, text, rows="instructions")
+
+
+def _rules(names: Sequence[str]) -> Document:
+    """Return the points on which rule sets differ, as a table, or those that are named with the texts they cite."""
+    from dwarfgpu.expr.rules import PRESETS, points
+
+    rows = _named(points(), names, "a rule")
+
+    def text(output: Output) -> Iterator[str]:
+        return paragraphs(map(render.rule_paragraph, rows)) if names else render.rule_table(rows, tuple(PRESETS))
+
+    return Document({"rules": map(render.RULE.json, rows)}, text, rows="rules")
+
+
+def _repairs(names: Sequence[str]) -> Document:
+    """Return the repairs of compiler mistakes, or those that are named in full."""
+    from dwarfgpu.program.code.repairs import REPAIRS
+
+    rows = _named(REPAIRS, names, "a repair")
+
+    def text(output: Output) -> Iterator[str]:
+        return paragraphs(map(render.repair_paragraph, rows)) if names else render.repair_lines(rows)
+
+    return Document({"repairs": map(render.repair_json, rows)}, text, rows="repairs")
+
+
+def _named(rows: Sequence[Named], names: Sequence[str], kind: str) -> list[Named]:
+    """Return the rows with some names, or whose names contain one of some words; all rows without words."""
+    found = [row for row in rows if row.name in names]
+    found = found or [row for row in rows if not names or any(name in row.name for name in names)]
+    if not found:
+        known = ", ".join(row.name for row in rows)
+        raise UsageError(f"{' '.join(names)[:60]!r} is not {kind}, nor part of one", hint=f"these exist: {known}")
+    return found
 
 
 def evaluate_operations(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import folded, paragraphs, plain, room, style
+from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.program.code.repairs import CONDITIONS
+from dwarfgpu.render.layout import TableLine, columns, folded, paragraphs, plain, room, style
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.dialects.operation_reference import OperationReference
     from dwarfgpu.expr.listing import Line
+    from dwarfgpu.expr.rules import Point
     from dwarfgpu.expr.verify import Finding
     from dwarfgpu.program.code.instruction_reference import EncodingReference, InstructionReference, OperandReference
+    from dwarfgpu.program.code.repairs import Repair
 
 
 BYTES = 8
@@ -167,6 +171,59 @@ def instruction_document(instruction: InstructionReference, *, is_full: bool = T
         "note": instruction.note or None,
         "encodings": encodings or None,
         "documents": instruction.documents if is_full else None,
+    }
+
+
+# --- Rule sets and repairs ----------------------------------------------------------------------------------------
+
+RULE = Record("name", fact("choices", value=lambda point: dict(zip(PRESETS, point.choices, strict=True))), "text")
+
+
+def rule_table(points: Iterable[Point], presets: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each point, with what each rule set says."""
+    rows = [TableLine((point.name, *map(_choice, point.choices))) for point in points]
+    yield from columns(("", *presets), rows)
+
+
+def rule_paragraph(point: Point) -> list[str]:
+    """Return a point with what each rule set says, and the texts."""
+    said = "; ".join(f"{name}: {_choice(choice)}" for name, choice in zip(PRESETS, point.choices, strict=True))
+    texts = (" ".join(text.split()) for text in point.text.split("\n\n"))
+    lines = [part for text in texts for part in folded(f"  {text}", room(), 2)]
+    return [style("name", point.name), f"  {said}", *lines]
+
+
+def _choice(choice: object) -> str:
+    return ("yes" if choice else "no") if isinstance(choice, bool) else str(choice).replace("_", " ")
+
+
+def repair_lines(repairs: Iterable[Repair]) -> Iterator[str]:
+    """Yield a line for each repair."""
+    for repair in repairs:
+        yield from folded(f"{style('name', repair.name)}  {repair.meaning}", room(), 4)
+
+
+def repair_paragraph(repair: Repair) -> list[str]:
+    """Return a repair in full, as lines."""
+    facts = {
+        "written": repair.pattern.replace("|", " or "),
+        "in": "any attribute" if repair.attribute == "any" else repair.attribute,
+        "where": "; ".join(CONDITIONS[name][0] for name in repair.conditions),
+        "becomes": repair.becomes.replace("{", "").replace("}", ""),
+        "known by": repair.source,
+        "seen in": repair.seen,
+    }
+    lines = [part for label, text in facts.items() if text for part in folded(f"  {label:8}  {text}", room(), 12)]
+    return [style("name", repair.name), *folded(f"  {repair.meaning}", room(), 2), *lines]
+
+
+def repair_json(repair: Repair) -> dict[str, Any]:
+    """Return a repair as a JSON object."""
+    return {
+        **{name: getattr(repair, name) for name in ("name", "attribute", "meaning", "pattern", "becomes")},
+        "conditions": [CONDITIONS[name][0] for name in repair.conditions],
+        "source": repair.source,
+        "seen": repair.seen,
     }
 
 

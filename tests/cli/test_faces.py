@@ -52,6 +52,8 @@ EQUAL = (
     (f"memmodel show {FILE}", f"memmodel FORM show {FILE}"),  ("targets gfx1100", "info targets FORM gfx1100"),
     ("ops offset", "maint operations FORM offset"),
     ("ops --isa v_bfe_u32", "maint operations FORM -isa v_bfe_u32"),
+    ("ops --rules overlay", "maint operations FORM -rules overlay"),
+    ("ops --repairs vector-register", "maint operations FORM -repairs vector-register"),
     ("disasm --target amdgcn-gfx90a 312304", "maint disasm FORM -target amdgcn-gfx90a 312304"),
     ("asm --target amdgcn-gfx90a DW_OP_lit1", "maint asm FORM -target amdgcn-gfx90a DW_OP_lit1"))  # fmt: skip
 """A question at the command line, and at the prompt, where FORM is `--json`, `--jsonl` or nothing."""

@@ -1,4 +1,4 @@
-"""The graph of states of litmus tests, against the running machine and against the page that lists all steps."""
+"""The graph of states of litmus tests, against the running machine and against the golden text that lists all steps."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ from tests.execution.litmus_steps import (
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("clang-22") is None, reason="clang-22 is not installed")
-PAGE = Path("docs/memory-litmus.md")
+GOLDEN = Path("tests/golden/litmus-steps.txt")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_invalidating_l0_before_l1_lets_a_stale_word_in(tmp_path):
 
 
 def listed() -> dict[str, list[str]]:
-    """Return the lines of the page, by test."""
+    """Return the lines of the golden text, by test."""
     rows: dict[str, list[str]] = {}
     label = ""
-    for line in PAGE.read_text().splitlines():
+    for line in GOLDEN.read_text().splitlines():
         if re.fullmatch(r"gfx\S+", line):
             label = line
             rows[label] = []
@@ -125,14 +125,14 @@ def listed() -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_the_page_lists_every_test():
-    assert PAGE.read_text().startswith(head())
+def test_the_golden_text_has_every_test():
+    assert GOLDEN.read_text().startswith(head())
     assert list(listed()) == [litmus.label for litmus in every_litmus()]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx803", "gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"])
-def test_each_step_is_what_the_page_says(target, tmp_path):
+def test_each_step_is_as_remembered(target, tmp_path):
     rows, compared = listed(), some_of(range(0, 100, 4), 4)
     for number, litmus in enumerate(row for row in every_litmus() if row.target == target):
         path = litmus.build(tmp_path)
@@ -156,7 +156,7 @@ def test_each_step_is_what_the_page_says(target, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_machine_follows_the_graph_as_the_page_says(tmp_path):
+def test_the_machine_follows_the_graph_as_remembered(tmp_path):
     rows = listed()
     for litmus in some_of(islice(every_litmus(), 0, None, 3), 4):
         if is_large(litmus):

@@ -7,8 +7,10 @@ import pytest
 
 from dwarfgpu import dialects
 from dwarfgpu.errors import UsageError
+from dwarfgpu.expr.rules import PRESETS, Rules, points
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.objfile.info.forms import DIALECTS
+from dwarfgpu.program.code.repairs import BY_NAME
 from dwarfgpu.questions.settings import READING, SETTINGS
 from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
@@ -326,3 +328,32 @@ def test_what_does_not_exist_is_refused_and_changes_nothing(line, message):
     with pytest.raises(UsageError, match=message):
         run(line)
     assert run(f"show {name}") == before
+
+
+def test_rules_and_repairs_are_listed_and_told_in_full(run):
+    table = run("maint operations -rules").splitlines()
+    assert table[0].split() == list(PRESETS)
+    assert [line.split()[0] for line in table[1:]] == [name for name in Rules.__annotations__ if name != "name"]
+    assert all(point.text for point in points())
+    assert run("maint operations -rules wide_deref") == (
+        "wide_dereference\n"
+        "  dwarf5: ill formed; amd: truncate; dwarf6: ill formed\n"
+        "  DW_OP_deref_size of more than the generic type: AMD A.2.5.4.3.4 (3) truncates;\n"
+        "  DWARF 5, 2.5.1.3 forbids it.\n"
+    )
+    listed = [line.split()[0] for line in run("maint operations -repairs").splitlines() if not line.startswith(" ")]
+    assert listed == list(BY_NAME)
+    assert run("maint operations -repairs vector-register") == (
+        "vector-register\n"
+        "  the variable is in vector register R, in the element of its lane\n"
+        "  written   DW_OP_bregx R B; DW_OP_lit1 or DW_OP_lit5; DW_OP_swap; DW_OP_xderef\n"
+        "  in        DW_AT_location\n"
+        "  where     R is a vector register; B is 0; the object, or its piece, has at\n"
+        "            most 4 bytes\n"
+        "  becomes   DW_OP_regx R; DW_OP_LLVM_push_lane; DW_OP_lit2; DW_OP_shl;\n"
+        "            DW_OP_LLVM_offset\n"
+        "  known by  what the compiled code does with it; every variable of the fixtures\n"
+        "            that has it: it is computed in that register\n"
+        "  seen in   clang 13 to 22, LLVM 24\n"
+    )
+    assert str(run.fails("maint operations -repairs nothing").hint).startswith("these exist: kernel-private-variable")
