@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "execution": 17.15,  # compiled blocks (60 to 400 times), variables as columns (30), checks of runs
     "states": 3.52,
     "program.types": 2.11,
-    "program.code": 5.52,  # the code that frames are found by
+    "program.code": 5.54,  # the code that frames are found by
     "program.values": 1.85,
     "program.language": 2.11,
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
@@ -195,7 +195,7 @@ BUDGETS: dict[str, float] = {
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
-    "audits.faults": 2.02,  # which access of a crash failed, what waits, what a console says
+    "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.4,  # faults, hangs, findings of checks, rule sets and repairs
     "questions": 12.39,  # faults, what changed a variable last, rule sets and repairs
     "cli": 2.04,  # sources are compiled; findings of checks
@@ -207,7 +207,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 82.62
+MOST_LINES_OF_TESTS = 82.64
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

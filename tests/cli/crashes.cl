@@ -283,10 +283,28 @@ kernel void wraps(global int *out, global const int *in, int k) {
   out[i] = value;
 }
 
+global int totals[16];
+
 kernel void counted(global int *out, int by) {
   int i = here;
+  totals[i & 15] += 1;
   counters[i + by] = i;  // counted.store
   out[i] = 1;
+}
+
+kernel void both_counted(global int *out, int by) {
+  int i = here;
+  counters[i + by] = totals[i & 15];  // both.store
+  out[i] = 1;
+}
+
+kernel void reused(global int *out, global const int *a, global const int *b, int by) {
+  int i = here;
+  global const int *p = a;
+  int value = p[i];  // reused.first
+  p = b;
+  value += p[i + by];  // reused.second
+  out[i] = value;
 }
 
 kernel void number(global int *out, ulong address) {

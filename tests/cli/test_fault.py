@@ -60,13 +60,39 @@ def test_the_argument_and_the_distance_are_right(crash, name, kind):
     check(crash(name, kind), kind)
 
 
-@pytest.mark.parametrize("level, said", [("O0", "  0 to 212 bytes past"), ("O2", "  probably 0 to 212 bytes past")])
-def test_an_argument_that_is_only_near_is_probable(run, tmp_path, level, said):
-    file, state = FIXTURES / f"cl-kernels.gfx1100.w32.{level}.v5.co", tmp_path / "crash.json"
+@pytest.mark.parametrize("level", ["O0", "O2", "O2 without registers"])
+def test_an_argument_that_is_only_near_is_probable(run, tmp_path, level):
+    """It is certain if the line names it, or if its address in scalar registers was added to the index."""
+    file, state = FIXTURES / f"cl-kernels.gfx1100.w32.{level[:2]}.v5.co", tmp_path / "crash.json"
     run("run", file, *SAXPY.split(), "x=ones(10)", "y=ones(64)", "--state", state)
-    assert f"{said} the end of `x`, which has 40 bytes" in run("fault", state, file)[1]
+    if level.endswith("registers"):
+        snapshot = json.loads(state.read_text("utf-8"))
+        for wave in snapshot["waves"]:
+            wave["registers"] = {name: value for name, value in wave["registers"].items() if name[0] != "s"}
+        state.write_text(json.dumps(snapshot), "utf-8")
+    probably = "probably " if level.endswith("registers") else ""
+    assert f"  {probably}0 to 212 bytes past the end of `x`, which has 40 bytes" in run("fault", state, file)[1]
     (access,) = json.loads(run("fault", state, file, "--json")[1])["faults"][0]["accesses"]
-    assert access["missed"][0]["certain"] == (level == "O0")
+    assert access["missed"][0]["certain"] == (not probably)
+
+
+def test_the_code_of_an_opencl_kernel_has_the_name_of_the_kernel(run, require_tool, tmp_path):
+    """Also where no debugging information says so; the symbol that clang gives it keeps its own name."""
+    source, file, state = (tmp_path / name for name in ("k.cl", "k.co", "crash.json"))
+    source.write_text("kernel void keeps(global int *out) { out[0] = 1; }\n")
+    words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-x", "cl", "-cl-std=CL2.0", "-O0", "-nogpulib"]
+    subprocess.run([require_tool("clang-22"), *words, source, "-o", file], check=True)
+    launch = ("keeps", "--grid", "32", "--work-group", "32", "0")
+    text = run("run", file, *launch, "--state", state)[1]
+    (pc,) = {line.split()[3] for line in text.splitlines() if line.startswith("wave 1 at ")}
+    texts = [text, run("fault", state, file)[1], run("bt", file, "--state", state)[1]]
+    texts += [run("waves", file, "--state", state)[1], run("run", file, *launch[:-1], "zeros(1)", "--break", pc)[1]]
+    assert not [text for text in texts if "__clang_ocl" in text]
+    assert texts[1].startswith("keeps (): MEMORY_VIOLATION (")
+    assert texts[2].count(" in keeps ()\n") == 2
+    assert texts[4].startswith(f"keeps: breakpoint 1 at {pc} in keeps\n")
+    symbol = run("debug", file, "--state", state, "-batch", "-ex", "info symbol $pc")[1]
+    assert "\n__clang_ocl_kern_imp_keeps + " in symbol
 
 
 OTHERS = [

@@ -5,11 +5,12 @@ The interpreter executes the instruction with these registers and a memory that 
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field
+from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution import access_shapes as shapes
@@ -28,6 +29,7 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC
 from dwarfgpu.targets.amdgpu.processors import processor_of
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
@@ -36,6 +38,8 @@ SPACES = {
     shapes.GLOBAL: actions.GLOBAL, shapes.FLAT: actions.GENERIC, shapes.SCRATCH: actions.PRIVATE,
     shapes.LOCAL: actions.LOCAL, shapes.BUFFER: actions.GLOBAL,
 }  # fmt: skip
+ADDS = re.compile(r"v_(add(_co|_nc)?_[ui]32|lshl_add_u64|mov_b32)(_e32|_e64)?$")
+"""What makes the low half of an address of a pointer in scalar registers."""
 NAMES = {VCC_HI: "vcc_hi", M0: "m0", EXEC: "exec_lo", EXEC_HI: "exec_hi"}
 
 
@@ -161,6 +165,47 @@ class _SeenAccesses(MemoryAccess):
         if place is None:
             raise LookupError("a stack pointer between two dwords")
         return np.asarray(offset).astype(np.int64) + place
+
+
+def added_base(wave: Wave, function: FunctionCode, index: int) -> int | None:
+    """Return the 64-bit number in scalar registers that was added, before an instruction, to make its addresses.
+
+    None if it was not added in the same block, or if its registers or EXEC were written since.
+    """
+    pointer = function.steps[index].instruction.operand("vaddr")
+    if pointer is None or pointer.kind is not OperandKind.VGPR or pointer.count != 2:
+        return None
+    low, written = pointer.index, set[actions.Register]()
+    for number in range(index - 1, function.blocks[function.block_at(index)].first - 1, -1):
+        whole = function.steps[number].instruction
+        parts = whole.components or (whole,)
+        if writes_exec(whole):
+            return None
+        for each in parts:
+            if any(word.kind is OperandKind.VGPR and 0 <= low - word.index < word.count for word in each.destinations):
+                if not ADDS.match(each.name):
+                    return None
+                scalars = [word for word in each.sources if word.kind is OperandKind.SGPR]
+                vectors = [word.index for word in each.sources if word.kind is OperandKind.VGPR]
+                if scalars and written.isdisjoint(actions.registers_of(evolve(scalars[0], bits=64))):
+                    try:
+                        held = _Registers(wave, "s")
+                        return int(held[scalars[0].index] | held[scalars[0].index + 1] << 32)
+                    except (DwarfGpuError, LookupError):
+                        return None
+                if scalars or len(vectors) != 1:
+                    return None
+                low = vectors[0]
+        written.update(*(actions.registers_of(word) for each in parts for word in each.destinations))
+    return None
+
+
+def writes_exec(instruction: GpuInstruction) -> bool:
+    """Return whether an instruction writes EXEC."""
+    parts = instruction.components or (instruction,)
+    return any("saveexec" in each.name or "cmpx" in each.name for each in parts) or any(
+        word.register in ("exec", "exec_lo", "exec_hi") for each in parts for word in each.destinations
+    )
 
 
 def _base(instruction: GpuInstruction, scalars: Any) -> int | None:

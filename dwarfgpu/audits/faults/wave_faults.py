@@ -16,7 +16,7 @@ import numpy as np
 from attrs import evolve, field
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, lane_addresses
+from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, added_base, lane_addresses, writes_exec
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError
@@ -480,11 +480,9 @@ class FaultSearch:
         is_exec = False
         for number in chain.from_iterable(function.between(index, at)):
             whole = function.steps[number].instruction
+            is_exec = is_exec or writes_exec(whole)
             for each in whole.components or (whole,):
-                is_exec = is_exec or "saveexec" in each.name or "cmpx" in each.name
-                for operand in each.destinations:
-                    registers.update(actions.registers_of(operand))
-                    is_exec = is_exec or operand.register in ("exec", "exec_lo", "exec_hi")
+                registers.update(*map(actions.registers_of, each.destinations))
         return registers, is_exec
 
     def _access(
@@ -499,6 +497,8 @@ class FaultSearch:
             found = lane_addresses(wave, step.instruction, mask or 0)
             if found is None:
                 continue
+            if found.base is None and not is_outstanding:
+                found = evolve(found, base=added_base(wave, function, index))
             shape = found
             flags = self._outside(wave, found)
             if flags.any():

@@ -36,6 +36,7 @@ from dwarfgpu.audits.judge.statement_record import (
 )
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_EXEC, PT_INTERP
+from dwarfgpu.program.code.kernel_parameters import BODY
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import known_size, resolved
@@ -187,7 +188,7 @@ class HostBuild:
 
     def _task(self, judged: StatementHistory, items: list[WorkItem], rows: StatementRows) -> dict[str, Any]:
         plan = self.judged.launched.plan
-        body = self._symbol(f"{statement_record.STUB}{self.kernel}")
+        body = self._symbol(BODY + self.kernel)
         return {
             "object": self._path,
             "pattern": re.escape(self._path),

@@ -19,6 +19,7 @@ from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_share
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
@@ -41,8 +42,6 @@ FOLLOWED_WAVES = 4
 MAX_STOPS = 20_000
 MAX_VISITS = 16
 """The visits of one statement by one wave at which variables are read; in the other build twice as many."""
-STUB = "__clang_ocl_kern_imp_"
-"""How the linkage name of a function begins that an OpenCL kernel of the same name does nothing but call."""
 
 WorkItem = tuple[tuple[int, int, int], tuple[int, int, int]]
 """A work-item: its work-group, and its place in it."""
@@ -236,7 +235,7 @@ class CallContexts:
 
 def _is_stub(frame: SourceCall, caller: SourceCall) -> bool:
     """Return whether a caller is the kernel that does nothing but call the function with its code."""
-    return frame.function == caller.function and (frame.linkage_name or "").startswith(STUB)
+    return frame.function == caller.function and is_body(frame.linkage_name)
 
 
 class StatementRecorder:

@@ -18,6 +18,7 @@ from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
+from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.regular_files import whole_output
@@ -192,6 +193,8 @@ class Running:
         """Return what an address of the code is in the source."""
         line = self.line_at(address)
         name, offset = self.attached.state.symbol_place(address) or (None, 0)
+        if name is not None and is_body(name):
+            name, offset = source_name(name), 0  # `kernel+20` is a place in the kernel that calls it
         if line is None:
             return CodePosition(address, name, offset)
         return CodePosition(address, name, offset, line.file.name, line.line)

@@ -274,8 +274,10 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
             if calls:
                 return calls
             source = None if row is None else row.source
+    from dwarfgpu.program.code.kernel_parameters import source_name
+
     symbol = file.symbol_image.symbol_at(address)
-    name, linkage_name = (None, None) if symbol is None else (symbol.demangled, symbol.name)
+    name, linkage_name = (None, None) if symbol is None else (source_name(symbol.demangled), symbol.name)
     return (SourceCall(name, linkage_name, source, inlined=False, offset=None),)
 
 

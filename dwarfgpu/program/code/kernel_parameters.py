@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.types.model import Type
 
-BODIES = ("__clang_ocl_kern_imp_",)
-"""What clang puts before the name of a kernel to name the function that has its code, where another kernel calls it."""
+BODY = "__clang_ocl_kern_imp_"
+"""What clang puts before the name of an OpenCL kernel to name the function that has its code."""
 
 
 @frozen
@@ -51,7 +51,7 @@ class DescribedKernel:
         functions = file.dwarf.index.functions_at(kernel.entry)
         if functions:
             return functions[-1]
-        named = (entry for prefix in BODIES for entry in file.dwarf.index.find(prefix + kernel.name))
+        named = file.dwarf.index.find(BODY + kernel.name)
         return next((entry.die for entry in named if entry.kind == "function"), None)
 
     @property
@@ -84,6 +84,16 @@ class DescribedKernel:
         explicit = iter(self.explicit)
         arguments = tuple(argument if argument.is_hidden else next(explicit)[0] for argument in metadata.args)
         return evolve(self.of_metadata, metadata=evolve(metadata, args=arguments))
+
+
+def is_body(function: str | None) -> bool:
+    """Return whether a function, by its linkage name, has the code of an OpenCL kernel, which calls it."""
+    return function is not None and function.startswith(BODY)
+
+
+def source_name(function: str) -> str:
+    """Return what the source calls a function: for the code of an OpenCL kernel, the kernel."""
+    return function.removeprefix(BODY)
 
 
 def _named(argument: KernelArgument, parameter: KernelParameter | None) -> KernelArgument:

@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import BODIES, DescribedKernel
+from dwarfgpu.program.code.kernel_parameters import BODY, DescribedKernel
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types import model as t
@@ -130,7 +130,7 @@ class LaunchRecord:
         """Return whether a function has the parameters of the launch: the kernel, or the body that clang gives it."""
         if self.kernel is None or function is None:
             return False
-        return function == self.function or linkage_name in {prefix + self.kernel.name for prefix in BODIES}
+        return function == self.function or linkage_name == BODY + self.kernel.name
 
     def argument(self, name: str | int) -> LaunchArgument | None:
         """Return the argument with a name or a position."""
