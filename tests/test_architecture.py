@@ -182,7 +182,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.28,  # code read for callers (2.5 times as fast as one instruction at a time); an example of each encoding
     "machines": 7.67,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 17.15,  # compiled blocks (60 to 400 times), variables as columns (30), checks of runs
+    "execution": 17.34,  # compiled blocks (60 to 400 times), variables as columns (30), checks of runs, histories
     "states": 3.52,
     "program.types": 2.11,
     "program.code": 5.54,  # the code that frames are found by
@@ -196,9 +196,9 @@ BUDGETS: dict[str, float] = {
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
-    "render": 9.4,  # faults, hangs, findings of checks, rule sets and repairs
-    "questions": 12.39,  # faults, what changed a variable last, rule sets and repairs
-    "cli": 2.04,  # sources are compiled; findings of checks
+    "render": 9.48,  # faults, hangs, findings of checks, rule sets and repairs
+    "questions": 12.47,  # faults, what changed a variable last, rule sets and repairs
+    "cli": 2.08,  # sources are compiled; findings of checks
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -207,7 +207,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 82.64
+MOST_LINES_OF_TESTS = 82.75
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.execution.control.value_history import ValueHistory
 
 MOST_FINDINGS = 10
 """The findings of checks that are shown, unless an option says otherwise."""
@@ -44,7 +46,8 @@ def run_kernel(session: Session, options: Any) -> int:
 
         profile = Profile(running.machine.device)
     trace = _trace(session, running, options)
-    if trace is None and profile is None and options.check is None:
+    history = _history(running, options)
+    if trace is None and profile is None and history is None and options.check is None:
         from dwarfgpu.execution.control.checkpoints import History, writable_blocks
 
         if sum(block.size for block in writable_blocks(running.machine)) <= MOST_KEPT:
@@ -53,6 +56,8 @@ def run_kernel(session: Session, options: Any) -> int:
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
+    if history is not None:
+        _save_history(history, options.history)
     written = []
     for name, path in saves if halt.has_ended else ():
         running.save(name, path)
@@ -74,7 +79,7 @@ def run_kernel(session: Session, options: Any) -> int:
         snapshot=options.state,
         checked=_checked(running, options, suppressed),
     )
-    _show(session, result, list(running.printed()), faults)
+    _show(session, result, list(running.printed()), faults, history)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -85,8 +90,13 @@ def run_kernel(session: Session, options: Any) -> int:
         _hint_at_more(session, options, result)
         return NO_ANSWER
     _hint_at_finding(session, options, running, result.checked)
-    failed = NO_ANSWER if options.error_exitcode is None else int(options.error_exitcode)
-    return failed if result.has_errors else OK
+    return _status(options, result, history)
+
+
+def _status(options: Any, result: RunReport, history: ValueHistory | None) -> int:
+    if result.has_errors:
+        return NO_ANSWER if options.error_exitcode is None else int(options.error_exitcode)
+    return OK if history is None or history.problem is None else NO_ANSWER
 
 
 def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
@@ -152,18 +162,22 @@ def _faults(session: Session, running: Running) -> list[Any]:
     return faults_of_run(Selection(session.output()), running)
 
 
-def _show(session: Session, result: RunReport, printed: list[str], faults: list[Any]) -> None:
+def _show(
+    session: Session, result: RunReport, printed: list[str], faults: list[Any], history: ValueHistory | None
+) -> None:
     """Write what the kernel has printed, and what the run has come to."""
     from dwarfgpu.render.running import report_json, report_text
+    from dwarfgpu.render.value_history import history_json, history_text
 
     if session.wants_json:
-        session.print_json(report_json(result, printed, faults))
+        more = {} if history is None else {"history": history_json(history)}
+        session.print_json(report_json(result, printed, faults) | more)
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in report_text(result, faults):
+        for line in chain(report_text(result, faults), () if history is None else history_text(history)):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)
@@ -241,3 +255,26 @@ def _trace(session: Session, running: Running, options: Any) -> StepTrace | None
         lane=options.lane,
         show=value_text if options.trace == "lines" else None,
     )
+
+
+def _history(running: Running, options: Any) -> ValueHistory | None:
+    """Begin to look at the values of an expression."""
+    if options.history is not None and options.watch is None:
+        raise UsageError("--history needs --watch EXPR")
+    if options.watch is None:
+        return None
+    from dwarfgpu.questions.value_history import check_path, new_history
+
+    if options.history is not None:
+        check_path(options.history)
+    history = new_history(running, options.watch)
+    history.start()
+    return history
+
+
+def _save_history(history: ValueHistory, path: str | None) -> None:
+    from dwarfgpu.questions.value_history import save_history
+
+    history.end()
+    if path is not None:
+        save_history(history, path)

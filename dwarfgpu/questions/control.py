@@ -257,19 +257,6 @@ def echo(debugger: Debugger, arguments: Arguments) -> None:
     debugger.output.write(own(_ESCAPE.sub(character, arguments.text.removesuffix("\\"))))
 
 
-def history(debugger: Debugger, arguments: Arguments) -> None:
-    """The last ten, or the last N."""
-    count = arguments.integer()
-    if count is not None and count < 0:
-        raise arguments.wrong("takes a number of lines")
-    lines = debugger.typed
-    first = max(0, len(lines) - (10 if count is None else count))
-    for number, line in enumerate(lines[first:], first + 1):
-        start, *rest = line.split("\n")
-        debugger.output.line(f"{number:5}  {start}")
-        debugger.output.lines(f"{'':5}  {one}" for one in rest)
-
-
 LAYOUTS = ("src", "asm", "split", "regs")
 """The layouts of the full screen, in the order in which `layout next` takes them."""
 

@@ -41,7 +41,7 @@ ALONE = "it writes exactly the text that the user has asked for"
 LAUNCHED = frozenset(
     ("run", "start", "continue", "step", "next", "stepi", "nexti", "finish", "until", "advance", "jump",
      "reverse-continue", "reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti", "reverse-finish",
-     "info breakpoints", "info machine")
+     "info breakpoints", "info machine", "history")
 )  # fmt: skip
 """The questions about kernels that run, which `test_execution` asks."""
 NO_JSON = {
@@ -55,7 +55,7 @@ NO_JSON = {
     **dict.fromkeys(("output", "printf", "echo"), ALONE),
     **dict.fromkeys(("directory", "set substitute-path", "unset substitute-path", "show substitute-path"), DEBUGGER),
     **dict.fromkeys(("help", "apropos", "set", "show", "show values", "show convenience", "show version"), DEBUGGER),
-    **dict.fromkeys(("show user", "define", "end", "alias", "history", "quit", "complete"), DEBUGGER)}  # fmt: skip
+    **dict.fromkeys(("show user", "define", "end", "alias", "quit", "complete"), DEBUGGER)}  # fmt: skip
 
 
 def test_every_command_is_a_question_or_has_a_reason_not_to_be():

@@ -238,6 +238,17 @@ def _is_pointer_to_numbers(type_: Type) -> bool:
 
 def condition_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
     """Return what finds a condition of integers as a column of flags; with a function, only in frames of it."""
+    find = number_in(text, function)
+
+    def flags(frame: Frame, lanes: LaneSet, device: Device) -> Column:
+        column = find(frame, lanes, device)
+        return lambda batch: column(batch) != 0
+
+    return flags
+
+
+def number_in(text: str, function: Die | str | None = None) -> Callable[[Frame, LaneSet, Device], Column]:
+    """Return what finds an expression of integers as a column; with a function, only in frames of it."""
 
     def find(frame: Frame, lanes: LaneSet, device: Device) -> Column:
         if function not in (None, frame.function or frame.name) or (
@@ -247,7 +258,7 @@ def condition_in(text: str, function: Die | str | None = None) -> Callable[[Fram
         quantity: SourceExpression | Variable | Any = frame.quantity(text)
         terms = _Terms(Evaluator(frame, lanes, text), lanes, device)
         column, _kind = terms.variable(quantity) if isinstance(quantity, Variable) else terms.term(quantity.tree)
-        return lambda batch: column(batch) != 0
+        return column
 
     return find
 

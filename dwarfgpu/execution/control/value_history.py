@@ -1,0 +1,178 @@
+"""All values of an expression while a kernel runs, in all lanes: a row where a line begins and a value has changed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
+from dwarfgpu.execution.halts import executing
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.all_waves import all_waves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import CodePosition, Running
+
+MOST = 1 << 16
+"""The rows that are kept."""
+KINDS = "biuf"
+"""The kinds of arrays of numpy that a history is made of: numbers."""
+
+
+@frozen(eq=False)
+class PastValue:
+    """The values of an expression in the lanes of a wave, where a line begins."""
+
+    time: int
+    """The instructions that were executed before."""
+    wave: str
+    position: CodePosition
+    values: Any
+    """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
+
+
+class ValueHistory:
+    """Looks at an expression wherever a wave begins another line."""
+
+    def __init__(self, running: Running, text: str) -> None:
+        self.text = text
+        self.rows: list[PastValue] = []
+        self.left = 0
+        """How many rows were not kept."""
+        self._running = running
+        self._device = running.machine.device
+        self._found = Discoveries(running.attached, self._device, number_in(text))
+        self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None]] = {}
+        """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
+        self._where: dict[int, tuple[Any, ...]] = {}
+        """By wave, the line that it has begun last."""
+        self._unknown: set[int] = set()
+        """Where names of the expression mean nothing."""
+        self._why = ""
+        """Why the first lane without a value has none."""
+        self._latest: dict[int, Any] = {}
+        self._before: Any = None
+
+    def start(self) -> None:
+        """Be asked before each instruction of the machine."""
+        self._before, self._device.observer = self._device.observer, self.observe
+
+    def end(self) -> None:
+        """Look no more."""
+        self._device.observer = self._before
+
+    @property
+    def problem(self) -> EvaluationError | None:
+        """Why there is no value at all; None if there are some."""
+        if self.rows:
+            return None
+        why = f": {self._why}" if self._why else ""
+        return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
+
+    def observe(self, batch: WaveBatch) -> bool:
+        """Look before an instruction at the waves that begin another line with it."""
+        if self._before is not None and self._before(batch):
+            return True
+        known = self._places.get(batch.pc)
+        if known is None:
+            position = self._running.position(batch.pc)
+            is_set = position.line and not self._running.reader.at(batch.pc).is_prologue
+            place = (position.file, position.line, position.function) if is_set else None
+            known = self._places[batch.pc] = position, place
+        position, where = known
+        if where is None:
+            return False
+        waves: list[int] = batch.waves.tolist()
+        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
+        for row in begin:
+            self._where[waves[row]] = where
+        if begin and batch.pc not in self._unknown:
+            for row, values in self._values(batch, begin):
+                self._keep(waves[row], position, values)
+        return False
+
+    def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield the values in the lanes of some waves, a masked array for each."""
+        found, column = self._found.at(batch), None
+        with suppress(Unplaced):
+            column = None if found is None else np.broadcast_to(found(batch), (batch.count, batch.lanes))
+        if column is None:
+            yield from self._values_of_frames(batch, rows)
+            return
+        idle = ~executing(batch)
+        for row in rows:
+            yield row, np.ma.MaskedArray(column[row], idle[row])
+
+    def _values_of_frames(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
+        machine = self._device.written(batch)
+        row_of = {machine.ids[batch.waves[row]]: row for row in rows}
+        try:
+            for values in all_waves(self._running.attached, self.text, waves=[int(batch.waves[row]) for row in rows]):
+                _count, reason = next(values.missing(inactive=False), (0, None))
+                self._why = self._why or ("" if reason is None else reason.message)
+                array = np.ma.asarray(values.array)
+                if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
+                    message = f"{self.text[:60]} is {values.type}, not a number"
+                    raise UsageError(message, kind="no_number", hint="name a member or an element of it")
+                yield from ((row_of[name], array[at]) for at, name in enumerate(values.names))
+        except DwarfGpuError as error:
+            if error.kind == "no_number":
+                raise
+            self._why = self._why or error.message
+            self._unknown.add(batch.pc)
+
+    def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
+        before = self._latest.get(wave)
+        counts = ~np.ma.getmaskarray(values)
+        if before is not None and before.dtype == values.dtype:
+            same = ~np.ma.getmaskarray(before) & (before.data == values.data)
+            if not (counts & ~same).any():
+                return
+            merged = before.copy()
+            merged[counts] = values[counts]
+        else:
+            merged = values.copy()
+        if not counts.any():
+            return
+        self._latest[wave] = merged
+        if len(self.rows) == MOST:
+            self.left += 1
+            return
+        machine = self._running.machine
+        self.rows.append(PastValue(self._device.executed, machine.ids[wave], position, values.copy()))
+
+
+def csv_of(rows: Sequence[PastValue]) -> bytes:
+    """Return a history as a table with a line for each value."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(("time", "wave", "file", "line", "function", "lane", "value"))
+    for row in rows:
+        place = row.position
+        first = row.time, row.wave, place.file, place.line, place.function
+        lines.writerows((*first, lane, value) for lane, value in enumerate(row.values.tolist()) if value is not None)
+    return text.getvalue().encode()
+
+
+def npz_of(rows: Sequence[PastValue]) -> bytes:
+    """Return a history as arrays of numpy, in one file."""
+    stream, values = io.BytesIO(), [row.values for row in rows]
+    array = np.ma.stack(values) if values else np.ma.masked_array(np.zeros((0, 0)))
+    np.savez_compressed(
+        stream,
+        time=np.array([row.time for row in rows], np.int64),
+        wave=np.array([row.wave for row in rows], np.str_),
+        source=np.array([row.position.file or "" for row in rows], np.str_),
+        line=np.array([row.position.line or 0 for row in rows], np.int64),
+        value=array.data,
+        has_value=~np.ma.getmaskarray(array),
+    )
+    return stream.getvalue()

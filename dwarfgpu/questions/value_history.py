@@ -1,0 +1,85 @@
+"""The values of an expression while a kernel runs: where they are written to, and `history EXPR` in the debugger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.execution import session
+from dwarfgpu.regular_files import check_output, whole_output
+from dwarfgpu.render.value_history import history_json, history_svg, history_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.value_history import ValueHistory
+    from dwarfgpu.questions.debugger import Debugger
+    from dwarfgpu.questions.registry import Arguments
+
+
+def new_history(running: Running, text: str) -> ValueHistory:
+    """Return what looks at an expression; refuse one that cannot be read, and an assignment."""
+    from dwarfgpu.execution.control.running import check_readable
+    from dwarfgpu.execution.control.value_history import ValueHistory
+
+    check_readable(text, running.program.outside, lambda _expression: None)
+    return ValueHistory(running, text)
+
+
+def check_path(path: str) -> None:
+    """Refuse a file whose name does not say what to write, or that cannot be written."""
+    if not path.endswith((".csv", ".npz", ".svg")):
+        raise UsageError(f"{path[:60]} does not say what to write", hint="name FILE.csv, FILE.npz or FILE.svg")
+    check_output(path)
+
+
+def save_history(history: ValueHistory, path: str) -> None:
+    """Write a line for each value (``.csv``), arrays of numpy (``.npz``), or a picture (``.svg``)."""
+    from dwarfgpu.execution.control.value_history import csv_of, npz_of
+
+    if path.endswith(".svg"):
+        data = "".join(f"{line}\n" for line in history_svg(history.text, history.rows)).encode()
+    else:
+        data = csv_of(history.rows) if path.endswith(".csv") else npz_of(history.rows)
+    with whole_output(path) as stream:
+        stream.write(data)
+
+
+def history(debugger: Debugger, arguments: Arguments) -> Document:
+    """The values of an expression in all lanes since the launch: a row where a line begins and they have changed. The
+    kernel runs once more for that, up to here. Without an expression, show the last ten lines that were typed, or N.
+    """
+    if not arguments.text or arguments.text.lstrip("-").isdecimal():
+        return _typed(debugger, arguments)
+    debugging, path = session(debugger, arguments.command), arguments.get("to")
+    past = debugging.history
+    if not past.is_whole:
+        raise UsageError("The launch cannot be run again: memory or registers were changed since.", kind="no_history")
+    if path is not None:
+        check_path(path)
+    found = new_history(debugging.running, arguments.text)
+    with past.replayed(debugging.device.executed, found.observe):
+        pass
+    if found.problem is not None:
+        raise found.problem
+    if path is not None:
+        save_history(found, path)
+    return Document(history_json(found), lambda _output: history_text(found))
+
+
+def _typed(debugger: Debugger, arguments: Arguments) -> Document:
+    count = arguments.integer()
+    if count is not None and count < 0:
+        raise arguments.wrong("takes an expression, or a number of lines")
+    lines = debugger.typed
+    first = max(0, len(lines) - (10 if count is None else count))
+
+    def text(_output: Any) -> Iterator[str]:
+        for number, line in enumerate(lines[first:], first + 1):
+            start, *rest = line.split("\n")
+            yield f"{number:5}  {start}"
+            yield from (f"{'':5}  {one}" for one in rest)
+
+    return Document({"lines": lines[first:]}, text)

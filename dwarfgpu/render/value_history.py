@@ -1,0 +1,75 @@
+"""All values of an expression while a kernel ran, as a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.render.layout import counted, ranges_text, room, shortened
+from dwarfgpu.render.pictures import HeatCell, heat_map_svg
+from dwarfgpu.render.records import Record, fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.execution.control.value_history import PastValue, ValueHistory
+
+MOST_ROWS = 200
+"""The rows that text and a picture show."""
+NARROWEST = 20
+"""The characters that the values of a row have at least."""
+
+
+def values_text(values: Sequence[Any]) -> str:
+    """Return the values of lanes that have one: ``7`` where all are equal, else ``{[0-31]=1, [32]=5}``."""
+    lanes: dict[Any, list[int]] = {}
+    for lane, value in enumerate(values):
+        if value is not None:
+            lanes.setdefault(value, []).append(lane)
+    if len(lanes) == 1:
+        return _number(next(iter(lanes)))
+    return f"{{{', '.join(f'[{ranges_text(found)}]={_number(value)}' for value, found in lanes.items())}}}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _place(row: PastValue) -> str:
+    return f"{(row.position.file or '').rpartition('/')[2]}:{row.position.line}"
+
+
+PAST = Record(
+    fact("time", "time", side="r"), fact("wave", "wave"),
+    fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
+    fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
+    fact("values", "value", value=lambda row: row.values.tolist(), text=values_text),
+)  # fmt: skip
+
+
+def history_text(history: ValueHistory) -> Iterator[str]:
+    """Yield the lines of a history."""
+    if history.problem is not None:
+        yield history.problem.message
+        return
+    yield f"the values of {history.text}"
+    yield from (shortened(line, max(NARROWEST, room())) for line in PAST.lines(history.rows[:MOST_ROWS]))
+    more = len(history.rows) + history.left - MOST_ROWS
+    if more > 0:
+        yield f"  ... and {counted(more, 'more row')}"
+
+
+def history_json(history: ValueHistory) -> dict[str, Any]:
+    """Return a history as JSON."""
+    problem = {} if history.problem is None else {"problem": history.problem.message}
+    rows = [*map(PAST.json, history.rows)]
+    return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
+
+
+def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
+    """Draw a row for each time and a cell for each lane."""
+    drawn = []
+    for row in rows[:MOST_ROWS]:
+        values = row.values.tolist()
+        cells = (HeatCell("", is_idle=True) if value is None else HeatCell(_number(value), value) for value in values)
+        drawn.append((f"{row.wave} line {row.position.line}", tuple(cells)))
+    return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

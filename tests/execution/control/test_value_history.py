@@ -1,0 +1,101 @@
+"""All values of an expression while a kernel runs, against what the source computes."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from dwarfgpu.execution.control import value_history
+from tests.builders.commands import document, run
+
+SOURCE = """__kernel void walk(__global const float *in, __global float *out, int n) {
+  int i = get_global_id(0);
+  float sum = 0;
+  for (int at = i; at < n; at += 3) {
+    if (at & 1)
+      sum += in[at];
+  }
+  out[i] = sum;
+}
+"""
+COUNT = 12
+SIZES = "--grid=64", "--work-group=64", "in=arange(64)", "out=zeros(64)", f"n={COUNT}"
+
+
+@pytest.fixture(scope="module")
+def source(require_tool, tmp_path_factory):
+    require_tool("clang-22")
+    path = tmp_path_factory.mktemp("walk") / "w.cl"
+    path.write_text(SOURCE)
+    return path
+
+
+def rows_of(source, text):
+    return document("run", str(source), "walk", *SIZES, "--watch", text)["history"]["rows"]
+
+
+def at_line(rows, line, wave="1:1:1:1"):
+    return [row["values"] for row in rows if row["line"] == line and row["wave"] == wave]
+
+
+def test_an_integer_in_each_turn_of_a_loop(source):
+    expected = [[lane + 3 * turn if lane + 3 * turn < COUNT else None for lane in range(32)] for turn in range(4)]
+    for text, scale in (("at", 1), ("at * 2 + 1", 2)):
+        computed = [[None if each is None else each * scale + scale - 1 for each in row] for row in expected]
+        assert at_line(rows_of(source, text), 5) == computed
+
+
+def test_what_only_the_frame_can_tell(source):
+    rows = rows_of(source, "sum")
+    assert at_line(rows, 2) == [[0.0] * 32]
+    for lane in (0, 1, 5, 11):
+        turns = [range(lane, end, 3) for end in range(lane + 1, COUNT + 1, 3)]
+        seen = [row[lane] for row in at_line(rows, 4) if row[lane] is not None]
+        assert seen == [sum(at for at in turn if at & 1) for turn in turns]
+    assert at_line(rows_of(source, "in[at]"), 5)[1][:12] == [*map(float, range(3, 12)), None, None, None]
+
+
+def test_text_table_arrays_and_picture_have_the_same_rows(source, tmp_path):
+    rows = rows_of(source, "at")
+    paths = [tmp_path / name for name in ("h.csv", "h.npz", "h.svg")]
+    for path in paths:
+        text = run("run", str(source), "walk", *SIZES, "--watch=at", f"--history={path}").stdout
+        assert len(text.partition("the values of at\n")[2].splitlines()) == len(rows) + 1
+    with paths[0].open() as file:
+        table = [*csv.DictReader(file)]
+    values = [(row["time"], lane, each) for row in rows for lane, each in enumerate(row["values"]) if each is not None]
+    assert [(int(row["time"]), int(row["lane"]), int(row["value"])) for row in table] == values
+    arrays = np.load(paths[1])
+    assert np.ma.MaskedArray(arrays["value"], ~arrays["has_value"]).tolist() == [row["values"] for row in rows]
+    assert arrays["line"].tolist() == [row["line"] for row in rows]
+    assert paths[2].read_text().count('class="quiet"') >= len(rows)
+
+
+def test_rows_that_are_too_many_are_counted(source, monkeypatch):
+    monkeypatch.setattr(value_history, "MOST", 2)
+    history = document("run", str(source), "walk", *SIZES, "--watch=at")["history"]
+    assert (len(history["rows"]), history["rows_left_out"]) == (2, 4)
+
+
+def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
+    target = f"target launch walk 64 64 {' '.join(SIZES[2:])}"
+    path = tmp_path / "h.csv"
+    steps = target, "break 8", "continue", "history at", f"history -to {path} at", "print sum", "history nothere"
+    words = [word for step in steps for word in ("-ex", step)]
+    answer = run("debug", str(source), "-batch", *words)
+    shown = run("run", str(source), "walk", *SIZES, "--watch=at").stdout.partition("the values of at\n")[2]
+    assert answer.stdout.count(shown) == 2
+    assert "$1 = 12\n" in answer.stdout
+    assert path.read_text().count("\n") > 12
+    assert "nothere had no value where a line began: no variable `nothere` in walk" in answer.stderr
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (["--watch=at = 3"], 2, "is an assignment"), (["--watch=at +"], 2, "an operand is missing"),
+    (["--watch=nothere"], 1, "no variable `nothere`"), (["--history=x.csv"], 2, "--history needs --watch"),
+    (["--watch=at", "--history=x.txt"], 2, "name FILE.csv"), (["--watch=at", "--history=/none/x.csv"], 2, "/none"),
+])  # fmt: skip
+def test_what_cannot_be_watched_is_refused(source, words, status, message):
+    answer = run("run", str(source), "walk", *SIZES, *words)
+    assert answer.returncode == status
+    assert message in answer.stdout + answer.stderr
