@@ -4,6 +4,7 @@ docs/architecture.md draws the picture; the tables below are what holds.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -514,6 +515,12 @@ def test_the_tests_stay_within_their_budget():
 def test_only_the_faces_print():
     breaches = call_breaches(MODULES)
     assert not breaches, report(breaches)
+
+
+def test_records_are_attrs_classes():
+    """Not tuples with names, which are equal to other tuples; but every command imports the table of commands."""
+    pattern = re.compile(r"\b(NamedTuple|namedtuple|dataclass)\b")
+    assert [module.name for module in MODULES if pattern.search(module.source)] == ["dwarfgpu.cli.debug"]
 
 
 def test_every_string_documents_something():

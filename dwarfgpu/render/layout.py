@@ -224,7 +224,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return bytes(value).hex()
     if isinstance(value, dict):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+    if isinstance(value, (tuple, list)):
         return [plain(item, depth + 1) for item in value]
     if not attrs.has(type(value)):
         return str(value)

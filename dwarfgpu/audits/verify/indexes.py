@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
@@ -336,11 +336,8 @@ def _overlapping(spans: list[tuple[int, int, int]]) -> Iterator[Problem]:
 # --- One index of names -----------------------------------------------------------------------------------------------
 
 
-class _Indexed(NamedTuple):
-    """An index entry, and the index of its name."""
-
-    name: int
-    entry: NameEntry
+_Indexed = tuple[int, NameEntry]
+"""The index of a name, and an entry of it."""
 
 
 class _NamesCheck:
@@ -443,7 +440,7 @@ class _NamesCheck:
             if entry.unit is None and entry.signature is None:
                 self.is_whole = False
             elif entry.unit is not None and entry.signature is None and (entry.die_offset or self.is_whole):
-                self.of_units[entry.unit].append(_Indexed(index, entry))
+                self.of_units[entry.unit].append((index, entry))
                 self.places[entry.offset] = entry.unit + entry.die_offset
 
     # --- Where it leads -------------------------------------------------------------------------------------------
@@ -456,7 +453,7 @@ class _NamesCheck:
             return
         wanted: dict[int, list[_Indexed]] = defaultdict(list)
         for each in indexed:
-            wanted[each.entry.die_offset].append(each)
+            wanted[each[1].die_offset].append(each)
         owners: list[int] = []
         plans: dict[Abbreviation, bool] = {}
         try:
@@ -477,8 +474,8 @@ class _NamesCheck:
         finally:
             unit.release()
         for offset, leading in wanted.items():
-            for each in leading:
-                yield self._problem("names-die", each.entry.offset, offset=offset, unit=unit.offset)
+            for _name, entry in leading:
+                yield self._problem("names-die", entry.offset, offset=offset, unit=unit.offset)
 
     def _led(self, die: Die, leading: list[_Indexed], owners: list[int]) -> Iterator[Problem]:
         names: set[bytes] | None = None
