@@ -55,8 +55,7 @@ from dwarfgpu.render.values import value_text  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.execution.compiled.block_code import BlockCode
-    from dwarfgpu.execution.compiled.regions import CompiledRegion
+    from dwarfgpu.execution.compiled.block_code import BlockCode, CompiledRegion
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.launch import Launched

@@ -181,6 +181,7 @@ class Device:
         from dwarfgpu.execution.compiled.regions import HOT, CompiledRegions
 
         self.compiled = CompiledRegions(self, 1 if jit == "on" else HOT)
+        self.compiled.begin(self.batches)
 
     def renew(self) -> None:
         """Take over the waves and the memory of another launch on the machine."""
@@ -194,7 +195,7 @@ class Device:
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
         self._adopt()
         if self.compiled is not None:
-            self.compiled.heat.clear()  # a region has blocks of one kernel
+            self.compiled.begin(self.batches)
 
     def _adopt(self) -> None:
         machine = self.machine
@@ -434,7 +435,9 @@ class Device:
         self.executed += execution.count * batch.count
         if execution.following is not None:
             self._part(batch, execution.following)
-        return execution.following is None
+        elif execution.has_ended:
+            self._pause(batch, Pause.END)
+        return execution.following is None and not execution.has_ended
 
     def _breaks(self, batch: WaveBatch) -> bool:
         arrival = Arrival(self, batch)
@@ -505,7 +508,8 @@ class Device:
             self.ended.append(batch)
             self.waves_ended += batch.count
             self._alive -= self._by_group(batch)
-            self.barriers.check()
+            if self.generation >= 12:
+                self.barriers.check()
             self._release()
         elif pause == Pause.BARRIER:
             self.waiting.append(batch)

@@ -1,12 +1,16 @@
-"""Blocks of instructions that are compiled."""
+"""Blocks of instructions that are compiled, and regions of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.execution.block_writer import LONGEST
+from dwarfgpu.execution.compiled.layout import ACCUMULATION
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.compiled.native import NativeFunction
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 
@@ -26,6 +30,8 @@ class Ending:
     """The registers that get the address behind the block."""
     is_whole: bool = True
     """Whether waves may go different ways there, so that another batch may get its turn."""
+    end: int | None = None
+    """The address of the instruction that ends the waves, if one does."""
 
 
 @frozen(eq=False)
@@ -42,3 +48,41 @@ class BlockCode:
     """The address behind the instructions and the branch."""
     count: int
     """The instructions with the branch."""
+
+
+@frozen(eq=False)
+class CompiledRegion:
+    """Compiled blocks."""
+
+    blocks: tuple[BlockCode, ...]
+    function: NativeFunction
+    columns: tuple[int, ...]
+    """The vector registers in memory."""
+    slots: dict[int, int]
+    """Which of them each is."""
+    scalars: tuple[int, ...]
+    """The scalar registers that it reads or writes."""
+    written_scalars: dict[int, dict[int, int]]
+    written_vectors: dict[int, dict[int, int]]
+    """The registers that each block writes, with the first instruction that does."""
+
+    written: frozenset[int]
+    """The vector registers that any of them writes."""
+    overwritten: tuple[frozenset[int], ...]
+    """Those that a block writes before it reads them, if all lanes execute."""
+
+    last_vector: int
+    last_register: int
+    """The last of the vector registers, without and with those of accumulation."""
+    longest: int
+    """The most instructions between two places where waves may leave at a limit."""
+    asks_for_waves: bool
+    """Whether the code uses the number of a wave or of its work-group."""
+
+    def unasked(self, since: int) -> int:
+        """Return how far from a limit the region may be entered, as the interpreter may stop where it cannot."""
+        return 0 if since + self.longest <= LONGEST else self.longest
+
+    def fits(self, batch: WaveBatch) -> bool:
+        """Return whether a batch has all registers."""
+        return len(batch.vector) > self.last_vector and ACCUMULATION + len(batch.accumulation) > self.last_register

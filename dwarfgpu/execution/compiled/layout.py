@@ -1,7 +1,8 @@
 """What compiled code shares with Python: the numbers that it is called with, and where it keeps registers.
 
-Scalar registers are 32-bit numbers ``[wave, register]``, VCC and EXEC in two of them whatever the waves have; SCC is
-behind them. A vector register is 32-bit numbers ``[wave, lane]``: those of the batch, or a copy if it may be written.
+Scalar registers are 32-bit numbers ``[wave, register]``, those that the code uses, in their order; VCC and EXEC are two
+of them whatever the waves have, and SCC is the last. A vector register is 32-bit numbers ``[wave, lane]``: those of the
+batch, or a copy if it may be written.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 from enum import IntEnum, auto
 
 SCC = 132
-SCALARS = 136
-"""The scalar registers of a wave in memory."""
 MOST_CALLS = 64
 """The calls and jumps that are noted until waves leave."""
 ACCUMULATION = 512
@@ -20,21 +19,12 @@ ACCUMULATION = 512
 class Cell(IntEnum):
     """The 64-bit numbers that a compiled region is called with, and those that it leaves."""
 
-    SCALARS = 0
-    VECTORS = auto()
-    """The addresses of vector registers."""
-    WAVES = auto()
-    """How many waves there are."""
-    PLACES = auto()
+    PLACES = 0
     """Room for an address of the host for each lane, and behind them for the distance to its next dword."""
     ROWS = auto()
     """The distance between the rows of each wave whose lanes have numbers in a row, else 0."""
-    NEXT = auto()
-    """Where each wave goes at the end of a block."""
-    STOP = auto()
-    """The instructions, counted for each wave, after which a block is the last one."""
-    NEAREST = auto()
-    """The address from which on another batch has its turn."""
+    CALLS = auto()
+    """The calls and jumps that are noted: the address behind a call, and of a jump its target with bit 0."""
     SEGMENTS = auto()
     """The segments of global memory: the start, the size, and the address of the host of each."""
     SEGMENT_COUNT = auto()
@@ -42,18 +32,29 @@ class Cell(IntEnum):
     """The segment that was found last."""
     LOCAL = auto()
     LOCAL_SIZE = auto()
-    GROUPS = auto()
-    """The row of local memory of each wave."""
     SCRATCH = auto()
     SCRATCH_SIZE = auto()
     SCRATCH_BASE = auto()
     SCRATCH_WHOLE = auto()
     """The bytes of private memory of one wave, its address on the device, and the bytes of all waves."""
-    NUMBERS = auto()
-    """The number of each wave in the machine."""
     SHARED = auto()
     PRIVATE = auto()
     """The upper halves of the addresses of local and private memory in the generic address space."""
+    GROUPS = auto()
+    """The row of local memory of each wave. The numbers before this one are those of all regions."""
+    NUMBERS = auto()
+    """The number of each wave in the machine."""
+    SCALARS = auto()
+    VECTORS = auto()
+    """The addresses of vector registers."""
+    WAVES = auto()
+    """How many waves there are."""
+    NEXT = auto()
+    """Where each wave goes at the end of a block."""
+    STOP = auto()
+    """The instructions, counted for each wave, after which a block is the last one."""
+    NEAREST = auto()
+    """The address from which on another batch has its turn."""
     VISITED = auto()
     """A byte for each block that has been executed to its end."""
     ENTRY = auto()
@@ -62,10 +63,8 @@ class Cell(IntEnum):
     """The instructions of whole blocks that each wave has executed."""
     WHOLE = auto()
     """Those up to the last end of a block where another batch may get its turn."""
-    CALLS = auto()
-    """The calls and jumps that are noted: the address behind a call, and of a jump its target with bit 0."""
     CALL_COUNT = auto()
-    """How many there are. The first is none; a return to the address of the last one takes it away."""
+    """How many calls are noted. The first is none; a return to the address of the last one takes it away."""
     PLACE = auto()
     """The block and the instruction in it where waves left: ``block << 16 | instruction``."""
 
@@ -73,9 +72,11 @@ class Cell(IntEnum):
 class Exit(IntEnum):
     """Why compiled code returns."""
 
-    END = 0
+    TURN = 0
     """A block has ended; all waves go to the first address of ``NEXT``."""
     PARTED = 1
     """A block has ended, and waves go to different addresses."""
     INSIDE = 2
     """An instruction in a block is to be interpreted: it has no text, or it cannot be executed as usual."""
+    END = 3
+    """All waves have ended."""

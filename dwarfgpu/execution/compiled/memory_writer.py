@@ -653,6 +653,7 @@ def _bits(lanes: LaneGroup, flags: str) -> str:
 
 def _wave_cell(writer: RegionWriter, cell: Cell) -> str:
     """Return the number of a row that the wave has."""
+    writer.asks_for_waves = True
     place = writer.ir.put(f"getelementptr i64, ptr {writer.cell(cell, 'ptr')}, i64 {writer.wave}")
     return writer.ir.put(f"load i64, ptr {place}")
 

@@ -8,6 +8,7 @@ interpreter can go on at each access. An instruction without text ends its block
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 from dwarfgpu.execution import lane_moves
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, FLAT_SCRATCH, M0, VCC, VCC_HI
 from dwarfgpu.execution.block_writer import BITS, CHOOSES, DX10_CLAMP, IEEE, KEEPING, bits_of_constant
-from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCALARS, SCC, Cell, Exit
+from dwarfgpu.execution.compiled.layout import ACCUMULATION, MOST_CALLS, SCC, Cell, Exit
 from dwarfgpu.execution.faults import UnknownInstruction
 from dwarfgpu.execution.instructions import IDLE
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, FLAG, single_name
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 CHUNK = 8
 """The lanes of a vector of LLVM."""
+_ROW = "{row}"
+"""In the text: how many scalar registers there are; it is known once all blocks are written."""
 WORD, LONG = "u32", "u64"
 _CONSTANTS = (OperandKind.CONSTANT, OperandKind.LITERAL, OperandKind.IMMEDIATE)
 _REGISTERS = {
@@ -39,6 +42,14 @@ _REGISTERS = {
     "flat_scratch": FLAT_SCRATCH, "flat_scratch_lo": FLAT_SCRATCH, "flat_scratch_hi": FLAT_SCRATCH + 1,
 }  # fmt: skip
 """Where special registers are among the scalar ones."""
+
+
+_SLOT = re.compile(r"\{s(\d+)\}")
+
+
+def _slot(register: int) -> str:
+    """Return what stands in the text for the place of a scalar register among those that the region uses."""
+    return f"{{s{register}}}"
 
 
 class LaneGroup:
@@ -77,7 +88,8 @@ class LaneGroup:
         self.region.note_vector(register, is_whole=True)
 
     def _flag_cell(self, register: int) -> str:
-        row = self.ir.put(f"getelementptr i32, ptr {self.region.row}, i64 {register}")
+        self.region.touched_scalars |= {register, register + self.region.wave_size // 64}
+        row = self.ir.put(f"getelementptr i32, ptr {self.region.row}, i64 {_slot(register)}")
         byte = self.ir.put(f"lshr i64 {self.at}, 3")
         return self.ir.put(f"getelementptr i8, ptr {row}, i64 {byte}")
 
@@ -159,6 +171,8 @@ class RegionWriter:
         """The registers that each block writes, with the first instruction in it that does."""
         self.needed_vectors: dict[int, set[int]] = {}
         """The vector registers that each block reads as they were before it, if all lanes execute."""
+        self.asks_for_waves = False
+        """Whether the text uses the number of a wave or of its work-group."""
         self.address = 0
         self._columns: dict[int, str] = {}
         self._scalars: dict[int, str] = {}
@@ -248,7 +262,7 @@ class RegionWriter:
         following = f"{self.wave}n"
         self.ir.do(f"{self.wave} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
         self._phase = latch, behind, head
-        start = self.ir.put(f"mul i64 {self.wave}, {SCALARS}")
+        start = self.ir.put(f"mul i64 {self.wave}, {_ROW}")
         self.row = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {start}")
         self.lane_start = self.ir.put(f"mul i64 {self.wave}, {self.wave_size}")
 
@@ -272,7 +286,7 @@ class RegionWriter:
     def store_scalars(self, *registers: int) -> None:
         """Put scalar registers into memory: some, or all that have been written."""
         for register in sorted(self._changed & set(registers) if registers else self._changed):
-            place = self.ir.put(f"getelementptr i32, ptr {self.row}, i64 {register}")
+            place = self.ir.put(f"getelementptr i32, ptr {self.row}, i64 {_slot(register)}")
             self.ir.do(f"store i32 {self._scalars[register]}, ptr {place}, align 4")
             self._changed.discard(register)
 
@@ -367,7 +381,7 @@ class RegionWriter:
             self.end_group()
         self.touched_scalars.add(register)
         if register not in self._scalars:
-            place = self.ir.put(f"getelementptr i32, ptr {self.row}, i64 {register}")
+            place = self.ir.put(f"getelementptr i32, ptr {self.row}, i64 {_slot(register)}")
             self._scalars[register] = self.ir.put(f"load i32, ptr {place}, align 4")
         return self._scalars[register]
 
@@ -871,11 +885,11 @@ class RegionWriter:
         elif ending.link is not None:
             self.set_scalar(ending.link, str(block.following), 64)
         self.end_phase()
-        count = self.ir.put("load i64, ptr %executed")
-        count = self.ir.put(f"add i64 {count}, {block.count}")
-        self.ir.do(f"store i64 {count}, ptr %executed")
-        visited = self.ir.put(f"getelementptr i8, ptr %visited, i64 {number}")
-        self.ir.do(f"store i8 1, ptr {visited}")
+        if ending.end is not None:
+            self._count(number, block)
+            self.leave(Exit.END)
+            return
+        count = self._count(number, block)
         is_full = self._note_call(block, ending) if ending.link is not None or ending.address is not None else "false"
         if ending.is_whole:
             self.ir.do(f"store i64 {count}, ptr %whole")
@@ -897,7 +911,16 @@ class RegionWriter:
         self.label(outside)
         if len(ending.targets) == 1:
             self.ir.do(f"store i64 {ending.targets[0]}, ptr %next")
-        self.leave(Exit.END)
+        self.leave(Exit.TURN)
+
+    def _count(self, number: int, block: BlockCode) -> str:
+        """Count a block that has been executed to its end; return how many instructions have been executed."""
+        count = self.ir.put("load i64, ptr %executed")
+        count = self.ir.put(f"add i64 {count}, {block.count}")
+        self.ir.do(f"store i64 {count}, ptr %executed")
+        visited = self.ir.put(f"getelementptr i8, ptr %visited, i64 {number}")
+        self.ir.do(f"store i8 1, ptr {visited}")
+        return count
 
     def _decide(self, block: BlockCode, ending: Ending) -> None:
         """Write where each wave goes."""
@@ -928,10 +951,7 @@ class RegionWriter:
             self.label(more)
         self.jump(same)
         self.label(parted)
-        count = self.ir.put("load i64, ptr %executed")
-        self.ir.do(f"store i64 {self.ir.put(f'add i64 {count}, {block.count}')}, ptr %executed")
-        visited = self.ir.put(f"getelementptr i8, ptr %visited, i64 {self.place >> 16}")
-        self.ir.do(f"store i8 1, ptr {visited}")
+        self._count(self.place >> 16, block)
         self.leave(Exit.PARTED)
         self.label(same)
 
@@ -962,7 +982,7 @@ class RegionWriter:
 
     def _is_call_by_hand(self, block: BlockCode, wave: str) -> str:
         self.touched_scalars |= {RETURN_LOW, RETURN_HIGH}
-        at = self.ir.put(f"add i64 {self.ir.put(f'mul i64 {wave}, {SCALARS}')}, {RETURN_LOW}")
+        at = self.ir.put(f"add i64 {self.ir.put(f'mul i64 {wave}, {_ROW}')}, {_slot(RETURN_LOW)}")
         link = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {at}")
         return self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {link}, align 4')}, {block.following}")
 
@@ -989,7 +1009,7 @@ class RegionWriter:
         is_over = self.ir.put(f"or i1 {is_spent}, {is_near}")
         self.fork(is_over if is_full == "false" else self.ir.put(f"or i1 {is_over}, {is_full}"), over, on)
         self.label(over)
-        self.leave(Exit.END)
+        self.leave(Exit.TURN)
         self.label(on)
 
     def text(self, blocks: int, name: str, helpers: str) -> str:
@@ -1014,6 +1034,9 @@ class RegionWriter:
         head.do("%whole = alloca i64")
         head.do("store i64 0, ptr %whole")
         head.do("%reason = alloca i64")
+        for number in range(0, blocks, 8):
+            head.do(f"%visited{number} = getelementptr i8, ptr %visited, i64 {number}")
+            head.do(f"store i64 0, ptr %visited{number}")
         for slot, register in enumerate(sorted(self._columns)):
             head.do(f"%column{register}.at = getelementptr ptr, ptr %vectors, i64 {slot}")
             head.do(f"%column{register} = load ptr, ptr %column{register}.at")
@@ -1031,11 +1054,22 @@ class RegionWriter:
         last.do("store i64 %whole.last, ptr %whole.at")
         last.do("%reason.last = load i64, ptr %reason")
         last.do("ret i64 %reason.last")
+        slots = {str(register): str(slot) for slot, register in enumerate(self.scalars)}
+        lines = "\n".join(self.ir.lines).replace(_ROW, str(len(slots)))
+        lines = _SLOT.sub(lambda match: slots[match[1]], lines)
         return "\n".join((
             *self.ir.declared.values(), helpers, f"define i64 @{name}(ptr noalias %cells) {{", "entry:",
-            *head.lines, *self.ir.lines, *last.lines, "}",
+            *head.lines, lines, *last.lines, "}",
             "!0 = distinct !{!0, !1}", '!1 = !{!"llvm.loop.unroll.disable"}',
         ))  # fmt: skip
+
+    @property
+    def scalars(self) -> tuple[int, ...]:
+        """The scalar registers in memory, in their order; in waves of 64 lanes VCC and EXEC are two each."""
+        used = self.touched_scalars
+        for pair in ({VCC, VCC_HI}, {EXEC, EXEC_HI}) if self.wave_size == 64 else ():
+            used = used | pair if used & pair else used
+        return tuple(sorted(used))
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from dwarfgpu.execution.batch import NOTHING, UNSET, return_addresses
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
 from dwarfgpu.execution.compiled import native, regions
+from dwarfgpu.execution.compiled.entrance import Entrance
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.compiled.regions import LARGEST, CompiledRegions
 from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -231,7 +232,7 @@ def test_a_breakpoint_in_a_compiled_loop_stops_as_it_does_in_an_interpreted_one(
 def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpreter(build, monkeypatch):
     monkeypatch.setattr(regions, "SPAN", 500)
     devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
-    plain, calls = CompiledRegions._left, itertools.count()
+    plain, calls = Entrance.leave, itertools.count()
     for after in (30, 45):
 
         def left(self, *args, after=after):
@@ -239,7 +240,7 @@ def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpret
                 devices[1].interrupt()
             return plain(self, *args)
 
-        monkeypatch.setattr(CompiledRegions, "_left", left)
+        monkeypatch.setattr(Entrance, "leave", left)
         devices[1].run()
         assert devices[1].batches
         devices[0].run(devices[1].executed)
@@ -342,16 +343,30 @@ def test_compiled_code_is_bounded(build, monkeypatch):
 
 
 def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypatch):
-    path, calls, plain = build("gfx1100", "O0"), [], CompiledRegions._left
+    path, calls, plain = build("gfx1100", "O0"), [], Entrance.leave
     device, _launched = ready(path, "col", 1, 32)
     device.run()
     assert max(device.compiled._compilations.values()) <= 2
     assert max(sum(block.count for block in region.blocks) for region, _ in device.compiled.entries.values()) <= LARGEST
     start(device.machine, path, "col", 32)
-    monkeypatch.setattr(CompiledRegions, "_left", lambda self, *args: calls.append(1) or plain(self, *args))
+    monkeypatch.setattr(Entrance, "leave", lambda self, *args: calls.append(1) or plain(self, *args))
     device.run()
     assert device.executed > 10_000
     assert len(calls) < 60, len(calls)
+
+
+def test_a_kernel_that_is_launched_often_is_compiled(build):
+    """Two kernels in turns on one machine; each has regions of its own, in which its waves end."""
+    path, kernels = build("gfx1100", "O2"), ("saxpy", "dbl")
+    devices = [ready(path, kernels[0], hot)[0] for hot in (0, 3)]
+    for kernel in kernels * 4:
+        for device in devices:
+            device.run()
+        assert_same(*devices)
+        for device in devices:
+            start(device.machine, path, kernel, COUNT)
+    blocks = [block for region, _number in devices[1].compiled.entries.values() for block in region.blocks]
+    assert sum(block.ending is not None and block.ending.end is not None for block in blocks) >= 2
 
 
 JUMPS = """

@@ -1,0 +1,183 @@
+"""How waves enter a compiled region and leave it: what Python and compiled code give each other."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import EXEC, NOTHING, VCC
+from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCC, Cell, Exit
+from dwarfgpu.execution.compiled.memory_table import SHARED_CELLS, address_of
+
+if TYPE_CHECKING:
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.compiled.block_code import CompiledRegion
+    from dwarfgpu.execution.compiled.memory_table import MemoryTable
+    from dwarfgpu.execution.memory_access import MemoryAccess
+
+IN_PLACE = 1 << 14
+"""The bytes of a vector register from which on it is not copied to be read."""
+MOST_PLANS = 256
+LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
+_ENTRY, _STOP, _NEAREST, _VECTORS = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.VECTORS)
+_CALL_COUNT, _PLACE, _INSIDE = int(Cell.CALL_COUNT), int(Cell.PLACE), int(Exit.INSIDE)
+
+
+class Entrance:
+    """Where a number of waves enter a region and leave it."""
+
+    def __init__(self, region: CompiledRegion, waves: int, lanes: int) -> None:
+        self.region, self.waves = region, waves
+        self._shape = waves, lanes
+        self.following = np.empty(waves, np.uint64)
+        """Where each wave goes."""
+        self._scalars: Any = np.empty((waves, len(region.scalars)), np.uint32)
+        self._numbers: list[tuple[int, int, bool]] = []
+        """The scalar registers of a batch, where each is among those of the region, and whether it is two of them."""
+        for column, register in enumerate(region.scalars):
+            if lanes == 32 or register not in (VCC + 1, EXEC + 1):
+                self._numbers.append((register, column, lanes == 64 and register in (VCC, EXEC)))
+        self._format = struct.Struct("<" + "".join("Q" if is_long else "I" for *_place, is_long in self._numbers))
+        registers = [register for register, *_place in self._numbers]
+        self._sources = [0 if register == SCC else register for register in registers]
+        self._exec = registers.index(EXEC) if EXEC in registers else None
+        self._scc = registers.index(SCC) if SCC in registers else None
+        self._visited = (ctypes.c_char * (-(-len(region.blocks) // 8) * 8))()
+        self._table = (ctypes.c_uint64 * len(region.columns))()
+        self._numbers_of_waves = np.empty((2, waves), np.int64)
+        self._plans: dict[tuple[bytes, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
+        """What has been written where a region is left: vector registers with their slots, and scalar ones."""
+        self.cells = (ctypes.c_int64 * len(Cell))()
+        self._at = ctypes.addressof(self.cells)
+        self._version = -1
+        for cell, value in (
+            (Cell.GROUPS, address_of(self._numbers_of_waves)), (Cell.NUMBERS, address_of(self._numbers_of_waves[1])),
+            (Cell.SCALARS, address_of(self._scalars)), (Cell.VECTORS, ctypes.addressof(self._table)),
+            (Cell.WAVES, waves), (Cell.NEXT, address_of(self.following)),
+            (Cell.VISITED, ctypes.addressof(self._visited)),
+        ):  # fmt: skip
+            self.cells[cell] = value
+
+    def run(
+        self, batch: WaveBatch, table: MemoryTable, memory: MemoryAccess, entry: int, stop: int, nearest: int | None
+    ) -> int:
+        """Let a batch execute the region from a block on; return why it has left."""
+        cells = self.cells
+        if self._version != table.version:
+            cells[:SHARED_CELLS] = [*table.cells]
+            self._version = table.version
+        if self.region.asks_for_waves:
+            self._numbers_of_waves[0] = memory.group_of[batch.waves]
+            self._numbers_of_waves[1] = batch.waves
+        cells[_ENTRY], cells[_STOP], cells[_CALL_COUNT] = entry, stop, 1
+        cells[_NEAREST] = -1 if nearest is None else nearest
+        self._enter_scalars(batch)
+        vectors, _kept = self._enter_vectors(batch, entry)
+        reason = self.region.function.call(self._at)
+        place = cells[_PLACE]
+        self.leave(batch, vectors, place >> 16, place & 0xFFFF if reason == _INSIDE else 0)
+        return reason
+
+    def _enter_scalars(self, batch: WaveBatch) -> None:
+        scalar = batch.scalar
+        numbers = [scalar[register] for register in self._sources]
+        if self._exec is not None:
+            numbers[self._exec] = batch.exec
+        if self._scc is not None:
+            numbers[self._scc] = batch.scc
+        try:
+            self._format.pack_into(self._scalars, 0, *numbers)
+        except (struct.error, TypeError):  # a column, or a number of more bits
+            self._enter_each(numbers)
+            return
+        if self.waves > 1:
+            self._scalars[1:] = self._scalars[0]
+
+    def _enter_each(self, numbers: list[Any]) -> None:
+        """Write scalar registers that waves do not share."""
+        pairs = [*zip(self._numbers, numbers, strict=True)]
+        shared = [(number & (ALL if at[2] else LOW)) if isinstance(number, int) else 0 for at, number in pairs]
+        self._format.pack_into(self._scalars, 0, *shared)
+        self._scalars[1:] = self._scalars[0]
+        for (_register, column, is_long), number in pairs:
+            if isinstance(number, int):
+                continue
+            if is_long:
+                self._scalars[:, column : column + 2] = number.astype("<u8", copy=False).view("<u4")
+            else:
+                self._scalars[:, column] = number[:, 0]
+
+    def _enter_vectors(self, batch: WaveBatch, entry: int) -> tuple[Any, list[Any]]:
+        """Return vector registers that may be written, and those that are read where they are."""
+        region, shape = self.region, self._shape
+        vectors = np.empty((len(region.columns), *shape), np.uint32)
+        first, size = address_of(vectors), 4 * shape[0] * shape[1]
+        table = self._table
+        kept: list[Any] = []
+        table[:] = [*range(first, first + size * len(vectors), size)]
+        unread = region.overwritten[entry] if batch.mask is None else frozenset()
+        for slot, register in enumerate(region.columns):
+            if register in unread:
+                continue
+            is_vector = register < ACCUMULATION
+            column = batch.vector[register] if is_vector else batch.accumulation[register - ACCUMULATION]
+            if size >= IN_PLACE and register not in region.written and column.shape == shape and column.flags.carray:
+                table[slot] = address_of(column)
+                kept.append(column)
+            elif column is NOTHING:
+                vectors[slot].fill(0)
+            else:
+                vectors[slot] = column
+        return vectors, kept
+
+    def leave(self, batch: WaveBatch, vectors: Any, block: int, index: int) -> None:
+        """Give a batch the registers that compiled code has written."""
+        key = self._visited.raw, block, index
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = self._planned(*key)
+        for register, slot in plan[0]:
+            if register < ACCUMULATION:
+                batch.vector[register] = vectors[slot]
+            else:
+                batch.accumulation[register - ACCUMULATION] = vectors[slot]
+        if not plan[1]:
+            return
+        rows, values, differs = self._scalars, self._format.unpack_from(self._scalars), None
+        if self.waves > 1:
+            each = rows != rows[0]
+            differs = each.any(axis=0).tolist() if each.any() else None
+        for register, position, column, is_long in plan[1]:
+            value = values[position]
+            if differs is not None and (differs[column] or (is_long and differs[column + 1])):
+                part = rows[:, column : column + 1 + is_long]
+                value = part.copy().view("<u8") if is_long else part.astype(np.uint64)
+            if register == EXEC:
+                batch.set_exec(value)
+            elif register == SCC:
+                batch.scc = value
+            else:
+                batch.scalar[register] = value
+
+    def _planned(
+        self, visited: bytes, last: int, index: int
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]:
+        """Return what whole blocks have written, and the first instructions of the last one."""
+        region, found = self.region, []
+        for written in (region.written_vectors, region.written_scalars):
+            registers: set[int] = set()
+            for block in (number for number, flag in enumerate(visited) if flag):
+                registers |= written.get(block, {}).keys()
+            registers |= {register for register, first in written.get(last, {}).items() if first < index}
+            found.append(registers)
+        vectors, scalars = found
+        return [(register, region.slots[register]) for register in sorted(vectors)], [
+            (register, position, column, is_long)
+            for position, (register, column, is_long) in enumerate(self._numbers)
+            if register in scalars or (is_long and register + 1 in scalars)
+        ]
