@@ -192,10 +192,11 @@ BUDGETS: dict[str, float] = {
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
     "audits.verify": 4.39,
     "audits.coverage": 2.41,
-    "audits.judge": 4.3,
+    "audits.judge": 4.37,  # limits of producers
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
+    "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.48,  # faults, hangs, findings of checks, rule sets and repairs
     "questions": 12.47,  # faults, what changed a variable last, rule sets and repairs

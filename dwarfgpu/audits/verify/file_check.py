@@ -11,7 +11,7 @@ from dwarfgpu.audits.verify.call_frames import CallFrameChecks
 from dwarfgpu.audits.verify.code_objects import KernelChecks
 from dwarfgpu.audits.verify.entries import EntryChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
-from dwarfgpu.audits.verify.findings import ERROR, CheckRules, FileFinding, Problem, rules
+from dwarfgpu.audits.verify.findings import ERROR, IDIOM, CheckRules, FileFinding, Problem, rules
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
@@ -57,19 +57,23 @@ class FileCheck:
         self._parent = cache(Die.parent)  # a damaged file has thousands of findings in entries that nest deeply
         self.left_out: dict[str, int] = {}
         """How many findings of a rule are not reported, because there are so many of it."""
+        self.idioms_left_out = 0
 
     def __iter__(self) -> Iterator[FileFinding]:
         """Yield the findings, part by part."""
-        reported: dict[str, int] = {}
+        reported: dict[tuple[str, bool], int] = {}
         for problem in self.problems():
             name = problem.rule.name
             if self._is_ignored(problem):
                 continue
-            reported[name] = reported.get(name, 0) + 1
-            if reported[name] > MAX_REPORTED:
-                self.left_out[name] = self.left_out.get(name, 0) + 1
-            else:
+            key = name, problem.idiom_name is not None
+            reported[key] = reported.get(key, 0) + 1
+            if reported[key] <= MAX_REPORTED:
                 yield self._finding(problem)
+            elif key[1]:
+                self.idioms_left_out += 1
+            else:
+                self.left_out[name] = self.left_out.get(name, 0) + 1
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of every part of the file, and what the readers have noted beside them."""
@@ -117,7 +121,7 @@ class FileCheck:
 
     def _is_ignored(self, problem: Problem) -> bool:
         is_named = not {problem.rule.name, problem.rule.part}.isdisjoint(self.ignored)
-        return is_named or ("idioms" in self.ignored and problem.idiom_name is not None)
+        return is_named or (not {"idioms", "limits"}.isdisjoint(self.ignored) and problem.idiom_name is not None)
 
     def _finding(self, problem: Problem) -> FileFinding:
         die = problem.die
@@ -133,7 +137,9 @@ class FileCheck:
         rule = problem.rule
         severity, clause = problem.severity or rule.severity, problem.clause or rule.clause
         place = self.file.name, problem.section, problem.offset
-        return FileFinding(rule, severity, problem.message, clause, *place, path, source, problem.idiom_name)
+        idiom = problem.idiom_name
+        limit = None if idiom is None else IDIOM
+        return FileFinding(rule, severity, problem.message, clause, *place, path, source, idiom, limit=limit)
 
     def _around(self, die: Die | None) -> Iterator[Die]:
         """Yield an entry, the entry that owns it, and so on."""
