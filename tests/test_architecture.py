@@ -198,8 +198,8 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
-    "render": 9.48,  # faults, hangs, findings of checks, rule sets and repairs
-    "questions": 12.47,  # faults, what changed a variable last, rule sets and repairs
+    "render": 9.5,  # counts of rules, faults, hangs, findings of checks, rule sets and repairs
+    "questions": 12.55,  # what counts of findings, faults, what changed a variable last, rule sets and repairs
     "cli": 2.08,  # sources are compiled; findings of checks
     "repl": 1.48,
     "gdbplugin": 2.16,
@@ -209,7 +209,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 82.77
+MOST_LINES_OF_TESTS = 82.9
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -67,13 +67,13 @@ class Verdict:
         return evolve(report, findings=tuple(findings), known=known, left_out=left_out or None)
 
     def is_wrong(self, report: FileReport) -> bool:
-        """Return whether something of a report is a reason to fail."""
-        left_out = (
-            self._severity(self.rules[name], set()) or self.rules[name].severity for name in report.left_out or ()
-        )
-        return any(severity in (ERROR, WARNING) for severity in left_out) or any(
-            finding.limit is None and finding.severity != NOTE for finding in report.findings
-        )
+        """Return whether something of a report is a reason to fail; what is left out is taken for what is there."""
+        counted = {finding.rule.name for finding in report.findings if finding.limit is None}
+        limited = {finding.rule.name for finding in report.findings} - counted
+        left_out = (self.rules[name] for name in report.left_out or () if name not in limited)
+        severities = [self._severity(rule, set()) or rule.severity for rule in left_out]
+        severities += [finding.severity for finding in report.findings if finding.limit is None]
+        return not {ERROR, WARNING}.isdisjoint(severities)
 
     def _is_wanted(self, names: set[str]) -> bool:
         names = {*names, *(self.rules[name].part for name in names if name in self.rules)}

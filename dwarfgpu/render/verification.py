@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
-from dwarfgpu.immutable import frozen
 from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style
 from dwarfgpu.render.records import Record, fact
 
@@ -27,23 +26,12 @@ FINDING = Record(
     "idiom limit? advice=rule.advice seen*",
 )
 RULE = Record("rule=name severity clause summary advice")
-COUNT = Record("rule severity limit count")
-
-
-@frozen
-class RuleCount:
-    """How many findings of a rule have one severity, and one limit of the producer or none."""
-
-    rule: str
-    severity: str
-    limit: str | None
-    count: int
 
 
 def rule_counts(findings: Iterable[FileFinding]) -> Iterator[dict[str, Any]]:
     """Yield how many findings each rule has, in the order in which they come."""
     counts = Counter((finding.rule.name, finding.severity, finding.limit) for finding in findings)
-    return (COUNT.json(RuleCount(*key, count)) for key, count in counts.items())
+    return (dict(zip(("rule", "severity", "limit", "count"), (*key, n), strict=True)) for key, n in counts.items())
 
 
 def report_json(report: FileReport) -> dict[str, Any]:
@@ -120,7 +108,7 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
 def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
     """Yield how much was checked, and what was found."""
     findings = [finding for report in reports for finding in report.findings]
-    left_out = sum(sum((report.left_out or {}).values()) + report.idioms_left_out for report in reports)
+    left_out = sum(sum((report.left_out or {}).values()) for report in reports)
     entries = sum(report.entries for report in reports)
     notes = [f"{left_out} more not listed"] * bool(left_out)
     broken = sum(report.error is not None for report in reports)

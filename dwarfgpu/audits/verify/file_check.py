@@ -57,23 +57,19 @@ class FileCheck:
         self._parent = cache(Die.parent)  # a damaged file has thousands of findings in entries that nest deeply
         self.left_out: dict[str, int] = {}
         """How many findings of a rule are not reported, because there are so many of it."""
-        self.idioms_left_out = 0
 
     def __iter__(self) -> Iterator[FileFinding]:
         """Yield the findings, part by part."""
-        reported: dict[tuple[str, bool], int] = {}
+        reported: dict[str, int] = {}
         for problem in self.problems():
             name = problem.rule.name
             if self._is_ignored(problem):
                 continue
-            key = name, problem.idiom_name is not None
-            reported[key] = reported.get(key, 0) + 1
-            if reported[key] <= MAX_REPORTED:
-                yield self._finding(problem)
-            elif key[1]:
-                self.idioms_left_out += 1
-            else:
+            reported[name] = reported.get(name, 0) + 1
+            if reported[name] > MAX_REPORTED:
                 self.left_out[name] = self.left_out.get(name, 0) + 1
+            else:
+                yield self._finding(problem)
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of every part of the file, and what the readers have noted beside them."""

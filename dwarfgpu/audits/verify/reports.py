@@ -28,20 +28,17 @@ class FileReport:
     entries: int = 0
     """How many entries were checked."""
     left_out: dict[str, int] | None = None
-    """How many findings of a rule are not among the others; limits of the producer do not count."""
+    """How many findings of a rule are not among the others."""
     known: int = 0
     """How many more findings are those of the baseline."""
     error: DwarfGpuError | None = None
-    idioms_left_out: int = 0
-    """How many idioms are not among the findings."""
 
 
 def check_file(file: CodeObject, *, dialect: str | None = None, ignored: Iterable[str] = ()) -> FileReport:
     """Check a file that is open."""
     check = FileCheck(file, dialect=dialect, ignored=frozenset(ignored))
     findings = tuple(check)
-    entries = check.entries.count if file.has_dwarf else 0
-    return FileReport(file.name, findings, entries, check.left_out or None, idioms_left_out=check.idioms_left_out)
+    return FileReport(file.name, findings, check.entries.count if file.has_dwarf else 0, check.left_out or None)
 
 
 def check_files(
