@@ -207,13 +207,10 @@ def _operations(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return dict.fromkeys(names(), "")
 
 
-def _rules(name: str) -> Words:
-    def rules(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-        from dwarfgpu.questions.verification import names_of_rules
+def _checks(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.questions.verification import check_names
 
-        return names_of_rules(name)
-
-    return rules
+    return dict(check_names())
 
 
 MOST = 500
@@ -236,7 +233,7 @@ KINDS: dict[tuple[str, str], Words] = {
     ("kernels", "name"): _kernels,
     ("ops", "name"): _operations,
     ("targets", "name"): _targets,
-    ("verify", "explain"): _rules("verify"),
-    **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel") for kind in ("ignore", "only")},
+    ("verify", "ignore"): _checks,
+    ("verify", "explain"): _checks,
 }
 """What asks for the words that the operand or option of a command can be; an empty name is every command."""

@@ -14,6 +14,7 @@ from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
 from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
+from dwarfgpu.render.profiles import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,6 +161,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
             f"{_RUN} --break 'k.cl:15 if i > 3'",
             f"{_RUN} --trace=lines --lane 3",
+            f"{_RUN} --profile -o saxpy.speedscope.json",
         ),
         (
             operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
@@ -185,6 +187,12 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option("-watch EXPR", "show the values of EXPR in all lanes, where a line begins and they have changed"),
             option("-history FILE", "with --watch: write them to FILE.csv, FILE.npz (numpy) or FILE.svg (a picture)"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
+            option(
+                "-profile-format FORMAT",
+                "how -o FILE is written with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz, "
+                ".callgrind, .collapsed; with --trace .json is a Chrome trace)",
+                choices=FORMATS,
+            ),
             option(
                 "-check KINDS",
                 "look for data races (race), missed barriers (barrier) and missing waits (wait); --check: all",

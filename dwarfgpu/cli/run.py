@@ -180,6 +180,10 @@ def _other(name: str, words: list[str]) -> Any:
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
     _join_states(options)
+    if name == "run":
+        from dwarfgpu.cli.running import settle_output
+
+        settle_output(options)
     options.run = lambda session: debug.COMMANDS[name].load()(session, options)
     return options
 

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
-from dwarfgpu.regular_files import check_output, read_input
+from dwarfgpu.regular_files import check_output, read_input, whole_output
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.check_report import CheckReport
+    from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.suppressions import Suppression
-    from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
 
 MOST_FINDINGS = 10
@@ -40,12 +41,9 @@ def run_kernel(session: Session, options: Any) -> int:
     for name in (*(name for name, _path in saves), *(options.print or ())):
         running.buffer(name)
     _set_breakpoints(running, options)
-    profile = None
-    if options.profile:
-        from dwarfgpu.execution.control.profile import Profile
-
-        profile = Profile(running.machine.device)
-    trace = _trace(session, running, options)
+    profile = _profile(running, options)
+    steps: list[TracedStep] = []
+    trace = _trace(session, running, options, steps)
     history = _history(running, options)
     if trace is None and profile is None and history is None and options.check is None:
         from dwarfgpu.execution.control.checkpoints import History, writable_blocks
@@ -59,6 +57,7 @@ def run_kernel(session: Session, options: Any) -> int:
     if history is not None:
         _save_history(history, options.history)
     written = []
+    _write_profile(running, options, profile, trace, steps)
     for name, path in saves if halt.has_ended else ():
         running.save(name, path)
         written.append(preview(running, name, path))
@@ -77,6 +76,7 @@ def run_kernel(session: Session, options: Any) -> int:
         buffers=(*written, *previews),
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
+        profile_file=options.profile_file,
         checked=_checked(running, options, suppressed),
     )
     _show(session, result, list(running.printed()), faults, history)
@@ -229,15 +229,66 @@ def _set_breakpoints(running: Running, options: Any) -> None:
         running.break_at(where, condition.strip() or options.if_)
 
 
-def _trace(session: Session, running: Running, options: Any) -> StepTrace | None:
-    """Begin to write what a wave does."""
+def settle_output(options: Any) -> None:
+    """Decide whether ``-o`` names a profile or a trace for another viewer, or a file for the answer, as usual."""
+    from dwarfgpu.render.profiles import CHROME, FORMATS, format_of
+
+    options.profile_file, path = None, options.output
+    is_traced, kind = options.trace is not None, options.profile_format
+    if kind is not None and (path is None or not (options.profile or is_traced)):
+        raise UsageError("--profile-format needs --profile or --trace, and -o FILE")
+    if path is None or not (options.profile or is_traced) or (kind is None and (options.json or options.jsonl)):
+        return
+    if kind is None and is_traced and not options.profile and path.endswith(".json"):
+        kind = CHROME
+    kind = kind or format_of(path)
+    if kind is None:
+        return
+    if is_traced and (options.profile or kind != CHROME):
+        forms = ", ".join(form for form in FORMATS if form != CHROME)
+        raise UsageError(f"a trace is written as a Chrome trace alone; {forms} are for --profile without --trace")
+    _check_folder(path)
+    options.profile_file, options.profile_format, options.output = path, kind, None
+
+
+def _profile(running: Running, options: Any) -> Profile | None:
+    """Begin to count what instructions do."""
+    if not options.profile:
+        return None
+    from dwarfgpu.execution.control.profile import Profile
+
+    return Profile(running.machine.device, running if options.profile_format == "chrome" else None)
+
+
+def _write_profile(
+    running: Running, options: Any, profile: Profile | None, trace: StepTrace | None, steps: list[TracedStep]
+) -> None:
+    """Write what was counted, or what one wave did, in the format of a viewer, if that is asked for."""
+    if options.profile_file is None:
+        return
+    from dwarfgpu.render.profiles import CHROME, chrome_trace, written
+
+    if options.profile_format != CHROME:
+        assert profile is not None  # noqa: S101 (`settle_output` refuses all else)
+        content = written(profile.stacks(running), options.profile_format)
+    elif profile is not None:
+        content = chrome_trace(profile.tracks(running), running.launched.plan.kernel.name)
+    else:
+        assert trace is not None  # noqa: S101 (the same)
+        content = chrome_trace([trace.track(steps)], running.launched.plan.kernel.name)
+    with whole_output(options.profile_file) as stream:
+        stream.write(content)
+
+
+def _trace(session: Session, running: Running, options: Any, steps: list[TracedStep]) -> StepTrace | None:
+    """Begin to write what a wave does, or to collect it for a file."""
     if options.trace is None:
         return None
     from dwarfgpu.execution.control.tracing import StepTrace
     from dwarfgpu.render.running import STEP, TraceWriter
     from dwarfgpu.render.values import value_text
 
-    if session.as_json:
+    if session.as_json and options.profile_file is None:
         raise UsageError("a trace is no single document", hint="use --jsonl")
     writer = TraceWriter()
 
@@ -250,7 +301,7 @@ def _trace(session: Session, running: Running, options: Any) -> StepTrace | None
 
     return StepTrace(
         running,
-        tell,
+        tell if options.profile_file is None else steps.append,
         wave=0 if options.wave is None else options.wave - 1,
         lane=options.lane,
         show=value_text if options.trace == "lines" else None,

@@ -64,6 +64,8 @@ def report_text(report: RunReport, faults: Iterable[WaveFault] = ()) -> Iterator
         yield from profile_text(report.profile)
     if report.checked is not None:
         yield from findings_text(report.checked)
+    if report.profile_file is not None:
+        yield f"written: {report.profile_file}"
     if report.snapshot is not None:
         yield f"snapshot: {report.snapshot}"
 
@@ -140,6 +142,8 @@ def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFaul
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
     if report.checked is not None:
         data["check"] = findings_json(report.checked)
+    if report.profile_file is not None:
+        data["profile_file"] = report.profile_file
     if report.snapshot is not None:
         data["snapshot"] = report.snapshot
     return data

@@ -38,6 +38,43 @@ def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):
     assert sum(row["instructions"] for row in answer["profile"]) == answer["instructions"] == 60
 
 
+@pytest.mark.parametrize(
+    "name, begin", [("p.speedscope.json", b'{"$schema"'), ("p.trace.json", b'{"traceEvents"'), ("p.pb.gz", b"\x1f\x8b"),
+                    ("callgrind.out.9", b"# callgrind format\n"), ("p.folded", b"group_x;")])  # fmt: skip
+def test_a_profile_is_written_as_its_name_says(run, tmp_path, name, begin):
+    status, out, err = run(*LAUNCH, "out=zeros(4)", "--profile", "-o", tmp_path / name)
+    assert (status, err) == (0, "")
+    assert out.startswith("group_x: all 10 waves")
+    assert out.endswith(f"written: {tmp_path / name}\n")
+    assert (tmp_path / name).read_bytes().startswith(begin)
+
+
+def test_other_files_of_a_run_are_the_answer_or_an_error(run, tmp_path):
+    trace, text, plain = (tmp_path / name for name in ("t.json", "t.txt", "p.json"))
+    status, out, _err = run(*LAUNCH, "out=zeros(4)", "--trace", "-o", trace, "--json", "--profile-format", "chrome")
+    assert (status, json.loads(out)["profile_file"]) == (0, str(trace))
+    assert json.loads(trace.read_text())["traceEvents"][0]["args"] == {"name": "work-group (0,0,0)"}
+    assert run(*LAUNCH, "out=zeros(4)", "--trace", "-o", text)[:2] == (0, "")
+    assert "s_endpgm" in text.read_text()
+    assert run(*LAUNCH, "out=zeros(4)", "--profile", "--json", "-o", plain)[:2] == (0, "")
+    assert json.loads(plain.read_text())["profile"]
+    forced = (*LAUNCH, "out=zeros(4)", "--profile", "--json", "-o", plain, "--profile-format", "collapsed")
+    assert json.loads(run(*forced)[1])["profile_file"] == str(plain)
+    assert plain.read_text().endswith(" 10\n")
+    for words, said in (
+        (("--profile", "-o", tmp_path / "p.prof"), "does not say which format"),
+        (("--profile", "-o", tmp_path / "no/p.pb.gz"), "cannot be written"),
+        (("--trace", "-o", tmp_path / "t.pb.gz"), "a trace is written as a Chrome trace alone"),
+        (("--trace", "--profile", "-o", trace), "a trace is written as a Chrome trace alone"),
+        (("--profile", "--profile-format", "pprof"), "needs --profile or --trace, and -o FILE"),
+        (("--profile-format", "pprof", "-o", trace), "needs --profile or --trace, and -o FILE"),
+        (("--profile", "--profile-format", "svg", "-o", trace), "svg"),
+    ):
+        status, out, err = run(*LAUNCH, "out=zeros(4)", *words)
+        assert (status, out) == (2, "")
+        assert said in err
+
+
 def test_a_kernel_has_the_name_of_its_source(run):
     words = ("run", "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co", "divergent(int*, int)")
     launch = ("--grid", "32", "--work-group", "32", "zeros(32, i4)", "32")

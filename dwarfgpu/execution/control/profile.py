@@ -6,13 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.scopes import SourceCall
+from dwarfgpu.program.code.weighted_stacks import (
+    StackProfile,
+    TimedCalls,
+    WaveTrack,
+    WeightedStack,
+    calls_of,
+    stack_levels,
+    stack_profile,
+)
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.device import Device
 
+    Callers = tuple[int, ...] | None
+
+WEIGHTS = ("instructions", "active lanes", "inactive lanes", "accesses", "transactions", "bank turns")
+"""What is counted of each instruction: `Counts`, and the lanes of its waves that did not execute it."""
+MOST_SLICES = 1 << 19
+"""The slices of all waves that are kept in their order."""
+NOT_KEPT = (SourceCall("[not kept: too many slices]", None, None, inlined=False, offset=None),)
 LOCAL_BANKS = 32
 _LOCAL, _SCRATCH = "ds", "scratch"
 
@@ -57,57 +75,132 @@ class ProfiledLine:
         return self.counts.lanes / whole if whole else 0.0
 
 
-class Profile:
-    """Counts for each instruction while a device runs."""
+class WaveSlice:
+    """What a wave counts while it stays in one line of one function, with the same callers."""
 
-    def __init__(self, device: Device) -> None:
+    __slots__ = ("calls", "counts")
+
+    def __init__(self, calls: tuple[SourceCall, ...]) -> None:
+        self.calls = calls
+        """Outermost first."""
+        self.counts = Counts()
+
+
+class Profile:
+    """Counts for each instruction while a device runs; of a program that runs also in what order each wave does it."""
+
+    def __init__(self, device: Device, ordered: Running | None = None) -> None:
         self.lane_count = device.lanes
         self.line_bytes = 128 if device.generation >= 10 else 64
         """Of a line of the vector cache: what one transaction moves."""
-        self.counts: dict[int, Counts] = {}
-        """By the address of the instruction."""
-        self._current = Counts()
+        self.counts: dict[tuple[int, Callers], Counts] = {}
+        """By the address of the instruction and the return addresses of the calls around it."""
+        self._ordered = ordered
+        self.slices: dict[int, list[WaveSlice]] = {}
+        """What each wave does, in its order, if that is kept."""
+        self._left = MOST_SLICES
+        self._calls: dict[tuple[int, Callers], tuple[SourceCall, ...]] = {}
+        self._equal: dict[tuple[SourceCall, ...], tuple[SourceCall, ...]] = {}
+        self._current: list[tuple[Counts, Any]] = []
+        """Where the instruction counts, and of which rows of the batch; None for all."""
         device.observer = self._observe
         device.memory.watch = self._access
 
     def _observe(self, batch: WaveBatch) -> bool:
-        counts = self.counts.get(batch.pc)
-        if counts is None:
-            counts = self.counts[batch.pc] = Counts()
-        self._current = counts
-        counts.instructions += batch.count
-        mask = batch.mask
-        if mask is None:
-            counts.lanes += batch.count * batch.lanes
+        rows_of: dict[Callers, Any] = {}
+        if isinstance(batch.calls, list):
+            for row, calls in enumerate(batch.calls):
+                rows_of.setdefault(return_addresses(calls), []).append(row)
         else:
-            counts.lanes += int(mask.sum()) * (batch.count if mask.shape[0] == 1 else 1)
+            rows_of[return_addresses(batch.calls)] = None
+        self._current = [(self._counts((batch.pc, callers)), rows) for callers, rows in rows_of.items()]
+        if self._ordered is not None:
+            for callers, rows in rows_of.items():
+                place = self._calls_at(self._ordered, (batch.pc, callers))
+                for row in range(batch.count) if rows is None else rows:
+                    self._current.append((self._slice(int(batch.waves[row]), place).counts, row))
+        mask = batch.mask
+        lanes = np.full(batch.count, batch.lanes) if mask is None else np.broadcast_to(mask.sum(axis=1), batch.count)
+        self._add("instructions", np.ones(batch.count, np.int64))
+        self._add("lanes", lanes)
         return False
+
+    def _add(self, name: str, counted: Any) -> None:
+        """Add what was counted of each wave of the batch."""
+        for counts, rows in self._current:
+            setattr(counts, name, getattr(counts, name) + int((counted if rows is None else counted[rows]).sum()))
+
+    def _counts(self, key: tuple[int, Callers]) -> Counts:
+        counts = self.counts.get(key)
+        if counts is None:
+            counts = self.counts[key] = Counts()
+        return counts
+
+    def _calls_at(self, running: Running, key: tuple[int, Callers]) -> tuple[SourceCall, ...]:
+        if key not in self._calls:
+            calls = calls_of(stack_levels(running.attached.state.loaded, *key))
+            self._calls[key] = self._equal.setdefault(calls, calls)
+        return self._calls[key]
+
+    def _slice(self, wave: int, calls: tuple[SourceCall, ...]) -> WaveSlice:
+        """Return the slice that a wave counts in; when there are too many, its last one is for all that follows."""
+        slices = self.slices.setdefault(wave, [])
+        if not slices or (slices[-1].calls is not calls and slices[-1].calls is not NOT_KEPT):
+            self._left -= 1
+            slices.append(WaveSlice(calls if self._left >= 0 else NOT_KEPT))
+        return slices[-1]
 
     def _access(self, space: str, addresses: Any, mask: Any, size: int) -> None:
         """Count what lanes touch: ``addresses`` and ``mask`` are ``[wave, lane]``."""
-        counts = self._current
         executing = np.ones(addresses.shape, bool) if mask is None else mask
-        counts.accesses += int(executing.any(axis=1).sum())
+        self._add("accesses", executing.any(axis=1))
         numbers = addresses.astype(np.int64)
         if space == _LOCAL:
-            counts.bank_turns += _bank_turns(numbers >> 2, executing)
+            self._add("bank_turns", _bank_turns(numbers >> 2, executing))
             return
         if space == _SCRATCH:  # dwords of the lanes follow each other
             numbers = (numbers >> 2) * (4 * addresses.shape[1]) + np.arange(addresses.shape[1]) * 4
             size = 4
         touched = np.concatenate([numbers, numbers + (size - 1)], axis=1) // self.line_bytes
         _lines, different = _ordered(touched, np.concatenate([executing, executing], axis=1))
-        counts.transactions += int(different.sum())
+        self._add("transactions", different.sum(axis=1))
 
     def rows(self, running: Running) -> list[ProfiledLine]:
         """Return what was counted by line of the source, the line with most instructions first."""
         lines: dict[tuple[str | None, int, str | None], Counts] = {}
-        for address, counts in self.counts.items():
+        for (address, _callers), counts in self.counts.items():
             position = running.position(address)
             key = (position.file, position.line, None if position.file else position.function)
             lines.setdefault(key, Counts()).add(counts)
         rows = [ProfiledLine(*place, counts, self.lane_count) for place, counts in lines.items()]
         return sorted(rows, key=lambda row: (-row.counts.instructions, row.file or "", row.line))
+
+    def stacks(self, running: Running) -> StackProfile:
+        """Return what was counted by instruction and its callers."""
+        loaded = running.attached.state.loaded
+        stacks = (
+            WeightedStack(stack_levels(loaded, *key), self._weights(counts))
+            for key, counts in sorted(self.counts.items(), key=lambda item: (item[0][0], item[0][1] or ()))
+        )
+        return stack_profile(running.launched.plan.kernel.name, WEIGHTS, tuple(stacks), loaded.codes[0])
+
+    def _weights(self, counts: Counts) -> tuple[int, ...]:
+        idle = counts.instructions * self.lane_count - counts.lanes
+        return counts.instructions, counts.lanes, idle, counts.accesses, counts.transactions, counts.bank_turns
+
+    def tracks(self, running: Running) -> tuple[WaveTrack, ...]:
+        """Return what each wave has done, in its order."""
+        return tuple(
+            WaveTrack(
+                wave, running.machine.ids[wave], running.machine.place_of(wave)[1], tuple(map(self._timed, slices))
+            )
+            for wave, slices in sorted(self.slices.items())
+        )
+
+    def _timed(self, part: WaveSlice) -> TimedCalls:
+        return TimedCalls(
+            part.calls, part.counts.instructions, dict(zip(WEIGHTS, self._weights(part.counts), strict=True))
+        )
 
 
 def _ordered(numbers: Any, flags: Any) -> tuple[Any, Any]:
@@ -119,9 +212,9 @@ def _ordered(numbers: Any, flags: Any) -> tuple[Any, Any]:
     return ordered, new
 
 
-def _bank_turns(words: Any, flags: Any) -> int:
-    """Return the turns that banks need for the different words of each row, in all rows together."""
+def _bank_turns(words: Any, flags: Any) -> Any:
+    """Return the turns that banks need for the different words of each row."""
     ordered, new = _ordered(words, flags)
     rows = np.nonzero(new)[0]
     counted = np.bincount(rows * LOCAL_BANKS + ordered[new] % LOCAL_BANKS, minlength=len(words) * LOCAL_BANKS)
-    return int(counted.reshape(len(words), LOCAL_BANKS).max(axis=1).sum()) if len(words) else 0
+    return counted.reshape(len(words), LOCAL_BANKS).max(axis=1)

@@ -87,6 +87,8 @@ class RunReport:
     snapshot: str | None = None
     loop: EndlessLoop | None = None
     checked: CheckReport | None = None
+    profile_file: str | None = None
+    """The file that a profile or a trace was written to."""
 
     @property
     def has_failed(self) -> bool:
@@ -107,6 +109,7 @@ def report(
     profile: tuple[ProfiledLine, ...] | None = None,
     snapshot: str | None = None,
     checked: CheckReport | None = None,
+    profile_file: str | None = None,
 ) -> RunReport:
     """Return what a run has come to at a halt."""
     from dwarfgpu.execution.launch.kernarg import absent_parts
@@ -138,6 +141,7 @@ def report(
         snapshot,
         loop,
         checked,
+        profile_file,
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.batch import VCC
+from dwarfgpu.execution.batch import VCC, return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, Unplaced, variables_in
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
@@ -13,11 +15,12 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
@@ -37,6 +40,10 @@ class TracedStep:
     """The instruction; None for a line."""
     results: tuple[tuple[str, str], ...] = ()
     """What it wrote, in the lane that is traced, or the variables that have changed before the line."""
+    time: int = 0
+    """How many instructions the wave has executed before."""
+    callers: tuple[int, ...] | None = ()
+    """The return addresses of the calls that it is in, innermost first; None if they are not known."""
 
 
 class StepTrace:
@@ -62,7 +69,9 @@ class StepTrace:
         """The lane whose values are shown; without one it is the first that executes."""
         self._show = show
         self._step: Callable[[WaveBatch, int], None] = self._instruction if show is None else self._line
-        self._pending: tuple[GpuInstruction, CodePosition, int, int] | None = None
+        self._pending: tuple[GpuInstruction, int, TracedStep] | None = None
+        self.executed = 0
+        """How many instructions the wave has executed, with the one that it is at."""
         self._known: dict[str, str] = {}
         self._positions: dict[int, CodePosition] = {}
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
@@ -77,6 +86,7 @@ class StepTrace:
             return True
         number = self.running.machine.wave_named(self.wave)
         for row in (batch.waves == number).nonzero()[0].tolist():
+            self.executed += 1
             self._step(batch, row)
         return False
 
@@ -85,6 +95,22 @@ class StepTrace:
         if self._pending is not None:
             self._tell_pending(None, 0)
         self.running.machine.device.observer = self._before
+
+    def track(self, steps: Sequence[TracedStep]) -> WaveTrack:
+        """Return the steps that were told, at the end, as the track of the wave, with the calls around each."""
+        loaded, machine = self.running.attached.state.loaded, self.running.machine
+        ends = [*(step.time for step in steps[1:]), self.executed]
+        parts = (
+            TimedCalls(
+                calls_of(stack_levels(loaded, step.position.address, step.callers)),
+                end - step.time,
+                {"pc": f"{step.position.address:#x}", "lanes": step.active.bit_count(), **dict(step.results)},
+                step.text,
+            )
+            for step, end in zip(steps, ends, strict=True)
+        )
+        wave = machine.wave_named(self.wave)
+        return WaveTrack(wave or 0, self.wave, machine.place_of(wave or 0)[1], tuple(parts))
 
     # --- Instructions ---------------------------------------------------------------------------------------------
 
@@ -98,18 +124,23 @@ class StepTrace:
             return
         instruction = executed(code, 0, device.processor, device.lanes)
         mask = _mask(batch, row)
-        lane = self._lane(mask)
-        self._pending = instruction, self.running.position(batch.pc), mask, lane
+        position = self.running.position(batch.pc)
+        step = TracedStep(position, mask, text(instruction), (), *self._when(batch, row))
+        self._pending = instruction, self._lane(mask), step
+
+    def _when(self, batch: WaveBatch, row: int) -> tuple[int, tuple[int, ...] | None]:
+        """Return the time of a step, and its callers."""
+        return self.executed - 1, return_addresses(batch.each_calls()[row])
 
     def _lane(self, mask: int) -> int:
         return self.lane if self.lane is not None else first_lane(mask) if mask else 0
 
     def _tell_pending(self, batch: WaveBatch | None, row: int) -> None:
         assert self._pending is not None  # noqa: S101 (the callers have asked)
-        instruction, position, mask, lane = self._pending
+        instruction, lane, step = self._pending
         self._pending = None
         results = [] if batch is None else list(_results(instruction, batch, row, lane))
-        self.tell(TracedStep(position, mask, text(instruction), tuple(results)))
+        self.tell(evolve(step, results=tuple(results)))
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 
@@ -122,7 +153,8 @@ class StepTrace:
             return
         self._last = place
         mask = _mask(batch, row)
-        self.tell(TracedStep(position, mask, None, tuple(self._changed(batch, row, self._lane(mask)))))
+        changed = tuple(self._changed(batch, row, self._lane(mask)))
+        self.tell(TracedStep(position, mask, None, changed, *self._when(batch, row)))
 
     def _changed(self, batch: WaveBatch, row: int, lane: int) -> Iterator[tuple[str, str]]:
         """Yield the variables of the innermost function whose values have changed, as texts."""
