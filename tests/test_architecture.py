@@ -192,13 +192,14 @@ BUDGETS: dict[str, float] = {
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
     "audits.verify": 4.39,
     "audits.coverage": 2.41,
-    "audits.judge": 4.3,
+    "audits.judge": 4.37,  # limits of producers
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
+    "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
-    "render": 9.74,  # faults, hangs, findings of checks, rule sets and repairs; profiles for five kinds of viewers
-    "questions": 12.47,  # faults, what changed a variable last, rule sets and repairs
+    "render": 9.78,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
+    "questions": 12.55,  # what counts of findings, faults, what changed a variable last, rule sets and repairs
     "cli": 2.14,  # sources are compiled; findings of checks; files of profiles
     "repl": 1.48,
     "gdbplugin": 2.16,
@@ -208,7 +209,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 83.12
+MOST_LINES_OF_TESTS = 83.25
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35, of profiles 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -207,10 +207,13 @@ def _operations(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return dict.fromkeys(names(), "")
 
 
-def _checks(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-    from dwarfgpu.questions.verification import check_names
+def _rules(name: str) -> Words:
+    def rules(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+        from dwarfgpu.questions.verification import names_of_rules
 
-    return dict(check_names())
+        return names_of_rules(name)
+
+    return rules
 
 
 MOST = 500
@@ -233,7 +236,7 @@ KINDS: dict[tuple[str, str], Words] = {
     ("kernels", "name"): _kernels,
     ("ops", "name"): _operations,
     ("targets", "name"): _targets,
-    ("verify", "ignore"): _checks,
-    ("verify", "explain"): _checks,
+    ("verify", "explain"): _rules("verify"),
+    **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel") for kind in ("ignore", "only")},
 }
 """What asks for the words that the operand or option of a command can be; an empty name is every command."""

@@ -11,7 +11,7 @@ from dwarfgpu.audits.coverage.sums import file_coverage, selector
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.render import coverage as render
 
@@ -32,8 +32,26 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
 
     With FUNCTION, or -variable: each variable, address by address. -compare shows what another build has better and
     worse; variables are the same if function, inlined calls, name, type and line are. -statistics gives the numbers
-    of llvm-dwarfdump --statistics, and -svg a picture.
+    of llvm-dwarfdump --statistics, and -svg a picture. With -fail-below the exit status is 1 if less of the scopes has
+    a location, in the file or in what is chosen.
     """
+    document = _document(selection, arguments)
+    least = arguments.get("fail-below")
+    if least is not None:
+        if not 0 <= least <= 100:
+            raise UsageError("--fail-below is a share in percent, from 0 to 100")
+        if "located" not in document.data:
+            raise UsageError("--fail-below does not go with --statistics, --compare or --svg")
+        size = document.data["bytes"]
+        share = document.data["located"] / size if size else None
+        if share is None or 100 * share < least:
+            document.status = NO_ANSWER
+            what = "no variable has a scope" if share is None else f"{render.percent(share)} has a location"
+            document.hints.append(f"{what}: less than {least:g}%")
+    return document
+
+
+def _document(selection: Selection, arguments: Arguments) -> Document:
     file = selection.code_file
     if not file.has_dwarf:
         message = f"{file.name} has no debugging information"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.judge.judgement import RULES, Judge, Judgement, other_build
+from dwarfgpu.audits.judge.judgement import RULES, Judge, other_build
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
-from dwarfgpu.audits.verify.findings import NOTE
-from dwarfgpu.audits.verify.reports import FileReport, read_baseline, without_known
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.triton import kernel_and_arguments
-from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
-from dwarfgpu.questions.verification import sarif_document
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
+from dwarfgpu.questions.verification import asked, report_status, sarif_document, shown_of, verdict_of
 from dwarfgpu.render import judging as text_of
 from dwarfgpu.render.judging import judged_page, value_words
-from dwarfgpu.render.layout import WIDTH, laid_out
+from dwarfgpu.render.layout import WIDTH, counted, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.judge.judgement import Judgement
+    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
@@ -39,46 +38,49 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     the source needs it.
 
     KERNEL, ARG and the sizes are those of `run`. A finding names the function, the first and last instruction, what is
-    wrong, and the row of debugging information at fault. The exit status is 1 if there are errors or warnings; notes,
-    such as a step backwards in the source, do not count.
+    wrong, and the row of debugging information at fault. What the producer is known to be unable to write (limits: no
+    places of lanes, no call frame information, parameters that are dropped, steps back) is counted in a line for each,
+    and counts only with -strict. The exit status is 1 if there are errors or warnings that count or less is right than
+    -fail-below, 2 if the question is wrong, and 3 if the kernel has not ended or less was judged than -require.
     """
     if not arguments.has("grid"):
         raise arguments.wrong("needs -grid")
-    baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
-    kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
-    running = launched_with(selection.opened, kernel, words, arguments.get)
-    other = None
-    if arguments.has("against"):
-        other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
+    wanted = verdict_of(arguments, RULES)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
+    if arguments.has("fail-below") and not arguments.has("against"):
+        raise arguments.wrong("takes -fail-below only with -against: it is about values that are right")
+    with asked():
+        kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
+        running = launched_with(selection.opened, kernel, words, arguments.get)
+        other = None
+        if arguments.has("against"):
+            other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
     judge_ = Judge(running, other)
     with running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
-    report = without_known(judgement.report, baseline)
-    problem = None if other is None else other.problem
-    has_failed = _is_wrong(report)
+    report = wanted.report(judgement.report)
+    compared = judgement.comparison
+    status = report_status(wanted, report)
+    hints = []
+    share = None if compared is None else compared.total().share_right
+    if arguments.has("fail-below") and share is not None and 100 * share < arguments.get("fail-below"):
+        status = NO_ANSWER
+        hints.append(f"{text_of.share_text(share)} of the values are right: less than {arguments.get('fail-below'):g}%")
+    for is_asked_for, hint in _incomplete(judgement, None if other is None else other.problem, arguments):
+        status = status if is_asked_for else BAD_FILE
+        hints.append(hint)
     if arguments.has("sarif"):
-        is_wrong = has_failed or not judgement.halt.has_ended or problem is not None
-        return sarif_document([report], RULES, NO_ANSWER if is_wrong else OK)
-
+        return sarif_document([report], RULES, status)
     if arguments.has("html"):
-        return _page(selection, arguments, judge_, judgement, report)
+        return _page(selection, arguments, judge_, judgement, report, status)
 
     def text(output: Output) -> Iterator[str]:
-        yield from text_of.judgement_text(judgement, report, shows_all=arguments.has("all"))
+        yield from text_of.judgement_text(judgement, report, **shown_of(arguments))
 
-    document = Document(text_of.judgement_json(judgement, report), text, rows="findings", has_failed=has_failed)
-    if not judgement.halt.has_ended:
-        document.status = NO_ANSWER
-        document.hints.append("the kernel has not ended: what it has not executed is not judged")
-    compared = judgement.comparison
-    if problem is not None:
-        document.status = NO_ANSWER
-        document.hints.append(f"{problem}; what it has not done is not compared")
-    elif compared is not None and not compared.aligned:
-        document.status = NO_ANSWER
-        document.hints.append(f"no statement is one of {compared.other}: both must be builds of the same source")
+    document = Document(text_of.judgement_json(judgement, report), text, rows="findings")
+    document.status = status
+    document.hints += hints
     if compared is not None and compared.is_cut:
         document.hints.append("there are more statements than are recorded: the later ones are not compared")
     if judgement.without_text:
@@ -89,13 +91,22 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     return document
 
 
-def _is_wrong(report: FileReport) -> bool:
-    left_out = (RULES[name].severity for name in report.left_out or ())
-    return any(severity != NOTE for severity in (*left_out, *(finding.severity for finding in report.findings)))
+def _incomplete(judgement: Judgement, problem: str | None, arguments: Arguments) -> Iterator[tuple[bool, str]]:
+    """Yield why not everything was judged, and whether that is what the user wants."""
+    if not judgement.halt.has_ended:
+        yield arguments.has("limit"), "the kernel has not ended: what it has not executed is not judged"
+    compared = judgement.comparison
+    if problem is not None:
+        yield arguments.has("limit"), f"{problem}; what it has not done is not compared"
+    elif compared is not None and not compared.aligned:
+        yield False, f"no statement is one of {compared.other}: both must be builds of the same source"
+    judged, required = sum(function.judged for function in judgement.functions), arguments.get("require") or 0
+    if judged < required:
+        yield False, f"{counted(judged, 'instruction')} judged, {required} required"
 
 
 def _page(
-    selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport
+    selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport, status: int
 ) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
     wave, lane = chosen_lane(judge_)
@@ -108,6 +119,5 @@ def _page(
     with laid_out(WIDTH):
         lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
     document = Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)
-    if _is_wrong(report) or not judgement.halt.has_ended:
-        document.status = NO_ANSWER
+    document.status = status
     return document

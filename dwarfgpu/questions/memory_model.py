@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.memory_model.checker import RULES, CheckWish, MemoryCheck
+from attrs import evolve
+
+from dwarfgpu.audits.memory_model.checker import ALL_RULES, CheckWish, MemoryCheck
 from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
 from dwarfgpu.audits.memory_model.file_reports import MemoryReport, check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
@@ -13,9 +15,18 @@ from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outsta
 from dwarfgpu.errors import NotFound, UsageError, nearest
 from dwarfgpu.program.code.code_lookup import parse_address
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
+from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.sources import places_of
-from dwarfgpu.questions.verification import checked_document, jobs_of, sarif_document
+from dwarfgpu.questions.table import FINDINGS
+from dwarfgpu.questions.verification import (
+    asked,
+    checked_document,
+    jobs_of,
+    report_status,
+    sarif_document,
+    shown_of,
+    verdict_of,
+)
 from dwarfgpu.render import memory_model as render
 from dwarfgpu.render import verification as text_of
 
@@ -34,10 +45,8 @@ OF_ACTIONS = {
     "from-source": ("check",),
     "expect": ("check",),
     "directory": ("check",),
-    "sarif": ("check",),
-    "require": ("check",),
     "jobs": ("check",),
-    "all": ("check",),
+    **{option.name: ("check",) for option in FINDINGS},
 }
 """The actions that an option goes with."""
 
@@ -51,8 +60,8 @@ def memory_model(selection: Selection, arguments: Arguments) -> Document:
     source (`__hip_atomic_*`, `__scoped_atomic_*`, `__atomic_*`, `atomic_*_explicit`, fences, barriers) or from -expect.
 
     -rules chooses the rules: llvm22 is the code that LLVM 22 emits, text is the code that LLVM's AMDGPU usage guide
-    requires. The exit status of `check` is 1 if there are findings, and 3 if nothing could be checked, or fewer
-    operations than -require N.
+    requires. The exit status of `check` is 1 if there are findings (with -strict, also for known bugs of LLVM), 2 if
+    the question is wrong, and 3 if nothing could be checked, or fewer operations than -require N.
     """
     action, *words = arguments.words or [""]
     if action not in ACTIONS:
@@ -66,7 +75,8 @@ def memory_model(selection: Selection, arguments: Arguments) -> Document:
         return _table(arguments, words)
     if action == "show":
         return _show(selection, arguments, words)
-    return _check(selection, arguments, words)
+    with asked():
+        return _check(selection, arguments, words)
 
 
 def _rule_set(arguments: Arguments) -> str:
@@ -176,12 +186,22 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
     if jobs < 1:
         raise UsageError("--jobs is a number from 1 on")
     found = check_paths(words, wish, jobs) if words else iter([check_code(selection.opened.file, wish)])
+    wanted = verdict_of(arguments, ALL_RULES)
+
+    def reports() -> Iterator[MemoryReport]:
+        for report in _with_source(found, arguments):
+            yield evolve(report, file=wanted.report(report.file))
+
+    def status(report: MemoryReport) -> int:
+        bugs = NO_ANSWER if wanted.is_strict and report.known_bugs else OK
+        return max(bugs, report_status(wanted, report.file, is_whole=report.unchecked is None))
+
     if arguments.has("sarif"):
-        reports = list(_with_source(found, arguments))
-        return sarif_document([report.file for report in reports], RULES, max(map(_status, reports), default=0))
+        every = list(reports())
+        return sarif_document([report.file for report in every], ALL_RULES, max(map(status, every), default=0))
 
     def noted() -> Iterator[MemoryReport]:
-        for report in _with_source(found, arguments):
+        for report in reports():
             if report.file.error is not None:
                 document.problems.append(report.file.error)
             yield report
@@ -189,8 +209,8 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
     document = checked_document(
         noted(),
         render.REPORT.json,
-        _status,
-        lambda report: text_of.report_text(report.file, shows_all=arguments.has("all")),
+        status,
+        lambda report: text_of.report_text(report.file, **shown_of(arguments)),
         render.checked_text,
         lambda report: report.file,
     )
@@ -202,13 +222,5 @@ def _with_source(found: Iterator[MemoryReport], arguments: Arguments) -> Iterato
     for report in found:
         if arguments.has("from-source") and report.missing:
             hint = "name the directory it is in with --directory, or state what is meant with --expect"
-            raise NotFound("no_source", f"the source file {report.missing[0]}", hint=hint)
+            raise UsageError(f"the source file {report.missing[0]}", kind="no_source", hint=hint)
         yield report
-
-
-def _status(report: MemoryReport) -> int:
-    if report.file.error is not None:
-        return BAD_FILE if report.file.error.error_class == "malformed" else NO_ANSWER
-    if report.unchecked is not None:
-        return BAD_FILE
-    return NO_ANSWER if report.file.findings else 0

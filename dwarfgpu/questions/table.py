@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from dwarfgpu.questions.registry import (
     CONVERT,
     EXECUTE,
@@ -91,11 +93,18 @@ LIMIT = option("-limit N", "stop after N wave instructions", read=int)
 SEED = option("-seed N", "shuffle the order of waves and work-groups with this seed", read=int)
 AT_ONCE = option("-at-once N", "how many waves run at a time; the others start when these end", read=int)
 FINDINGS = (
+    option("-ignore LIST", "leave out rules, parts of them (entry, unwind, ...), idioms, or limits", is_many=True),
+    option("-only LIST", "only these rules, parts, idioms or limits", is_many=True),
+    option("-severities FILE", "lines such as `statement-back error`: error, warning, note, off"),
+    option("-strict", "idioms and limits of the producer count, too"),
+    option("-require N", "exit with 3 if fewer than N were checked: entries, operations, instructions", read=int),
     option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
     option("-all", "show every finding, not only the first few of each rule"),
+    option("-verbose", "also show each idiom and limit of the producer; at the shell also -v"),
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""
+FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less is right, or has a location", read=float)
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
@@ -465,9 +474,6 @@ COMMANDS = (
                       option("-cfi", "check the expression as an operand of call frame information"),
                       option("-depth N", "entries on the stack at the start (0)", read=int),
                       option("-want KIND", "the kind the result must have", choices=("value", "location")),
-                      option("-ignore LIST", "skip rules, parts of files (entry, frame, ...), or idioms",
-                             is_many=True),
-                      option("-verbose", "also show each idiom of the producer; at the shell also -v"),
                       *FINDINGS,
                       option("-jobs N", "how many processes check the files (one for each processor)", read=int),
                       option("-explain RULE", "explain a rule for files, and how to fix its findings"),
@@ -475,7 +481,7 @@ COMMANDS = (
                              "the rules for an expression (those of the target); without R: list the rules for files",
                              choices=("dwarf5", "amd", "dwarf6")), *ENCODING),
              shell=shell(JUDGE, "verify", MANY_FILES, MAYBE_STATE, SYSROOT, WAVE, FRAME, ATTRIBUTES, REPAIR, FORCE,
-                         examples=("dwarfgpu verify k.co", "dwarfgpu verify build/*.co --ignore idioms --jobs 4",
+                         examples=("dwarfgpu verify k.co", "dwarfgpu verify build/*.co --ignore entry-string --jobs 4",
                                    "dwarfgpu verify k.co --state waves.json",
                                    'dwarfgpu verify --ops "DW_OP_lit1; DW_OP_plus"',
                                    "dwarfgpu verify --cfi --hex 9c"))),
@@ -483,7 +489,7 @@ COMMANDS = (
              group=DEBUG, operands="KERNEL [ARG...]", completes="launch without sizes",
              options=(*SIZES, option("-against OTHER", "compare variables with another build of the same source; "
                                                        "a host build is executed on this computer"),
-                      *FINDINGS,
+                      *FINDINGS, FAIL_BELOW,
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", FILE, *READ_AS,
@@ -520,11 +526,8 @@ COMMANDS = (
                       option("-from-source", "for check: fail if the source cannot be read"),
                       option("-expect TEXT", "for check: the intended ordering, such as 'k.cl:12 acquire agent', "
                              "which replaces that of the source", is_many=True),
-                      option("-require N", "for check: exit with 3 if fewer than N operations of a file are checked",
-                             read=int),
                       option("-directory DIR", "for check: also search source files here", is_many=True),
-                      option("-all", "for check: show every finding, not only the first few of each rule"),
-                      option("-sarif", "for check: write a SARIF 2.1.0 log"),
+                      *(evolve(each, help=f"for check: {each.help}") for each in FINDINGS),
                       option("-jobs N", "for check: how many processes check the files (one for each processor)",
                              read=int)),
              shell=shell(JUDGE, "memmodel", operand("ACTION", "table, show or check"),
@@ -540,6 +543,7 @@ COMMANDS = (
                       option("-variable NAME", "only the variables with this name"),
                       option("-worst N", "show the N worst functions, units or variables (10)", read=int),
                       option("-compare FILE", "show what is better and worse in another build"),
+                      FAIL_BELOW,
                       option("-statistics", "the numbers of llvm-dwarfdump --statistics"),
                       option("-svg", "draw a strip for each variable: a picture as SVG")),
              shell=shell(LOOK, "coverage", FILE, *READ_AS, operand("[FUNCTION]", "a function: f, ns::f or _Z1fv"),

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import __version__, progress
-from dwarfgpu.audits.verify.reports import FileReport, check_file, check_files, read_baseline, without_known
-from dwarfgpu.audits.verify.rule_table import IDIOMS, PARTS, RULES, check_ignored, rule_named
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.audits.verdicts import Verdict, names_of, verdict
+from dwarfgpu.audits.verify.reports import FileReport, check_file, check_files
+from dwarfgpu.audits.verify.rule_table import RULES, rule_named
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, Unread, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import contradiction, resolved
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, Document, Output
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
-from dwarfgpu.questions.table import ENCODING
+from dwarfgpu.questions.table import ENCODING, FINDINGS
 from dwarfgpu.render import operations as render
 from dwarfgpu.render import verification as text_of
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
-from dwarfgpu.render.verification import FINDING, RULE, rule_text, rules_text, sarif
+from dwarfgpu.render.verification import FINDING, RULE, rule_counts, rule_text, rules_text, sarif
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
 
 
-OF_FILES = ("ignore", "baseline", "all", "verbose", "sarif", "jobs")
+OF_FILES = (*(option.name for option in FINDINGS), "jobs")
 """The options of a check of files."""
 OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in ENCODING if option.name != "dialect"))
 """The options of a check of an expression by itself."""
@@ -39,12 +42,14 @@ OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in E
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Without a state, `verify` applies every rule that needs no execution to all parts of the files: entries,
     expressions along every path, lists, call frame information, line tables, indexes, kernels. It checks the file as
-    written, without repairs. Known habits of a producer are idioms: they are counted in one line; -verbose lists them.
+    written, without repairs. Known habits of a producer are idioms: they are counted in one line and are no reason to
+    fail, unless -strict is given; -verbose lists them.
     With a state, it evaluates every variable of every frame of every wave, and reports failures with their reasons. At
     a prompt, it checks the variable NAME, or all variables visible in the frame.
 
     -ops and -hex check one expression (with -cfi, as an operand of call frame information): branches, stack depth,
-    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings.
+    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings that count, 2 if the
+    question is wrong, and 3 if a file cannot be read or has fewer entries than -require N.
     """
     if arguments.get("rules") == "":
         arguments.none()
@@ -85,32 +90,77 @@ def _refuse(arguments: Arguments, names: Iterable[str], where: str) -> None:
 
 
 def _verify_files(selection: Selection, arguments: Arguments) -> Document:
-    ignored = [name for text in arguments.many("ignore") for name in text.split(",") if name]
-    check_ignored(ignored)
-    baseline = read_baseline(arguments.get("baseline")) if arguments.has("baseline") else Counter()
+    wanted = verdict_of(arguments, RULES)
+    required = arguments.get("require") or 0
     jobs = jobs_of(arguments)
     reading = selection.reading()
     found: Iterable[FileReport]
     if selection.paths:
-        found = check_files(
-            selection.paths, dialect=reading["dialect"], attributes=reading["attributes"], ignored=ignored, jobs=jobs
-        )
+        options = {"dialect": reading["dialect"], "attributes": reading["attributes"]}
+        found = check_files(selection.paths, **options, ignored=wanted.ignored, jobs=jobs)
     else:
         assert selection.program is not None  # noqa: S101 (there is a file)
-        found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=ignored)]
-    reports = (without_known(report, baseline) for report in found)
+        found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=wanted.ignored)]
+    reports = map(wanted.report, found)
+
+    def status(report: FileReport) -> int:
+        return report_status(wanted, report, is_whole=report.entries >= required)
+
     if arguments.has("sarif"):
         every = [*reports]
-        return sarif_document(every, RULES, max(map(_status, every), default=0))
+        return sarif_document(every, RULES, max(map(status, every), default=0))
 
     def lines(report: FileReport) -> Iterator[str]:
         if report.error is not None:
             document.problems.append(report.error)
-        options = {"shows_all": arguments.has("all"), "shows_idioms": arguments.has("verbose")}
-        yield from text_of.report_text(report, **options)
+        elif report.entries < required:
+            document.hints.append(
+                f"{report.name}: {counted(report.entries, 'entry', 'entries')} of {required} required"
+            )
+        yield from text_of.report_text(report, **shown_of(arguments))
 
-    document = checked_document(reports, text_of.report_json, _status, lines, text_of.summary_text)
+    document = checked_document(reports, text_of.report_json, status, lines, text_of.summary_text)
     return document
+
+
+def verdict_of(arguments: Arguments, rules: Mapping[str, CheckRule]) -> Verdict:
+    """Return which findings count, as the options say."""
+    for name in ("require", "fail-below"):
+        if arguments.has(name) and not 0 <= arguments.get(name) <= (100 if name == "fail-below" else 1 << 62):
+            raise arguments.wrong(f"takes -{name} with a number from 0 on{', to 100' * (name == 'fail-below')}")
+    return verdict(
+        rules,
+        ignored=arguments.many("ignore"),
+        only=arguments.many("only"),
+        severities=arguments.get("severities"),
+        baseline=arguments.get("baseline"),
+        is_strict=arguments.has("strict"),
+    )
+
+
+def shown_of(arguments: Arguments) -> dict[str, bool]:
+    """Return which findings are shown, as the options say."""
+    return {"shows_all": arguments.has("all"), "shows_limits": arguments.has("verbose")}
+
+
+def report_status(wanted: Verdict, report: FileReport, *, is_whole: bool = True) -> int:
+    """Return the exit status of a report: 3 where not all was checked, else 1 where something is wrong."""
+    if isinstance(report.error, (UsageError, NotFound)):
+        return USAGE
+    if report.error is not None or not is_whole:
+        return BAD_FILE
+    return NO_ANSWER if wanted.is_wrong(report) else OK
+
+
+@contextmanager
+def asked() -> Iterator[None]:
+    """Take whatever cannot be found for a wrong question: only what is wrong with a file has the status 1."""
+    try:
+        yield
+    except (UsageError, MalformedFile, Unread):
+        raise
+    except DwarfGpuError as error:
+        raise UsageError(error.message, kind=error.kind, hint=error.hint) from error
 
 
 def checked_document(
@@ -144,14 +194,9 @@ def checked_document(
         yield from findings()
         yield from summaries
 
-    document = Document({"files": map(summarised, noted()), "findings": findings()}, text, rows=rows)
+    counts = (count for reported in [reports] for count in rule_counts(chain(*(file_of(r).findings for r in reported))))
+    document = Document({"files": map(summarised, noted()), "rules": counts, "findings": findings()}, text, rows=rows)
     return document
-
-
-def _status(report: FileReport) -> int:
-    if report.error is not None:
-        return BAD_FILE
-    return NO_ANSWER if report.findings or report.left_out else 0
 
 
 def jobs_of(arguments: Arguments) -> int:
@@ -170,13 +215,12 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     return document
 
 
-def check_names() -> dict[str, str]:
-    """Return the rules of `verify`, each with what it is about, and the parts that they belong to."""
-    return {
-        IDIOMS: "what the producer always writes so",
-        **{name: rule.summary for name, rule in RULES.items()},
-        **dict.fromkeys(PARTS, "all rules of this part"),
-    }
+def names_of_rules(command: str) -> dict[str, str]:
+    """Return the names that `--ignore` and `--only` of a command take, each with what it means."""
+    from dwarfgpu.audits.judge import judgement
+    from dwarfgpu.audits.memory_model import checker
+
+    return names_of({"judge": judgement.RULES, "memmodel": checker.ALL_RULES}.get(command, RULES))
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

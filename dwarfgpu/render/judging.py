@@ -10,11 +10,11 @@ from attrs import evolve
 
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
-from dwarfgpu.render.layout import counted, room, runs, shortened, shown, table
+from dwarfgpu.render.layout import counted, fitted, room, runs, shortened, shown, table
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 from dwarfgpu.render.records import Fact, Record, fact, nested, number
 from dwarfgpu.render.values import value_line
-from dwarfgpu.render.verification import FINDING, report_json, report_text, severities_text
+from dwarfgpu.render.verification import FINDING, report_json, report_text, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,9 +31,11 @@ MOST_VARIABLES = 12
 LONGEST_NAME = 34
 
 
-def judgement_text(judgement: Judgement, report: FileReport, *, shows_all: bool = False) -> Iterator[str]:
+def judgement_text(
+    judgement: Judgement, report: FileReport, *, shows_all: bool = False, shows_limits: bool = False
+) -> Iterator[str]:
     """Yield the findings, what was judged of each function, and a line that sums up."""
-    yield from report_text(report, shows_all=shows_all)
+    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
     if report.findings:
         yield ""
     yield from FUNCTION.lines(judgement.functions)
@@ -41,10 +43,9 @@ def judgement_text(judgement: Judgement, report: FileReport, *, shows_all: bool 
     if judgement.comparison is not None:
         yield from comparison_text(judgement.comparison, shows_all=shows_all)
         yield ""
-    what = severities_text(Counter(finding.severity for finding in report.findings))
-    known = f" ({report.known} of the baseline)" if report.known else ""
     how = "" if judgement.halt.has_ended else f"; {judgement.halt}"
-    yield f"{judgement.instructions:,} instructions executed: {what if report.findings else 'no findings'}{known}{how}"
+    what = verdict_text(report.findings, report.known)
+    yield from fitted(f"{judgement.instructions:,} instructions executed: {what}{how}", 4)
 
 
 def cut_name(name: str) -> str:
@@ -73,7 +74,6 @@ def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     return {
         **report_json(report),
-        "notes": sum(finding.severity == "note" for finding in report.findings),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),

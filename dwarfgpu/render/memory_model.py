@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
 from dwarfgpu.render.layout import counted, fitted, problem_json, shown
 from dwarfgpu.render.records import Record, fact, nested
+from dwarfgpu.render.verification import rule_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -138,6 +139,8 @@ def _short(place: SourcePosition) -> str:
 REPORT = Record(
     "file=file.name instructions operations",
     fact("findings", value=lambda report: len(report.file.findings)),
+    "known=file.known",
+    fact("rules", value=lambda report: [*rule_counts(report.file.findings)]),
     "missing_sources=missing",
     fact("known_bugs", value=lambda report: {difference_name(name): count for name, count in report.known_bugs}),
     "unchecked",
@@ -164,5 +167,7 @@ def checked_text(reports: Sequence[MemoryReport]) -> Iterator[str]:
     what = f"{counted(len(reports), 'file')}, {counted(instructions, 'instruction')}, "
     what += f"{counted(operations, 'operation')} with a known ordering: "
     what += counted(findings, "finding") if findings else "no findings"
+    known = sum(report.file.known for report in reports)
+    what += f" ({known} of the baseline)" if known else ""
     broken = sum(report.file.error is not None for report in reports)
     yield what + (f" ({counted(broken, 'file')} could not be checked)" if broken else "")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
+from dwarfgpu.audits.verify.findings import LIMITS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render import lane_svg, pictures
 from dwarfgpu.render.layout import counted, shown
@@ -319,7 +320,7 @@ MAX_RULES, MAX_OF_RULE = 200, 20
 def findings_section(
     findings: Iterable[FileFinding], left_out: Mapping[str, int], room: int, command: str
 ) -> tuple[PageSection, str]:
-    """Return findings by rule and how many errors and warnings there are; ``command`` lists them all."""
+    """Return findings by rule and how many errors and warnings count; ``command`` lists them all."""
     section = PageSection("findings", "Findings", "rule", room)
     section.how_to_see = f"`{command}` lists all findings."
     by_rule: dict[str, list[FileFinding]] = {}
@@ -330,7 +331,8 @@ def findings_section(
     for number, (name, of_rule) in enumerate(ordered):
         rule, severity = of_rule[0].rule, of_rule[0].severity
         count = len(of_rule) + left_out.get(name, 0)
-        severities[severity] += count
+        counting = sum(each.limit is None for each in of_rule)
+        severities[severity] += counting + (count - len(of_rule)) * bool(counting)
         if number >= MAX_RULES:
             section.left_out += 1
             continue
@@ -343,8 +345,8 @@ def findings_section(
         section.add(
             fold(name, parts, facts=[f'<span class="{severity}">{counted(count, severity)}</span>'], is_name=True)
         )
-    section.count = sum(severities.values())
-    return section, severities_text(severities) if by_rule else "none"
+    section.count = sum(map(len, by_rule.values())) + sum(left_out.get(name, 0) for name in by_rule)
+    return section, severities_text(severities) if severities.total() else "none"
 
 
 _SEVERITIES = "error", "warning", "note"
@@ -357,6 +359,7 @@ def finding_html(finding: FileFinding) -> str:
     if finding.source is not None:
         where += f", {finding.source[0]}:{finding.source[1]}"
     idiom = "" if finding.idiom is None else note(f"an idiom of the producer: {finding.idiom}")
+    idiom = note(f"a limit of the producer: {LIMITS[finding.limit]}") if finding.limit in LIMITS else idiom
     return (
         f'<li><span class="{kind}">{kind}</span> <code>{text(finding.place)}</code> {text(finding.message)}'
         f"{note(f'in {where}') if where else ''}{idiom}{note(f'first: {finding.seen}') if finding.seen else ''}</li>"

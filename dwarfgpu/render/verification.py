@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.verdicts import fingerprint
+from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
 from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style
 from dwarfgpu.render.records import Record, fact
 
@@ -21,20 +23,29 @@ MAX_SHOWN = 10
 FINDING = Record(
     "file rule=rule.name severity message clause section offset path",
     fact("source", value=lambda finding: finding.source and dict(zip(("file", "line"), finding.source, strict=True))),
-    "idiom advice=rule.advice seen*",
+    "idiom limit? advice=rule.advice seen*",
 )
 RULE = Record("rule=name severity clause summary advice")
 
 
+def rule_counts(findings: Iterable[FileFinding]) -> Iterator[dict[str, Any]]:
+    """Yield how many findings each rule has, in the order in which they come."""
+    counts = Counter((finding.rule.name, finding.severity, finding.limit) for finding in findings)
+    return (dict(zip(("rule", "severity", "limit", "count"), (*key, n), strict=True)) for key, n in counts.items())
+
+
 def report_json(report: FileReport) -> dict[str, Any]:
     """Return what is said of a file beside its findings."""
-    counts = Counter(finding.severity for finding in report.findings)
+    counts = severities_of(report.findings)
     document: dict[str, Any] = {
         "file": report.name,
         "entries": report.entries,
         "errors": counts["error"],
         "warnings": counts["warning"],
+        "notes": counts["note"],
+        "limits": sum(finding.limit is not None for finding in report.findings),
         "idioms": sum(finding.idiom is not None for finding in report.findings),
+        "rules": [*rule_counts(report.findings)],
         "known": report.known,
         "left_out": report.left_out or {},
     }
@@ -44,24 +55,29 @@ def report_json(report: FileReport) -> dict[str, Any]:
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
-def report_text(report: FileReport, *, shows_all: bool = False, shows_idioms: bool = False) -> Iterator[str]:
-    """Yield the findings of a file, few of each rule and of idioms their number, unless all are asked for."""
+def severities_of(findings: Iterable[FileFinding]) -> Counter[str]:
+    """Return how many findings count, by severity."""
+    return Counter(finding.severity for finding in findings if finding.limit is None)
+
+
+def report_text(report: FileReport, *, shows_all: bool = False, shows_limits: bool = False) -> Iterator[str]:
+    """Yield the findings of a file, few of each rule and of limits their number, unless all are asked for."""
     of_rule: Counter[str] = Counter()
-    idioms: Counter[str] = Counter()
+    limits: dict[str, Counter[str]] = {}
     more: Counter[str] = Counter(report.left_out or {})
     for finding in report.findings:
         name = finding.rule.name
-        if finding.idiom is not None and not shows_idioms:
-            idioms[name] += 1
+        if finding.limit is not None and not shows_limits:
+            limits.setdefault(finding.limit, Counter())[name] += 1
             continue
         of_rule[name] += 1
         if of_rule[name] > MAX_SHOWN and not shows_all:
             more[name] += 1
         else:
             yield from _finding_text(finding)
-    if idioms:
-        rules = ", ".join(f"{count} {name}" for name, count in idioms.items())
-        what = f"{counted(idioms.total(), 'idiom')} of the producer"
+    for limit, counts in limits.items():
+        rules = ", ".join(f"{count} {name}" for name, count in counts.items())
+        what = f"{counted(counts.total(), 'idiom')} of the producer" if limit == IDIOM else f"limit: {LIMITS[limit]}"
         yield from fitted(f"{shown(report.name)}: {what}: {rules} (-v shows them)", 4)
     for name, count in more.items():
         hint = "" if shows_all else " (--all shows them)"
@@ -85,27 +101,33 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
     if finding.idiom is not None:
         yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", 7)
+    elif finding.limit is not None:
+        yield from fitted(f"    a limit of the producer: {LIMITS[finding.limit]}", 7)
 
 
 def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
     """Yield how much was checked, and what was found."""
     findings = [finding for report in reports for finding in report.findings]
     left_out = sum(sum((report.left_out or {}).values()) for report in reports)
-    severities = Counter(finding.severity for finding in findings)
     entries = sum(report.entries for report in reports)
-    what = f"{counted(len(reports), 'file')}, {entries} entries: "
-    if not findings:
-        what += "no findings"
-    else:
-        what += f"{counted(severities['error'], 'error')}, {counted(severities['warning'], 'warning')}"
-    idioms = sum(finding.idiom is not None for finding in findings)
-    notes = [f"{idioms} of them idioms of the producer"] * bool(idioms)
-    notes += [f"{left_out} more not listed"] * bool(left_out)
-    known = sum(report.known for report in reports)
-    notes += [f"{known} of the baseline"] * bool(known)
+    notes = [f"{left_out} more not listed"] * bool(left_out)
     broken = sum(report.error is not None for report in reports)
     notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
-    yield from fitted(what + (f" ({', '.join(notes)})" if notes else ""), 4)
+    what = f"{counted(len(reports), 'file')}, {entries} entries: "
+    yield from fitted(what + verdict_text(findings, sum(report.known for report in reports), notes), 4)
+
+
+def verdict_text(findings: Sequence[FileFinding], known: int, notes: Sequence[str] = ()) -> str:
+    """Return how many findings there are of each severity, and behind it how many do not count."""
+    severities = severities_of(findings)
+    what = severities_text(severities) if severities else "no findings"
+    idioms = sum(finding.limit == IDIOM for finding in findings)
+    limits = sum(finding.limit is not None for finding in findings) - idioms
+    words = [f"{counted(idioms, 'idiom')} of the producer"] * bool(idioms)
+    words += [f"{counted(limits, 'limit')} of the producer"] * bool(limits)
+    words += [f"{known} of the baseline"] * bool(known)
+    words += notes
+    return what + (f" ({', '.join(words)})" if words else "")
 
 
 def severities_text(counts: Mapping[str, int]) -> str:
@@ -131,6 +153,8 @@ def rule_text(rule: CheckRule) -> Iterator[str]:
 # --- SARIF ------------------------------------------------------------------------------------------------------------
 
 SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
+FINGERPRINT = "primaryLocationLineHash"
+"""The one fingerprint that GitHub compares; it would make it of the text around the line if it were not here."""
 
 
 def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: str) -> dict[str, Any]:
@@ -138,11 +162,15 @@ def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: st
     index = {rule.name: number for number, rule in enumerate(rules)}
     results: list[dict[str, Any]] = []
     notifications: list[dict[str, Any]] = []
+    marks: Counter[str] = Counter()
     for report in reports:
         if report.error is not None:
             message = {"text": f"{report.name}: {report.error}"}
             notifications.append({"level": "error", "message": message})
-        results += [_result(finding, index) for finding in report.findings]
+        for finding in report.findings:
+            mark = fingerprint(finding)
+            marks[mark] += 1
+            results.append(_result(finding, index, f"{mark}:{marks[mark]}"))
     driver = {
         "name": "dwarfgpu",
         "version": version,
@@ -161,7 +189,7 @@ def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: st
     return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
 
 
-def _result(finding: FileFinding, index: dict[str, int]) -> dict[str, Any]:
+def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str, Any]:
     """Return a finding as a result, at its line in the source if that is known, else in the file."""
     if finding.source is not None:
         physical: dict[str, Any] = {
@@ -173,13 +201,14 @@ def _result(finding: FileFinding, index: dict[str, int]) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
-    properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom}
+    properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom, "limit": finding.limit}
     return {
         "ruleId": finding.rule.name,
         "ruleIndex": index[finding.rule.name],
-        "level": finding.severity,
+        "level": finding.severity if finding.limit is None else NOTE,
         "message": {"text": f"{finding.place}: {finding.message} [{finding.clause}]"},
         "locations": [location],
+        "partialFingerprints": {FINGERPRINT: mark},
         "properties": properties,
     }
 

@@ -27,16 +27,19 @@ def test_files_that_are_right_have_no_findings_once_they_have_ended():
     assert out.splitlines()[-1] == "26 instructions executed: no findings"
     assert "  X                    26   100%     0%             0%" in out
     status, out, err = run(*RIGHT, "--limit", "5")
-    assert status == 1
+    assert status == 0
     assert "what it has not executed is not judged" in err
     assert "5 instructions have been executed" in out
+    status, _out, err = run(*RIGHT, "--require", "1000")
+    assert status == 3
+    assert "26 instructions judged, 1000 required" in err
     status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
     assert (status, err) == (0, "")
     assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
     assert out.splitlines()[-1].endswith("instructions executed: no findings")
     assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
     status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
-    assert status == 1
+    assert status == 0  # a limit is what was asked for
     assert "cl-kernels.gfx1100.w32.O0.v5.co has not ended: 1" in err
     assert "instructions have been executed; what it has not done is not compared" in err
 
@@ -88,7 +91,7 @@ def test_what_a_repair_reads_as_meant_is_found_without_it():
     rules = {}
     for policy in ("auto", "off"):
         status, out, _err = run(*WHOLE, "--repair", policy, "--json")
-        assert status == 1  # there is no call frame information either way
+        assert status == (policy == "off")  # that there is no call frame information is a limit
         rules[policy] = {finding["rule"] for finding in json.loads(out)["findings"]}
     steps = {"unwind-missing", "statement-back"}  # which no repair is about
     assert rules == {"auto": steps, "off": {*steps, "value-failed"}}
@@ -119,12 +122,16 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     words = ("judge", path, "loop", *SIZES)
     status, out, err = run(*words)
     assert (status, err) == (0, "")
+    assert "limit: the statements of optimized code are in another order: 1 statement-back (-v" in " ".join(out.split())
+    assert out.splitlines()[-1].endswith("no findings (1 limit of the producer)")
+    status, out, _err = run(*words, "-v")
     assert ": note: loop+" in " ".join(out.split())
-    assert out.splitlines()[-1].endswith("0 errors, 0 warnings, 1 note")
+    assert "a limit of the producer: the statements of" in " ".join(out.split())
+    assert [run(*words, *more)[0] for more in (["--strict"], ["--strict", "--ignore", "statement"])] == [1, 0]
     known = str(tmp_path / "known.json")
     assert run(*words, "--json", "-o", known)[0] == 0
     document = json.loads(Path(known).read_text())
-    assert [document[name] for name in ("errors", "warnings", "notes")] == [0, 0, 1]
+    assert [document[name] for name in ("errors", "warnings", "notes", "limits")] == [0, 0, 0, 1]
     status, out, _err = run(*words, "--sarif")
     (result,) = json.loads(out)["runs"]
     assert status == 0
@@ -137,7 +144,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
 
 def test_statements_are_findings_like_the_others(tmp_path):
     path = str(tmp_path / "known.json")
-    assert run(*WHOLE, "--json", "-o", path)[0] == 1
+    assert run(*WHOLE, "--json", "-o", path)[0] == 0
     back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
     assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
     assert all("a step goes back from line" in each["message"] for each in back)
@@ -162,6 +169,10 @@ def test_shares_are_shown_and_every_variable_is_in_the_json():
     assert {line[2] for line in table[-3:]} == {"13.1%"}
     _status, out, _err = run(*OPTIMIZED, *OTHER, "--json")
     against = json.loads(out)["against"]
+    for percent, status in (("13", 0), ("14", 1)):
+        done = run(*OPTIMIZED, *OTHER, "--ignore", "against", "--fail-below", percent)
+        assert done[0] == status
+        assert ("13.1% of the values are right: less than 14%" in done[2]) == bool(status)
     assert against["other"] == "cl-kernels.gfx1100.w32.O0.v5.co"
     assert against["total"]["correctness"] == 1
     assert [part["name"] for part in against["functions"]] == ["saxpy"]

@@ -47,10 +47,10 @@ def test_findings_say_what_where_and_by_which_rule(bad):
 
 
 @for_each("words",
-    ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v"),  # warnings
+    ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v", "--strict"),  # warnings
     ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
     ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
-    ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40"),
+    ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40", "--strict"),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
     ids=lambda words: " ".join(words[:2]))  # fmt: skip
 def test_colour_changes_no_text_of_findings(words):
@@ -62,11 +62,11 @@ def test_colour_changes_no_text_of_findings(words):
 def test_idioms_are_one_line_unless_all_are_asked_for():
     words = ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co")
     short, whole, data = run(*words), run(*words, "-v"), json.loads(run(*words, "--json").stdout)
-    assert short.returncode == whole.returncode == 1
+    assert [short.returncode, whole.returncode, run(*words, "--strict").returncode] == [0, 0, 1]
     text = " ".join(short.stdout.split())
     assert "135 idioms of the producer: 67 expression-wrong-kind, 67 expression-deprecated, 1 frame-empty" in text
     assert "(-v shows them)" in text
-    assert len(short.stdout.splitlines()) == 4
+    assert short.stdout.splitlines()[-1] == "1 file, 173 entries: no findings (135 idioms of the producer)"
     assert whole.stdout.count("an idiom of the producer, which dwarfgpu reads as meant") == 21
     assert len(data["findings"]) == 135
     assert short.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
@@ -112,7 +112,7 @@ def test_json_and_a_baseline(bad, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     done = run("verify", bad, "--baseline", GOOD)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{GOOD} is not the JSON of `dwarfgpu verify`" in done.stderr
+    assert f"{GOOD} is not the JSON of a check" in done.stderr
     assert [json.loads(line) for line in run("verify", bad, "--jsonl").stdout.splitlines()][-1]["errors"] == 2
 
 
@@ -126,45 +126,141 @@ def test_sarif(bad):
     assert len({rule["id"] for rule in rules}) == len(rules) > 100
     for result in found["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in ("error", "warning")
+        assert result["level"] in ("error", "warning", "note")
         assert result["message"]["text"]
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert found["invocations"][0]["executionSuccessful"] is False
 
 
-SARIF_KEYS = {
-    "log": {"$schema", "version", "runs"},
-    "run": {"tool", "invocations", "results"},
-    "rule": {"id", "shortDescription", "help", "defaultConfiguration"},
-    "result": {"ruleId", "ruleIndex", "level", "message", "locations", "properties"},
-    "location": {"physicalLocation", "logicalLocations"}}  # fmt: skip
-"""The properties that are written; all are of SARIF 2.1.0 (sections 3.13, 3.14, 3.27, 3.28 and 3.49)."""
+ARTIFACT = {"uri", "uriBaseId", "index", "description", "properties"}
+MESSAGE = {"text", "markdown", "id", "arguments", "properties"}
+SARIF = {
+    "log": ({"version", "runs"}, {"$schema", "inlineExternalProperties", "properties"}),
+    "run": ({"tool"}, {"invocations", "results", "artifacts", "originalUriBaseIds", "properties"}),
+    "tool": ({"driver"}, {"extensions", "properties"}),
+    "driver": ({"name"}, {"version", "semanticVersion", "informationUri", "rules", "properties"}),
+    "rule": ({"id"}, {"name", "shortDescription", "fullDescription", "help", "defaultConfiguration", "properties"}),
+    "defaultConfiguration": (set(), {"enabled", "level", "rank", "parameters", "properties"}),
+    "invocation": ({"executionSuccessful"}, {"exitCode", "toolExecutionNotifications", "properties"}),
+    "notification": ({"message"}, {"level", "locations", "descriptor", "properties"}),
+    "result": ({"message"}, {"ruleId", "ruleIndex", "level", "kind", "locations", "partialFingerprints", "fingerprints",
+                             "suppressions", "baselineState", "properties"}),
+    "message": (set(), MESSAGE), "shortDescription": ({"text"}, {"markdown", "properties"}),
+    "help": ({"text"}, {"markdown", "properties"}),
+    "location": (set(), {"id", "physicalLocation", "logicalLocations", "message", "properties"}),
+    "physicalLocation": (set(), {"artifactLocation", "region", "address", "properties"}),
+    "artifactLocation": (set(), ARTIFACT),
+    "region": (set(), {"startLine", "startColumn", "endLine", "endColumn", "snippet", "properties"}),
+    "logicalLocation": (set(), {"name", "fullyQualifiedName", "kind", "index", "parentIndex", "properties"}),
+}  # fmt: skip
+"""What the schema of SARIF 2.1.0 requires of an object, and which more of its properties it may have (many more exist):
+every object there has `additionalProperties: false`."""
+ITEMS = {"runs": "run", "results": "result", "rules": "rule", "locations": "location", "invocations": "invocation",
+         "logicalLocations": "logicalLocation", "toolExecutionNotifications": "notification"}  # fmt: skip
 
 
-def test_sarif_has_what_its_standard_requires(tmp_path):
-    """Required properties, URIs without characters that are none of them, and lines that count from 1."""
+def check_sarif(kind, value):
+    """Check an object of a log, and those inside."""
+    required, allowed = SARIF[kind]
+    assert required <= set(value) <= required | allowed, (kind, value)
+    for name, inner in value.items():
+        if name in ITEMS:
+            assert isinstance(inner, list)
+            for item in inner:
+                check_sarif(ITEMS[name], item)
+        elif name in SARIF:
+            check_sarif(name, inner)
+        elif name == "level":
+            assert inner in ("none", "note", "warning", "error")
+        elif name == "uri":
+            assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", inner)
+        elif name in ("startLine", "startColumn"):
+            assert inner >= 1
+        elif name == "partialFingerprints":
+            assert all(re.fullmatch("[^/]+(/[^/]+)*", key) and isinstance(text, str) for key, text in inner.items())
+        elif name in ("text", "id", "name", "ruleId", "fullyQualifiedName"):
+            assert isinstance(inner, str)
+            assert inner
+
+
+@for_each("words",
+    ("verify", "{bad}", "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "README.md"),
+    ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40"),
+    ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"), ids=lambda words: words[0])  # fmt: skip
+def test_sarif_has_what_its_schema_requires(words, tmp_path):
+    """Required and known properties, levels, URIs without characters that are none of them, lines that count from 1."""
     bad = tmp_path / "a file, 100% \u00e4.co"
     bad.write_bytes((ROOT / "fixtures/host/split.gcc.v5.dwo").read_bytes())
-    log = json.loads(run("verify", bad, ROOT / "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "--sarif").stdout)
-    assert set(log) == SARIF_KEYS["log"]
+    log = json.loads(run(*(word.format(bad=bad) for word in words), "--sarif").stdout)
+    check_sarif("log", log)
     (of_tool,) = log["runs"]
-    assert set(of_tool) == SARIF_KEYS["run"]
-    driver = of_tool["tool"]["driver"]
-    assert driver["name"] == "dwarfgpu"
-    for rule in driver["rules"]:
-        assert set(rule) == SARIF_KEYS["rule"]
-        assert rule["shortDescription"]["text"]
-        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
-    assert len(of_tool["results"]) > 2
     for result in of_tool["results"]:
-        assert set(result) == SARIF_KEYS["result"]
-        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-        (location,) = result["locations"]
-        assert set(location) <= SARIF_KEYS["location"]
-        physical = location["physicalLocation"]
-        assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", physical["artifactLocation"]["uri"])
-        assert physical.get("region", {"startLine": 1})["startLine"] >= 1
-    assert [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
+        assert of_tool["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    if words[0] == "verify":
+        assert [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
+    marks = [result["partialFingerprints"]["primaryLocationLineHash"] for result in of_tool["results"]]
+    assert marks
+    assert len(set(marks)) == len(marks)
+
+
+def test_fingerprints_stay_where_lines_and_offsets_move(tmp_path):
+    marks = []
+    for folder, before in (("one", ()), ("two", (variable("first"), variable("second")))):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "k.co"
+        path.write_bytes(
+            gpu(*before, variable("a", location="DW_OP_lit1; DW_OP_plus"), variable("b", location="DW_OP_drop"))
+        )
+        (found,) = json.loads(run("verify", path, "--sarif", "--only", "expression").stdout)["runs"]
+        marks.append({each["partialFingerprints"]["primaryLocationLineHash"] for each in found["results"]})
+    assert len(marks[0]) == 2
+    assert marks[0] == marks[1]
+
+
+CHECKS = {
+    "verify": ("verify", "fixtures/host/split.gcc.v5.dwo", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),
+    "judge": ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40",
+              "--strict"),
+    "memmodel": ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co")}  # fmt: skip
+RULE = {"verify": "expression-pointer-target", "judge": "statement-parameter", "memmodel": "order-wait-before"}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_findings_are_chosen_alike_by_every_check(check, tmp_path):
+    words, rule = CHECKS[check], RULE[check]
+    part = rule.partition("-")[0]
+    done = run(*words, "--json")
+    document = json.loads(done.stdout)
+    counts = {(each["rule"], each["severity"], each["limit"]): each["count"] for each in document["rules"]}
+    assert done.returncode == 1
+    assert sum(counts.values()) == len(document["findings"]) > 0
+    found = [each for each in document["findings"] if each["rule"] == rule]
+    assert sum(count for (name, _severity, _limit), count in counts.items() if name == rule) == len(found) > 0
+
+    def rules_of(*more):
+        done = run(*words, *more, "--json")
+        return done.returncode, {each["rule"] for each in json.loads(done.stdout)["findings"]}
+
+    every = {each["rule"] for each in document["findings"]}
+    assert rules_of("--only", rule) == rules_of("--only", f"{rule},{rule}") == (1, {rule})
+    assert rules_of("--ignore", rule)[1] == every - {rule}
+    assert rules_of("--only", part, "--ignore", rule)[1] == {name for name in every - {rule} if name.startswith(part)}
+    severities = tmp_path / "severities"
+    severities.write_text(f"# nothing but this\n* off\n{rule} note # is told\n")
+    assert rules_of("--severities", severities) == (0, {rule})
+    severities.write_text(f"{rule} note\n* off\n")
+    assert rules_of("--severities", severities) == (0, set())
+    severities.write_text(f"* note\n{part} warning\n")
+    assert rules_of("--severities", severities) == (1, every)
+    severities.write_text(f"{rule} wrong\n")
+    assert run(*words, "--severities", severities).returncode == 2
+    known = tmp_path / "known.json"
+    known.write_text(done.stdout)
+    again = run(*words, "--baseline", known)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert f"{len(document['findings'])} of the baseline" in " ".join(again.stdout.split())
+    assert run(*words, "--require", "1").returncode == 1
+    assert run(*words, "--require", "1000000").returncode == 3
 
 
 def test_a_baseline_is_updated(bad, tmp_path):

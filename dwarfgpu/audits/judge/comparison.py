@@ -116,6 +116,12 @@ class ComparedPart:
         return (self.right + self.wrong) / count if count else None
 
     @property
+    def share_right(self) -> float | None:
+        """The share of what is needed that is right."""
+        count = self.right + self.wrong + self.missing
+        return self.right / count if count else None
+
+    @property
     def correctness(self) -> float | None:
         """The share of the values that are right."""
         count = self.right + self.wrong

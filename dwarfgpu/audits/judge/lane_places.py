@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Subject, places_limit
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.lanes import first_lane
@@ -91,7 +91,8 @@ class LaneJudge:
                 if active != entered:
                     count = (active ^ entered).bit_count()
                     waiting = f"{'1 lane waits' if count == 1 else f'{count} lanes wait'}, and nothing says where"
-                    self._see("missing", "places", arrival, row, waiting, active ^ entered)
+                    limit = self.sightings.limit(places_limit, arrival.pc)
+                    self._see("missing", "places", arrival, row, waiting, active ^ entered, limit)
                 return
             places = simt.lane_pcs()
         except DwarfGpuError as error:
@@ -99,9 +100,18 @@ class LaneJudge:
             return
         self._judge_places(arrival, row, places, active, entered)
 
-    def _see(self, rule: str, name: str, arrival: InstructionVisit, row: int, message: str, lanes: int = 0) -> None:
+    def _see(
+        self,
+        rule: str,
+        name: str,
+        arrival: InstructionVisit,
+        row: int,
+        message: str,
+        lanes: int = 0,
+        limit: str | None = None,
+    ) -> None:
         lane = first_lane(lanes) if lanes else None
-        self.sightings.see(RULES[rule], name, arrival, row, message, lane=lane)
+        self.sightings.see(RULES[rule], name, arrival, row, message, lane=lane, limit=limit)
 
     def _judge_active(self, arrival: InstructionVisit, row: int, simt: Simt, active: int) -> None:
         said: Any = simt.active_mask()

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define
 
+from dwarfgpu.audits.noting import noted
 from dwarfgpu.audits.verify.findings import FileFinding
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.call_frames import Fde
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.objfile.info.abbrevs import Abbreviation
+    from dwarfgpu.program.code.loaded import LoadedCode
 
 MAX_KEPT = 100_000
 """The places of findings that are kept."""
@@ -42,6 +47,8 @@ class Subject:
     """The register, variable or line."""
     said: object = None
     """What the file says that is wrong: a rule, an expression; None where it says nothing."""
+    limit: str | None = None
+    """The limit of the producer that is the reason, one of `LIMITS`."""
 
 
 @define(eq=False)
@@ -55,6 +62,34 @@ class FunctionCounts:
     """Those of which the file says nothing."""
 
 
+def places_limit(code: LoadedCode) -> str | None:
+    """Return the limit of a producer that never says where lanes are; None if it does so in a function of a file."""
+    dwarf = code.file.dwarf
+    for unit in dwarf.index.units:
+        empty: list[Abbreviation] = []
+        for abbreviation in noted(unit, unit.table.all, empty):
+            if "DW_AT_LLVM_lane_pc" in abbreviation.names(unit.dialect, unit.version):
+                return None
+    return "no-lane-places"
+
+
+def frames_limit(code: LoadedCode) -> str | None:
+    """Return the limit of a producer that writes no call frame information; None if a function of a file has some."""
+    frames = code.file.frames
+    for section in frames.sections:
+        for entry in section.entries():
+            if isinstance(entry, DwarfGpuError):
+                return None  # which is there, and wrong
+            if isinstance(entry, Fde):
+                try:
+                    row = frames.row_at(entry.low, entry)
+                except DwarfGpuError:
+                    return None
+                if row is not None and row.cfa is not None:
+                    return None
+    return "no-call-frames"
+
+
 class Sightings:
     """Collects what is seen, and makes findings of it: one for each range of addresses."""
 
@@ -65,11 +100,22 @@ class Sightings:
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
         self._noted: dict[tuple[str, str], set[int]] = {}
         self.function = cache(self._find_function)
+        self._limits: dict[tuple[Any, int], str | None] = {}
         self._kept = 0
 
     def _find_function(self, pc: int) -> tuple[str, int]:
         """Return the name of the function at an address, and how far the address is behind its start."""
         return self.running.attached.state.symbol_place(pc) or ("??", 0)
+
+    def limit(self, find: Callable[[LoadedCode], str | None], pc: int) -> str | None:
+        """Return the limit of the producer of the code at an address, which is found out once for each file."""
+        code = self.running.attached.state.loaded.at(pc)
+        if code is None:
+            return None
+        key = find, id(code)
+        if key not in self._limits:
+            self._limits[key] = find(code)
+        return self._limits[key]
 
     def counts(self, pc: int) -> FunctionCounts:
         """Return what is known of the function at an address."""
@@ -89,10 +135,11 @@ class Sightings:
         *,
         said: object = None,
         lane: int | None = None,
+        limit: str | None = None,
     ) -> None:
         """Add what was seen of a wave that is about to execute an instruction."""
         wave = self.running.machine.ids[arrival.wave(row)]
-        self.add(Subject(rule, name, said), arrival.pc, Sighting(message, wave, lane, arrival.visits))
+        self.add(Subject(rule, name, said, limit), arrival.pc, Sighting(message, wave, lane, arrival.visits))
 
     def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
         """Add what was seen at an address, unless it has been seen there before."""
@@ -153,4 +200,4 @@ class Sightings:
         name, inside = (None, inside) if section is None else (section.name, inside - section.address)
         source = None if line is None or not line.line else (line.file.name, line.line)
         where_in_file = (file.name, name, inside, (function,), source)
-        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, None, seen)
+        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, None, seen, subject.limit)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.variable import Variable
 
+    _Unread = tuple[Sighting, str | None]
+    """What was seen of a parameter that cannot be read, and the limit of the producer that is the reason."""
+
 RULES: dict[str, CheckRule] = rules(
     "statement",
     ("none", WARNING, "DWARF 5, 6.2.2", "A line whose code is executed begins a statement there.",
@@ -135,7 +138,7 @@ class StatementJudge:
         """The steps that lanes of an owner have made."""
         self._entered: set[int] = set()
         """The first statements of functions that were judged."""
-        self._unread: dict[tuple[int, int], tuple[int, dict[str, Sighting]]] = {}
+        self._unread: dict[tuple[int, int], tuple[int, dict[str, _Unread]]] = {}
         """By wave and call the parameters that could not be read at a first statement, behind its address."""
         self._waited: set[tuple[int, int]] = set()
         """The waves, with their calls, of those in which something was waited for since."""
@@ -209,7 +212,7 @@ class StatementJudge:
 
     # --- Parameters -----------------------------------------------------------------------------------------------
 
-    def _unreadable(self, wave: int, visits: int) -> Iterator[tuple[str, Sighting]]:
+    def _unreadable(self, wave: int, visits: int) -> Iterator[tuple[str, _Unread]]:
         """Yield the parameters of the function of a wave that cannot be read, each with why."""
         frame = self.run.stopped.stack(wave).call(0)[-1]
         try:
@@ -223,21 +226,22 @@ class StatementJudge:
                 continue
             problem = self._problem(variable, active)
             if problem is not None:
-                message, lane = problem
+                message, lane, limit = problem
                 text = f"{variable.name} cannot be read where the function begins: {message}"
-                yield variable.name, Sighting(text, self.machine.ids[wave], lane, visits)
+                yield variable.name, (Sighting(text, self.machine.ids[wave], lane, visits), limit)
 
-    def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None] | None:
-        """Return why a variable cannot be read in one of some lanes, and in which; None if it can."""
+    def _problem(self, variable: Variable, lanes: list[int]) -> tuple[str, int | None, str | None] | None:
+        """Return why a variable cannot be read in one of some lanes, which one, and the limit; None if it can."""
         try:
             values = answer(variable, variable.name, lanes or None)
             for lane_answer in values.by_lane:
                 reason = lane_answer.reason
                 if lane_answer.value is not None or reason is None or is_read_reference(variable, lane_answer.lane):
                     continue
-                return reason.message, lane_answer.lane
+                limit = "parameter-dropped" if reason.state == "absent" else None
+                return reason.message, lane_answer.lane, limit
         except DwarfGpuError as error:
-            return error.message, None
+            return error.message, None, None
         return None
 
     def _wait(self, arrival: InstructionVisit, line: CodeLine) -> None:
@@ -258,10 +262,10 @@ class StatementJudge:
                 variables = {name: each for name, each in variables.items() if name in still}
             self._settle(start, variables)
 
-    def _settle(self, pc: int, unread: dict[str, Sighting]) -> None:
+    def _settle(self, pc: int, unread: dict[str, _Unread]) -> None:
         self.sightings.note(RULES["parameter"], pc)
-        for name, sighting in unread.items():
-            self.sightings.add(Subject(RULES["parameter"], name), pc, sighting)
+        for name, (sighting, limit) in unread.items():
+            self.sightings.add(Subject(RULES["parameter"], name, limit=limit), pc, sighting)
 
     # --- What comes of it -----------------------------------------------------------------------------------------
 
@@ -333,7 +337,7 @@ class StatementJudge:
             if circles[before] != circles[after] and self._is_next_round(start, end):
                 continue
             message = f"a step goes back from line {start.line} to line {end.line}, and no loop of the source does"
-            subject = Subject(RULES["back"], f"{owner[1]} {end.line}")
+            subject = Subject(RULES["back"], f"{owner[1]} {end.line}", limit="moved-code")
             self.sightings.add(subject, after, evolve(sighting, message=message))
 
     def _is_next_round(self, start: CodeLine, end: CodeLine) -> bool:

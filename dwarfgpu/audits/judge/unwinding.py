@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Subject, frames_limit
 from dwarfgpu.audits.judge.wave_registers import column_of, contents
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.cfi.activation import Activation, CallStack, NoInformation, Thread
@@ -85,7 +85,8 @@ class UnwindingJudge:
             information = self.code.information_at(pc)
         except NoInformation:
             counts.missing.add(pc)
-            self._see("missing", "", arrival, row, "no call frame information")
+            limit = self.sightings.limit(frames_limit, pc)
+            self._see("missing", "", arrival, row, "no call frame information", limit=limit)
             return
         except DwarfGpuError as error:
             counts.wrong.add(pc)

@@ -64,6 +64,8 @@ RULES = rules(
      "What a function has loaded is complete when it returns.",
      "wait for the counters of loads before the function returns"),
 )  # fmt: skip
+ALL_RULES = {rule.name: rule for rule in RULES.values()}
+"""The rules by their whole names."""
 
 
 @frozen

@@ -11,7 +11,7 @@ from dwarfgpu.audits.verify.call_frames import CallFrameChecks
 from dwarfgpu.audits.verify.code_objects import KernelChecks
 from dwarfgpu.audits.verify.entries import EntryChecks
 from dwarfgpu.audits.verify.expressions import ExpressionChecks
-from dwarfgpu.audits.verify.findings import ERROR, CheckRules, FileFinding, Problem, rules
+from dwarfgpu.audits.verify.findings import ERROR, IDIOM, CheckRules, FileFinding, Problem, rules
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
@@ -117,7 +117,7 @@ class FileCheck:
 
     def _is_ignored(self, problem: Problem) -> bool:
         is_named = not {problem.rule.name, problem.rule.part}.isdisjoint(self.ignored)
-        return is_named or ("idioms" in self.ignored and problem.idiom_name is not None)
+        return is_named or (not {"idioms", "limits"}.isdisjoint(self.ignored) and problem.idiom_name is not None)
 
     def _finding(self, problem: Problem) -> FileFinding:
         die = problem.die
@@ -133,7 +133,9 @@ class FileCheck:
         rule = problem.rule
         severity, clause = problem.severity or rule.severity, problem.clause or rule.clause
         place = self.file.name, problem.section, problem.offset
-        return FileFinding(rule, severity, problem.message, clause, *place, path, source, problem.idiom_name)
+        idiom = problem.idiom_name
+        limit = None if idiom is None else IDIOM
+        return FileFinding(rule, severity, problem.message, clause, *place, path, source, idiom, limit=limit)
 
     def _around(self, die: Die | None) -> Iterator[Die]:
         """Yield an entry, the entry that owns it, and so on."""

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 ERROR: Final = "error"
 WARNING: Final = "warning"
 NOTE: Final = "note"
+IDIOM: Final = "idiom"
+LIMITS: Final = {
+    "no-lane-places": "no function says where lanes that wait are: the producer has no DW_AT_LLVM_lane_pc",
+    "no-call-frames": "no function has call frame information",
+    "parameter-dropped": "optimized code has no location for a parameter where its function begins",
+    "moved-code": "the statements of optimized code are in another order",
+}
+"""What producers are known to be unable to write, idioms apart: no reason to fail unless the user wants it."""
 VALUE = re.compile(r"{(\w+)")
 """The name of a value in the words of a rule."""
 
@@ -97,6 +105,8 @@ class FileFinding:
     idiom: str | None
     seen: str | None = None
     """Where execution shows it first; None of what is found without running anything."""
+    limit: str | None = None
+    """The limit of the producer that is the reason: one of `LIMITS`, or `IDIOM`. Findings with one do not count."""
 
     @property
     def place(self) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.audits.verify.file_check import FileCheck
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
 from dwarfgpu.progress import counted
-from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,11 +17,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import FileFinding
 
 T = TypeVar("T")
-
-_NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
-"""What moves in a file with every change of it."""
-_FOLDERS = re.compile(r"(?:[^\s/]*/)+")
-"""What is different on another computer."""
 
 
 @frozen
@@ -104,46 +96,3 @@ def _reports(path: str, *, dialect: str | None, attributes: str | None, ignored:
         return check_file(opened(name, attributes), dialect=dialect, ignored=ignored)
 
     return each_image(path, check, lambda report: report)
-
-
-# --- Baselines --------------------------------------------------------------------------------------------------------
-
-
-def read_baseline(path: str) -> Counter[tuple[str, ...]]:
-    """Read the findings of an earlier answer in JSON, which are not reported again."""
-    from dwarfgpu.strict_json import NotACase, parse
-
-    try:
-        document: Any = parse(read_input(path).decode("utf-8", "replace"))
-    except NotACase:
-        document = None
-    findings = document.get("findings") if isinstance(document, dict) else None
-    if not isinstance(findings, list):
-        hint = "write one with `dwarfgpu verify FILE... --json -o BASELINE`"
-        raise UsageError(f"{path} is not the JSON of `dwarfgpu verify`", hint=hint)
-    known: Counter[tuple[str, ...]] = Counter()
-    for finding in findings:
-        if isinstance(finding, dict):
-            known[_key(finding.get("file"), finding.get("rule"), finding.get("path"), finding.get("message"))] += 1
-    return known
-
-
-def without_known(report: FileReport, known: Counter[tuple[str, ...]]) -> FileReport:
-    """Return a report without the findings of a baseline, each of which counts once."""
-    from attrs import evolve
-
-    findings = []
-    for finding in report.findings:
-        key = _key(finding.file, finding.rule.name, list(finding.path), finding.message)
-        if known[key] > 0:
-            known[key] -= 1
-        else:
-            findings.append(finding)
-    return evolve(report, findings=tuple(findings), known=len(report.findings) - len(findings))
-
-
-def _key(file: Any, rule: Any, path: Any, message: Any) -> tuple[str, ...]:
-    """Return what a finding is known by: not by its place, which moves when the program changes, nor by folders."""
-    name = str(file).rpartition("/")[2]
-    entries = _FOLDERS.sub("", " ".join(map(str, path or ())))
-    return name, str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))

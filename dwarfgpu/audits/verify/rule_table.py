@@ -22,25 +22,12 @@ RULES: dict[str, CheckRule] = {
     for rule in part.RULES.values()
 }
 PARTS: tuple[str, ...] = tuple(dict.fromkeys(rule.part for rule in RULES.values()))
-IDIOMS = "idioms"
-"""What is ignored where it is known that the producer always writes so."""
 
 
 def rule_named(name: str) -> CheckRule:
     """Return a rule; an unknown name is an error."""
     rule = RULES.get(name)
     if rule is None:
-        raise _unknown(name, list(RULES))
+        hint = nearest_hint(name, RULES, "`dwarfgpu verify --rules` lists them")
+        raise UsageError(f"there is no rule {name!r}", hint=hint)
     return rule
-
-
-def check_ignored(names: list[str]) -> None:
-    """Refuse names of what cannot be ignored."""
-    for name in names:
-        if name not in RULES and name not in PARTS and name != IDIOMS:
-            raise _unknown(name, [*RULES, *PARTS, IDIOMS])
-
-
-def _unknown(name: str, known: list[str]) -> UsageError:
-    hint = nearest_hint(name, known, "`dwarfgpu verify --rules` lists them")
-    return UsageError(f"there is no rule {name!r}", hint=hint)

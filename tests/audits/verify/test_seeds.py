@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.audits.verdicts import verdict
 from dwarfgpu.audits.verify.findings import ERROR, VALUE, WARNING
-from dwarfgpu.audits.verify.rule_table import PARTS, RULES, check_ignored, rule_named
+from dwarfgpu.audits.verify.rule_table import PARTS, RULES, rule_named
 from dwarfgpu.errors import UsageError
 from tests.builders.dwarf import die
 from tests.builders.hostile import gpu
@@ -91,6 +92,6 @@ def test_unknown_names_are_refused():
     with pytest.raises(UsageError, match="no rule 'entry-lane'") as caught:
         rule_named("entry-lane")
     assert caught.value.hint == "did you mean entry-lanes?"
-    check_ignored(["entry", "idioms", "list-overlap"])
+    assert verdict(RULES, ignored=["entry,idioms", "list-overlap"]).ignored == {"entry", "idioms", "list-overlap"}
     with pytest.raises(UsageError, match="no rule 'nothing at all'"):
-        check_ignored(["nothing at all"])
+        verdict(RULES, only=["nothing at all"])

@@ -1,0 +1,201 @@
+"""Verdicts: which findings of a check count, how grave they are, and which are known from an earlier answer.
+
+Every check whose findings are `FileFinding`s is judged here: `verify`, `judge` and `memmodel check`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import Factory, evolve
+
+from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING
+from dwarfgpu.errors import UsageError, nearest_hint
+from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Literal
+
+    from dwarfgpu.audits.verify.findings import CheckRule, FileFinding, Severity
+    from dwarfgpu.audits.verify.reports import FileReport
+
+IDIOMS, LIMITS, EVERY = "idioms", "limits", "*"
+"""Words that stand for findings beside rules and their parts."""
+OFF: Final = "off"
+"""The severity of what is left out."""
+SEVERITIES: Mapping[str, Severity | Literal["off"]] = {ERROR: ERROR, WARNING: WARNING, NOTE: NOTE, OFF: OFF}
+
+_NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
+"""What moves in a file with every change of it."""
+_FOLDERS = re.compile(r"(?:[^\s/]*/)+")
+"""What is different on another computer."""
+
+
+@frozen(eq=False)
+class Verdict:
+    """What a user wants to know of the findings of a check."""
+
+    rules: Mapping[str, CheckRule]
+    """The rules of the check by name."""
+    ignored: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+    severities: Mapping[str, Severity | Literal["off"]] = Factory(dict)
+    """Severities by the names of rules, parts, idioms or limits; the later of two counts."""
+    is_strict: bool = False
+    """Whether limits of the producer count."""
+    known: Counter[tuple[str, ...]] = Factory(Counter)
+    """The findings of an earlier answer that are not yet seen again."""
+
+    def report(self, report: FileReport) -> FileReport:
+        """Return a report with the findings that are wanted, as grave as the user takes them."""
+        findings, known = [], 0
+        for finding in report.findings:
+            chosen = self._chosen(finding)
+            if chosen is None:
+                continue
+            key = finding_key(chosen)
+            if self.known[key] > 0:
+                self.known[key] -= 1
+                known += 1
+            else:
+                findings.append(chosen)
+        left_out = {name: count for name, count in (report.left_out or {}).items() if self._is_wanted({name})}
+        return evolve(report, findings=tuple(findings), known=known, left_out=left_out or None)
+
+    def is_wrong(self, report: FileReport) -> bool:
+        """Return whether something of a report is a reason to fail; what is left out is taken for what is there."""
+        counted = {finding.rule.name for finding in report.findings if finding.limit is None}
+        limited = {finding.rule.name for finding in report.findings} - counted
+        left_out = (self.rules[name] for name in report.left_out or () if name not in limited)
+        severities = [self._severity(rule, set()) or rule.severity for rule in left_out]
+        severities += [finding.severity for finding in report.findings if finding.limit is None]
+        return not {ERROR, WARNING}.isdisjoint(severities)
+
+    def _is_wanted(self, names: set[str]) -> bool:
+        names = {*names, *(self.rules[name].part for name in names if name in self.rules)}
+        return names.isdisjoint(self.ignored) and (not self.only or not names.isdisjoint(self.only))
+
+    def _severity(self, rule: CheckRule, words: set[str]) -> Severity | Literal["off"] | None:
+        """Return the severity that the user gives to findings of a rule, if any."""
+        names = {rule.name, rule.part, EVERY, *words}
+        return next((self.severities[name] for name in reversed([*self.severities]) if name in names), None)
+
+    def _chosen(self, finding: FileFinding) -> FileFinding | None:
+        """Return a finding with its severity for the user; None if it is left out."""
+        words = {IDIOMS} if finding.idiom is not None else set[str]()
+        words |= {LIMITS} if finding.limit is not None else set()
+        severity = self._severity(finding.rule, words)
+        if severity == OFF or not self._is_wanted({finding.rule.name, *words}):
+            return None
+        if severity is not None:
+            return evolve(finding, severity=severity, limit=None)
+        if self.is_strict and finding.limit is not None:
+            return evolve(finding, severity=ERROR if finding.severity == ERROR else WARNING, limit=None)
+        return finding
+
+
+def verdict(
+    rules: Mapping[str, CheckRule],
+    *,
+    ignored: Iterable[str] = (),
+    only: Iterable[str] = (),
+    severities: str | None = None,
+    baseline: str | None = None,
+    is_strict: bool = False,
+) -> Verdict:
+    """Return a verdict; names are separated by commas, and ``severities`` and ``baseline`` are the paths of files."""
+    return Verdict(
+        rules,
+        _named(ignored, rules),
+        _named(only, rules),
+        {} if severities is None else read_severities(severities, rules),
+        is_strict,
+        Counter() if baseline is None else read_baseline(baseline),
+    )
+
+
+def names_of(rules: Mapping[str, CheckRule]) -> dict[str, str]:
+    """Return the names that stand for findings of some rules, each with what it means."""
+    return {
+        IDIOMS: "what the producer always writes so",
+        LIMITS: "what the producer is known to be unable to write, idioms too",
+        **{name: rule.summary for name, rule in rules.items()},
+        **dict.fromkeys((rule.part for rule in rules.values()), "all rules of this part"),
+    }
+
+
+def _named(texts: Iterable[str], rules: Mapping[str, CheckRule]) -> frozenset[str]:
+    names = [name for text in texts for name in text.split(",") if name]
+    for name in names:
+        _check_name(name, rules)
+    return frozenset(names)
+
+
+def _check_name(name: str, rules: Mapping[str, CheckRule], where: str = "") -> None:
+    known = names_of(rules)
+    if name not in known:
+        hint = nearest_hint(name, known, f"the parts are {', '.join(dict.fromkeys(r.part for r in rules.values()))}")
+        raise UsageError(f"{where}there is no rule {name[:60]!r}", hint=hint)
+
+
+def read_severities(path: str, rules: Mapping[str, CheckRule]) -> dict[str, Severity | Literal["off"]]:
+    """Read the severities of rules: lines such as ``statement-back off``; `#` begins a comment, `*` is every rule."""
+    severities: dict[str, Severity | Literal["off"]] = {}
+    for number, line in enumerate(read_input(path).decode("utf-8", "replace").split("\n"), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        name, text = words[0], " ".join(words[1:])
+        severity = SEVERITIES.get(text)
+        if severity is None:
+            hint = f"a line is RULE and one of {', '.join(SEVERITIES)}"
+            raise UsageError(f"{path}:{number}: {text[:40]!r} is no severity", hint=hint)
+        if name != EVERY:
+            _check_name(name, rules, f"{path}:{number}: ")
+        severities.pop(name, None)
+        severities[name] = severity
+    return severities
+
+
+# --- What a finding is known by ---------------------------------------------------------------------------------------
+
+
+def read_baseline(path: str) -> Counter[tuple[str, ...]]:
+    """Read the findings of an earlier answer in JSON, which are not reported again."""
+    from dwarfgpu.strict_json import NotACase, parse
+
+    try:
+        document: Any = parse(read_input(path).decode("utf-8", "replace"))
+    except NotACase:
+        document = None
+    findings = document.get("findings") if isinstance(document, dict) else None
+    if not isinstance(findings, list):
+        hint = "write one with --json -o BASELINE, by the same command"
+        raise UsageError(f"{path} is not the JSON of a check", hint=hint)
+    known: Counter[tuple[str, ...]] = Counter()
+    for finding in findings:
+        if isinstance(finding, dict):
+            known[_key(finding.get("file"), finding.get("rule"), finding.get("path"), finding.get("message"))] += 1
+    return known
+
+
+def finding_key(finding: FileFinding) -> tuple[str, ...]:
+    """Return what a finding is known by: not by its place, which moves when the program changes, nor by folders."""
+    return _key(finding.file, finding.rule.name, list(finding.path), finding.message)
+
+
+def fingerprint(finding: FileFinding) -> str:
+    """Return a text that is the same for a finding of the next build, wherever its lines and its code are by then."""
+    from hashlib import sha256
+
+    return sha256("\0".join(finding_key(finding)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _key(file: Any, rule: Any, path: Any, message: Any) -> tuple[str, ...]:
+    name = str(file).rpartition("/")[2]
+    entries = _FOLDERS.sub("", " ".join(map(str, path or ())))
+    return name, str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))
