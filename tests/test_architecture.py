@@ -183,7 +183,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.28,  # code read for callers (2.5 times as fast as one instruction at a time); an example of each encoding
     "machines": 7.67,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 17.67,  # compiled blocks (60 to 400 times; small launches 2), columns (30), checks, histories, stacks
+    "execution": 18.7,  # compiled blocks (60 to 400 times; small launches 2), columns (30), checks, histories, stacks
     "states": 3.52,
     "program.types": 2.11,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
@@ -200,7 +200,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.78,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
     "questions": 12.55,  # what counts of findings, faults, what changed a variable last, rule sets and repairs
-    "cli": 2.14,  # sources are compiled; findings of checks; files of profiles
+    "cli": 2.15,  # sources are compiled; findings of checks; files of profiles
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -209,7 +209,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 83.25
+MOST_LINES_OF_TESTS = 83.4
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35, of profiles 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

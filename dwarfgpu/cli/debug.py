@@ -195,7 +195,8 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             ),
             option(
                 "-check KINDS",
-                "look for data races (race), missed barriers (barrier) and missing waits (wait); --check: all",
+                "look for data races (race), missed barriers (barrier), missing waits (wait), and accesses outside of "
+                "buffers (bounds); --check: all",
                 bare="all",
             ),
             option("-max-findings N", "with --check: show at most N findings (10)", read=int),

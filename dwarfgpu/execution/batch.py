@@ -68,8 +68,8 @@ class WaveBatch:
     """Some waves at one instruction."""
 
     __slots__ = (
-        "_index", "accumulation", "calls", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc", "rows",
-        "scalar", "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
+        "_index", "accumulation", "beside", "calls", "count", "exec", "lanes", "local", "mask", "mode", "passed", "pc",
+        "rows", "scalar", "scc", "spent", "stack", "status", "vector", "waves", "wide_a", "wide_v",
     )  # fmt: skip
 
     def __init__(self, waves: Any, lanes: int, vectors: int, accumulations: int) -> None:
@@ -103,6 +103,8 @@ class WaveBatch:
         """The executing lanes, as flags that fit ``[wave, lane]``; None if all are."""
         self.calls: Calls | list[Calls] = NO_CALLS
         """The calls that the waves are in: of all of them, or of each."""
+        self.beside: dict[str, Any] = {}
+        """What checks keep beside the columns, by name: objects with `part(index, count)`, `join(others, counts)`."""
 
     def set_exec(self, value: Any) -> None:
         """Change the executing lanes."""
@@ -163,6 +165,7 @@ class WaveBatch:
         other.status = _numbers(self.status, index)
         other.set_exec(_numbers(self.exec, index))
         other.calls = _shared([self.calls[row] for row in index]) if isinstance(self.calls, list) else self.calls
+        other.beside = {name: each.part(index, count) for name, each in self.beside.items()}
         return other
 
     def join(self, others: Iterable[WaveBatch]) -> WaveBatch:
@@ -185,6 +188,9 @@ class WaveBatch:
         joined.calls = self.calls
         if isinstance(self.calls, list) or any(batch.calls is not self.calls for batch in others):
             joined.calls = _shared([calls for batch in batches for calls in batch.each_calls()])
+        for name, own in self.beside.items():  # waves that have executed nothing have none
+            if all(name in batch.beside for batch in batches):
+                joined.beside[name] = own.join([batch.beside[name] for batch in batches[1:]], counts)
         return joined
 
     def copy(self) -> WaveBatch:
@@ -194,6 +200,8 @@ class WaveBatch:
         other.spent = self.spent
         other.scalar, other.vector, other.accumulation = list(self.scalar), list(self.vector), list(self.accumulation)
         other.exec, other.mask, other.calls = self.exec, self.mask, self.calls
+        every = slice(0, self.count)
+        other.beside = {name: each.part(every, self.count) for name, each in self.beside.items()}
         return other
 
 

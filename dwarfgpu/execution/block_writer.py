@@ -366,7 +366,7 @@ class BlockWriter:
         if operand.kind not in (OperandKind.VGPR, OperandKind.AGPR):
             raise UnknownInstruction(f"{operand.text} as a vector operand")
         word = cell(operand)
-        if self._is_indexed(position) and word[0] == "v":
+        if self.is_indexed(position) and word[0] == "v":
             if size == 8:
                 raise UnknownInstruction(f"{instruction.mnemonic} of 64 bits with a register by number")
             word = f"{self.name(lane_moves.read_relative)}(v, {operand.index}, s[{M0}] & 0xff)"
@@ -381,7 +381,7 @@ class BlockWriter:
             word = f"({word} >> 16)"
         return _viewed(f"{word}.astype('u2')", kind, "u2")
 
-    def _is_indexed(self, position: int) -> bool:
+    def is_indexed(self, position: int) -> bool:
         """Return whether M0 counts for a source, or for the destination (3), of vector operations now."""
         return bool(self.mode & INDEX_ENABLE and position >= 0 and self.mode >> INDEX_SHIFT + position & 1)
 
@@ -469,7 +469,7 @@ class BlockWriter:
     def write_register(self, register: str, text: str) -> None:
         """Write a register of 32 bits in the lanes that the instruction writes."""
         mask = self.write_mask
-        if self._is_indexed(3) and register[0] == "v":
+        if self.is_indexed(3) and register[0] == "v":
             index = register[2:-1]
             self.write(f"{self.name(lane_moves.write_relative)}(v, {index}, s[{M0}] & 0xff, {text}, {mask})")
             return

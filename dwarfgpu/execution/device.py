@@ -830,7 +830,7 @@ class Device:
         """Yield the waves of a batch with the registers that the machine has; what it does not have is kept."""
         for new in _batches_of(self.machine, batch.waves, self.lanes):
             kept = batch.part(np.isin(batch.waves, new.waves))
-            new.scc, new.calls = kept.scc, kept.calls
+            new.scc, new.calls, new.beside = kept.scc, kept.calls, kept.beside
             if new.pc != batch.pc:
                 new.calls = new.calls_after_jump(new.pc, NOWHERE)
             new.mode = new.mode & INDEX_ENABLE * 2 - 1 | kept.mode & ~(INDEX_ENABLE * 2 - 1)

@@ -55,18 +55,19 @@ class GlobalMemory:
     def __init__(self, segments: list[MemorySegment]) -> None:
         self.segments = sorted(segments, key=lambda segment: segment.start)
         self.starts = [segment.start for segment in self.segments]
-        self._last = self.segments[0] if self.segments else None
+        self.latest = self.segments[0] if self.segments else None
+        """The segment that was found last."""
 
     def segment_of(self, first: int, last: int) -> MemorySegment | None:
         """Return the segment that has all bytes of a range."""
-        segment = self._last
+        segment = self.latest
         if segment is not None and segment.start <= first and last < segment.end:
             return segment
         index = bisect_right(self.starts, first) - 1
         if index < 0 or last >= self.segments[index].end:
             return None
-        self._last = self.segments[index]
-        return self._last
+        self.latest = self.segments[index]
+        return self.latest
 
     def missing(self, address: int) -> str:
         """Return that an address has no memory, and the buffer that is near."""
@@ -90,7 +91,7 @@ class GlobalMemory:
 
         ``addresses`` is an array of unsigned 64-bit numbers ``[wave, lane]``, ``mask`` has the lanes that count.
         """
-        segment = self._last
+        segment = self.latest
         for _ in range(2):  # all lanes are in the latest segment, or in that of the first lane, or in several
             if segment is None:
                 break
@@ -98,7 +99,7 @@ class GlobalMemory:
             if mask is not None:
                 offsets *= mask
             if int(offsets.max()) <= segment.end - segment.start - size:
-                self._last = segment
+                self.latest = segment
                 return [(segment, mask, offsets.view(np.int64))]
             first = int(addresses.flat[0] if mask is None else addresses.flat[mask.argmax()])
             segment = self.segment_of(first, first + size - 1)

@@ -56,12 +56,16 @@ class NamedBuffer:
         return f"{self.reach(address, last)} of {self.name}, which has {self.size} bytes"
 
 
+def _signed(address: int) -> int:
+    return address - (address >> 31 << 32) if 0 <= address < 1 << 32 else address
+
+
 def _beyond(memory: str, address: int, size: int, option: str) -> tuple[str, bool]:
     """Return where an offset outside of local or private memory is, and whether it is not before the start.
 
     The high half of the offsets is what negative numbers become.
     """
-    start = address - (address >> 31 << 32) if 0 <= address < 1 << 32 else address
+    start = _signed(address)
     more = f"; {option} gives more" if start >= 0 else ""
     return f"no {memory} at {address:#x} ({NamedBuffer(memory, 0, size).where(start)}{more})", start >= size
 
@@ -88,17 +92,24 @@ class MachineFault(Exception):
         """The global addresses that were accessed, one for all or ``[wave, lane]``; None without global memory."""
         self.describe = describe
         """Returns the detail for the address of a wave, where waves have different ones."""
+        self.outside: tuple[NamedBuffer, int] | None = None
+        """The local or private memory that an address is outside of, and the address."""
 
     @classmethod
     def of_private(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the private memory of a work-item, where its stack is."""
         where, is_behind = _beyond("private memory", address, size, "--private-size")
-        return cls(f"{'stack overflow or wrong index: ' if is_behind else ''}{where}", lanes, kind=MEMORY_VIOLATION)
+        text = f"{'stack overflow or wrong index: ' if is_behind else ''}{where}"
+        fault = cls(text, lanes, kind=MEMORY_VIOLATION)
+        fault.outside = NamedBuffer("private memory", 0, size), _signed(address)
+        return fault
 
     @classmethod
     def of_local(cls, address: int, size: int, lanes: Any) -> MachineFault:
         """Return the fault of lanes that reach beyond the local memory of their work-group."""
-        return cls(_beyond("local memory", address, size, "--dynamic-local")[0], lanes, kind=ADDRESS_ERROR)
+        fault = cls(_beyond("local memory", address, size, "--dynamic-local")[0], lanes, kind=ADDRESS_ERROR)
+        fault.outside = NamedBuffer("local memory", 0, size), _signed(address)
+        return fault
 
     @property
     def reason(self) -> str:

@@ -41,7 +41,10 @@ def _finding_lines(finding: NamedFinding) -> Iterator[str]:
         likely = "" if finding.is_certain else "probably "
         name = "" if finding.variable is None else f"{likely}`{shown(finding.variable)}`, "
         text += f": {name}{counted(finding.size, 'byte')} at {finding.address:#x} in {finding.space} memory"
-    yield from fitted(f"{text}, {counted(finding.count, 'hazard')}", 2)
+    count = counted(finding.count, "hazard") if finding.reach is None else counted(finding.count, "access", "accesses")
+    yield from fitted(f"{text}, {count}", 2)
+    if finding.reach is not None:
+        yield from fitted(f"  {finding.reach}", 4)
     for each in finding.sides:
         yield from _side_lines(each)
 
@@ -80,7 +83,7 @@ SIDE = Record(
     "work_items=side.items lane=side.lane value",
 )
 FINDING = Record(
-    "check kind severity space address# size? register? variable is_certain hazards=count",
+    "check kind severity space address# size? register? variable is_certain reach? hazards=count",
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.execution import instructions
-from dwarfgpu.execution.access_shapes import GLOBAL, AccessShape, shape_of
+from dwarfgpu.execution.access_shapes import GLOBAL, SCRATCH, AccessShape, shape_of
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
-from dwarfgpu.execution.checks.findings import ATOMIC, BARRIER, RACE, READ, WAIT, WRITE, CheckFinding, FindingSide
+from dwarfgpu.execution.checks.bounds_check import BoundsCheck, PointerShadow, word
+from dwarfgpu.execution.checks.findings import (
+    ATOMIC,
+    BARRIER,
+    BOUNDS,
+    RACE,
+    READ,
+    WAIT,
+    WRITE,
+    CheckFinding,
+    FindingSide,
+)
 from dwarfgpu.execution.checks.order import KnownOrder
+from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SYNC_LOAD, SYNC_STORE, RaceCheck
 from dwarfgpu.execution.checks.wait_check import WaitCheck
-from dwarfgpu.execution.memory_access import MemoryAccess, Place
+from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.block_writer import BlockWriter
@@ -56,6 +70,10 @@ class CheckedMemory(MemoryAccess):
         self.races = RaceCheck(self.order, others["lanes"], self._side)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
+        self.bounds: BoundsCheck | None = None
+        if BOUNDS in settings.checks:
+            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first)  # type: ignore[attr-defined]
+            self.provenance = ProvenanceWriter(self.bounds.start)
         self.launched: list[tuple[int, list[str], Any, Any]] = []
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
@@ -67,8 +85,9 @@ class CheckedMemory(MemoryAccess):
     @property
     def findings(self) -> list[CheckFinding]:
         """What was found, errors first."""
-        every = self.races, self.barrier_check, self.wait_check
-        found = [finding for check in every for finding in check.found.values()]
+        every = [self.races.found, self.barrier_check.found, self.wait_check.found]
+        every += [self.bounds.found] if self.bounds is not None else []
+        found = [finding for check in every for finding in check.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
 
     def is_like(self, settings: Any) -> bool:
@@ -80,12 +99,18 @@ class CheckedMemory(MemoryAccess):
         self.order.use(group_of)
         self.races.use_local(self.local)
         self.races.local_count = len(local)
+        machine = self.machine
         if count := len(group_of):
-            machine = self.machine
             numbers = machine.places["wave_in_group"].array[:, 0].copy()
             self.launched.append((self.order.first, [*machine.ids], machine.work_group.copy(), numbers))
         self.barrier_check.use(count)
         self.wait_check.use(count)
+        if self.bounds is not None:
+            self.bounds.use()
+            kernarg = machine.dispatches[-1].kernarg if count else None
+            if kernarg is not None and kernarg not in self.bounds.shadows:
+                data = machine.launched_segment(len(machine.dispatches) - 1)
+                self.bounds.set_arguments(kernarg, data or b"")
 
     # --- Who ----------------------------------------------------------------------------------------------------------
 
@@ -149,11 +174,72 @@ class CheckedMemory(MemoryAccess):
             release = address in self._behind_local
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
             self._tell(writer, self.races.begin, site)
+        if self.bounds is None:
+            return instructions.write_instruction(writer, instruction, address, memory)
+        self.provenance.open(writer)
+        if action.operation or name in _COUNTERS:
+            does = _DONE.get(action.operation, ATOMIC)
+            self._tell(writer, self.bounds.begin, address, does, texts=self._address_words(instruction))
+            ends = instructions.write_instruction(writer, instruction, address, memory)
+            self._write_loaded(writer, instruction)
+            return ends
+        self.provenance.write(writer, instruction)
         return instructions.write_instruction(writer, instruction, address, memory)
 
     @staticmethod
-    def _tell(writer: BlockWriter, function: Callable[..., Any], *others: Any, **options: Any) -> None:
-        words = ["b", *(writer.name(each) for each in others), *(f"{name}={value}" for name, value in options.items())]
+    def _address_words(instruction: GpuInstruction) -> list[str]:
+        """Return the texts of the provenance of an address and what is added to it, and of what is written there."""
+        operand, encoding = instruction.operand, instruction.encoding
+        parts = [NONE, NONE, NONE]
+        vaddr, saddr = operand("vaddr"), operand("saddr")
+        bases = (operand(name) for name in ("sbase", "srsrc", "rsrc"))
+        if (base := next(filter(None, bases), None)) is not None:
+            parts[:2] = words_of(base, 2)
+            if (offset := operand("soffset")) is not None and encoding == "SMEM":
+                (parts[2],) = words_of(offset)
+        elif encoding in ("FLAT", "GLOBAL"):
+            if has_base(saddr):
+                parts = [*words_of(saddr, 2), *(words_of(vaddr) if vaddr is not None else [NONE])]  # type: ignore[arg-type]
+            elif vaddr is not None:
+                parts[:2] = words_of(vaddr, 2)
+        shape = shape_of(instruction.name)
+        if (shape is not None and shape.action == "store" and shape.size == 4) or instruction.name.startswith(
+            "s_store"
+        ):
+            given = (operand(name) for name in ("sdata", "vdata", "data0", "data", "data1"))
+            words = [text for each in given if each is not None for text in words_of(each, each.count)]
+            if any(text != NONE for text in words):
+                parts.append(f"({', '.join(words)},)")
+        return parts
+
+    def _write_loaded(self, writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write the provenance of what an access has loaded."""
+        assert self.bounds is not None  # noqa: S101 (the caller knows)
+        shape = shape_of(instruction.name)
+        loads = (
+            shape is not None and shape.action == "load" and shape.size == 4 and not instruction.modifiers.get("lds")
+        )
+        is_pointer = loads or bool(re.match(r"s_(buffer_)?load_(dword|b)", instruction.name))
+        data = instruction.operand("vdata")
+        results = [*instruction.destinations, *([data] if data is not None and "atomic" in instruction.name else [])]
+        for operand in results:
+            words = words_of(operand, operand.count)
+            if is_pointer and words[0] != NONE:
+                file, _, first = words[0].rstrip("]").partition("[")
+                mask = "None" if file == "qs" else "m"
+                found = f"{writer.name(self.bounds)}.loaded"
+                test = " or ".join(f"{each} is not None" for each in [found, *words])
+                call = f"{writer.name(self.bounds.keep)}({file}, {first}, {len(words)}, {mask})"
+                writer.write(f"if {test}: {call}")
+                continue
+            for place in words:
+                self.provenance.set(writer, place, NONE)
+
+    @staticmethod
+    def _tell(
+        writer: BlockWriter, function: Callable[..., Any], *others: Any, texts: Sequence[str] = (), **options: Any
+    ) -> None:
+        words = ["b", *map(writer.name, others), *texts, *(f"{name}={value}" for name, value in options.items())]
         writer.write(f"{writer.name(function)}({', '.join(words)})")
 
     def _class(self, instruction: GpuInstruction, action: actions.MemoryAction, address: int) -> tuple[int, int]:
@@ -198,14 +284,28 @@ class CheckedMemory(MemoryAccess):
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
-    def row(self, *_place: Any) -> Lanes:
-        """Return that it is not known: each lane is looked at."""
+    def row(self, *place: Any) -> Lanes:
+        """Return what all lanes reach one after the other, if no check looks at each lane."""
+        return self._unless_looked_at(super().row(*place)) if RACE not in self.settings.checks else None
 
-    def load_near(self, *_place: Any) -> Any:
-        """Return the same."""
+    def load_near(self, *place: Any) -> Any:
+        """Return what all lanes read from one segment, if no check looks at each lane."""
+        return self._unless_looked_at(super().load_near(*place)) if RACE not in self.settings.checks else None
 
-    def _local_index(self, *_place: Any) -> Any:
-        """Return the same."""
+    def _unless_looked_at(self, found: Lanes) -> Lanes:
+        """Return what was found in the latest segment, if that is where the pointer belongs."""
+        if found is None or self.bounds is None:
+            return found
+        segment = self.memory.latest
+        return found if segment is not None and self.bounds.holds(segment) else None
+
+    def _local_index(self, *place: Any) -> Any:
+        """Return where dwords of local memory are, if no check looks at each lane."""
+        if RACE in self.settings.checks:
+            return None
+        if self.bounds is not None and (self.bounds.local is not None or self.bounds.stores_pointers):
+            return None
+        return super()._local_index(*place)
 
     def _told(self, batch: WaveBatch, place: Place, size: int, action: str, new: Lanes = None) -> None:
         segment, mask, offsets = place
@@ -221,14 +321,37 @@ class CheckedMemory(MemoryAccess):
 
     def _read(self, batch: WaveBatch, space: str, place: Place, size: int, count: int) -> list[Lanes]:
         self._told(batch, place, size * count, READ)
+        if self.bounds is not None:
+            self._look(batch, space, place, size * count)
+            segment, mask, offsets = place
+            shadow = self._shadow(segment)
+            if shadow is not None and size == 4:
+                step = self.lanes if self._is_interleaved(space, segment) else 1
+                self.bounds.read(shadow.at(offsets, mask, count, step), None if mask is batch.mask else mask)
         return super()._read(batch, space, place, size, count)
 
     def _write(self, batch: WaveBatch, space: str, place: Place, size: int, values: list[Lanes]) -> None:
+        if RACE in self.settings.checks:
+            self._told(batch, place, size * len(values), WRITE, self._bytes(batch, values))
+        if self.bounds is not None:
+            self._look(batch, space, place, size * len(values), values)
+            segment, mask, offsets = place
+            shadow = self._shadow(segment, is_new=self.bounds.stores_pointers and size == 4)
+            if shadow is not None:
+                step = self.lanes if self._is_interleaved(space, segment) else 1
+                count = len(values) if size == 4 else 1
+                shadow.put(offsets, mask, self.bounds.written(count) if size == 4 else (None,), step)
+                if shadow is self.bounds.private and self.bounds.stores_pointers:
+                    chosen = offsets if mask is None else offsets[mask]
+                    first = np.unique(chosen % self.scratch_size // (4 * self.lanes)).tolist()
+                    self.bounds.pointers.update(at + number for at in first for number in range(count))
+        super()._write(batch, space, place, size, values)
+
+    @staticmethod
+    def _bytes(batch: WaveBatch, values: list[Lanes]) -> Lanes:
         shape = batch.count, batch.lanes
         columns = [np.broadcast_to(value, shape) for value in values]
-        new = np.ascontiguousarray(np.stack(columns, axis=-1)).view(np.uint8)
-        self._told(batch, place, size * len(values), WRITE, new)
-        super()._write(batch, space, place, size, values)
+        return np.ascontiguousarray(np.stack(columns, axis=-1)).view(np.uint8)
 
     def _change(
         self, batch: WaveBatch, segment: MemorySegment, lanes: Lanes, offsets: Lanes, shape: AccessShape, *data: Lanes
@@ -236,7 +359,145 @@ class CheckedMemory(MemoryAccess):
         places = np.zeros(lanes.shape, np.int64)
         places[lanes] = offsets
         self._told(batch, (segment, lanes, places), shape.size, ATOMIC)
+        if self.bounds is not None:
+            self._look(batch, GLOBAL, (segment, lanes, places), shape.size)
+            if (shadow := self._shadow(segment)) is not None:
+                shadow.put(places, lanes, (None,) * (shape.size // 4), 1)
         return super()._change(batch, segment, lanes, offsets, shape, *data)
+
+    # --- Bounds -------------------------------------------------------------------------------------------------------
+
+    def _look(self, batch: WaveBatch, space: str, place: Place, size: int, values: Any = None) -> None:
+        """Look whether an access is in the memory that its pointer came from."""
+        assert self.bounds is not None  # noqa: S101 (the caller knows)
+        segment, mask, offsets = place
+        if self.bounds.now is None or space == SCRATCH or segment is self.local or self._is_private(segment):
+            return
+
+        def value(row: int, lane: int) -> bytes:
+            if values is None:
+                return word(segment.data, int(offsets[row, lane]), size)
+            return bytes(self._bytes(batch, values)[row, lane].reshape(-1)[:8])
+
+        self.bounds.access(batch, segment, mask, offsets, size, value)
+
+    def _is_private(self, segment: MemorySegment) -> bool:
+        return segment is self.scratch or (segment.start == self.scratch_base and self.scratch_size > 0)
+
+    def _shadow(self, segment: MemorySegment, *, is_new: bool = False) -> PointerShadow | None:
+        """Return what is known of the pointers in a segment, if there are any."""
+        bounds = self.bounds
+        assert bounds is not None  # noqa: S101 (the caller knows)
+        if segment is self.local:
+            if bounds.local is None and is_new:
+                bounds.local = PointerShadow(len(segment.data))
+            return bounds.local
+        if self._is_private(segment):
+            if bounds.private is None and is_new:
+                bounds.private = PointerShadow(len(segment.data))
+            return bounds.private
+        if is_new and segment.start not in bounds.shadows:
+            bounds.shadows[segment.start] = PointerShadow(len(segment.data))
+        return bounds.shadows.get(segment.start)
+
+    def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[Place]:
+        try:
+            return super()._places(batch, space, address, size)
+        except MachineFault as fault:
+            self._note_fault(batch, fault, size)
+            raise
+
+    def buffer_address(self, batch: WaveBatch, words: Any, *place: Any) -> Lanes:
+        try:
+            return super().buffer_address(batch, words, *place)
+        except MachineFault as fault:
+            self._note_fault(batch, fault, place[-1])
+            raise
+
+    def _note_fault(self, batch: WaveBatch, fault: MachineFault, size: int) -> None:
+        if self.bounds is not None and not self.is_tried:
+            self.bounds.fault(batch, fault, size)
+
+    def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
+        if self.bounds is None:
+            return super().load(batch, space, address, size, count)
+        before, self.bounds.loaded = self.bounds.loaded, None
+        found = super().load(batch, space, address, size, count)
+        self.bounds.follow(before, count)
+        return found
+
+    def store(self, batch: WaveBatch, space: str, address: Lanes, size: int, values: list[Lanes]) -> None:
+        super().store(batch, space, address, size, values)
+        if self.bounds is not None and self.bounds.stored:
+            self.bounds.stored = self.bounds.stored[len(values) :]
+
+    def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
+        found = super().load_private(batch, address, size, count)
+        bounds = self.bounds
+        if found is not None and bounds is not None and size == 4 and bounds.private is not None:
+            words = range(address >> 2, (address >> 2) + count)
+            if not bounds.pointers.isdisjoint(words):
+                rows = self._private_pointers()
+                bounds.loaded = [simple(rows[batch.index, at]) for at in words]
+        return found
+
+    def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
+        if not super().store_private(batch, address, size, values):
+            return False
+        bounds = self.bounds
+        if bounds is not None and (bounds.stores_pointers or bounds.pointers):
+            count = len(values) if size == 4 else 1
+            words = range(address >> 2, (address >> 2) + count)
+            columns = bounds.written(count) if size == 4 else (None,)
+            if bounds.stores_pointers and size == 4:
+                self._shadow(self.scratch, is_new=True)
+                bounds.pointers.update(at for at, column in zip(words, columns, strict=True) if column is not None)
+            for at, column in zip(words, columns, strict=True):
+                if at in bounds.pointers:
+                    row = self._private_pointers()
+                    mask, new = batch.mask, known(column)
+                    row[batch.index, at] = new if mask is None else np.where(mask, new, row[batch.index, at])
+        return True
+
+    def _private_pointers(self) -> Lanes:
+        """Return the pointers in private memory, ``[wave, dword, lane]``."""
+        assert self.bounds is not None and self.bounds.private is not None  # noqa: S101, PT018 (the caller knows)
+        words = self.scratch_size >> 2
+        count = len(self.scratch.data) // self.scratch_size
+        rows = self.bounds.private.words[: count * words].reshape(count, words)
+        return rows[:, : words // self.lanes * self.lanes].reshape(count, -1, self.lanes)
+
+    def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)
+        bounds = self.bounds
+        if bounds is None:
+            return super().load_scalar(address, size, count, is_signed)
+        try:
+            found = super().load_scalar(address, size, count, is_signed)
+        except MachineFault as fault:
+            self._note_fault(bounds.batch, fault, size * count)
+            raise
+        batch, addresses = bounds.batch, np.asarray(address, np.uint64).reshape(-1, 1)
+        if isinstance(address, int):
+            segment = self.memory.latest
+            if segment is not None and not bounds.holds(segment):
+                self._look_scalar(batch, segment, None, addresses, size, count)
+            return found
+        for segment, mask, _offsets in self.memory.places(addresses, None, size * count):
+            self._look_scalar(batch, segment, mask, addresses, size, count)
+        return found
+
+    def _look_scalar(
+        self, batch: WaveBatch, segment: MemorySegment, mask: Lanes, addresses: Lanes, size: int, count: int
+    ) -> None:
+        assert self.bounds is not None  # noqa: S101 (the caller knows)
+        offsets = addresses.view(np.int64) - segment.start
+        if (shadow := self._shadow(segment)) is not None and size == 4:
+            self.bounds.read(shadow.at(offsets & ~3, mask, count, 1), mask)
+        if self.bounds.now is not None and not self._is_private(segment):
+            shape = batch.count, batch.lanes
+            flags = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
+            flags = flags if batch.mask is None else flags & batch.mask
+            self._look(batch, GLOBAL, (segment, flags, np.broadcast_to(offsets, shape)), size * count)
 
     def _wave_access(self, space: str, address: Any, size: int, done: str) -> None:
         """Look at an access of whole waves."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 
-RACE, BARRIER, WAIT = "race", "barrier", "wait"
-CHECKS = RACE, BARRIER, WAIT
+if TYPE_CHECKING:
+    from dwarfgpu.execution.faults import NamedBuffer
+
+RACE, BARRIER, WAIT, BOUNDS = "race", "barrier", "wait", "bounds"
+CHECKS = RACE, BARRIER, WAIT, BOUNDS
 """The checks that there are."""
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 """What a side does."""
@@ -15,6 +20,8 @@ READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
 )  # fmt: skip
 DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barrier missed by a wave that has ended"
 EARLY_USE = "register used before it is loaded"
+INVALID = {READ: "invalid read", WRITE: "invalid write", ATOMIC: "invalid atomic operation"}
+"""Accesses outside of the memory that their pointer came from."""
 
 
 @frozen
@@ -72,6 +79,10 @@ class CheckFinding:
         self.size = size
         """The bytes that all sides access from the address on."""
         self.register = register
+        self.buffer: NamedBuffer | None = None
+        """The memory that the address is outside of; None if it is not known, and for other checks."""
+        self.last = address
+        """The highest address of all accesses, where `address` is the lowest."""
         self.count = 0
 
     @property

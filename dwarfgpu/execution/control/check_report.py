@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.checks.findings import DIFFERENT, SAME_VALUE
+from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, SAME_VALUE
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
@@ -59,6 +59,8 @@ class NamedFinding:
     """The element at the address; one of several where compilers say no more."""
     is_certain: bool
     """Whether it is this variable for certain."""
+    reach: str | None
+    """How far outside of which memory an access is."""
     count: int
     sides: tuple[NamedSide, ...]
 
@@ -113,7 +115,10 @@ class FindingNames:
     def named(self, finding: CheckFinding) -> NamedFinding:
         """Return a finding in words of the source."""
         name, is_certain, is_float = None, True, False
-        if finding.space is not None and finding.address is not None:
+        if finding.check == BOUNDS:
+            name, kind = self._beyond(finding)
+            is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
+        elif finding.space is not None and finding.address is not None:
             functions = {name for side in finding.sides for name in self._functions(side.pc)}
             words = [self._words(side.pc) for side in finding.sides]
             is_local = finding.space == "local"
@@ -123,8 +128,35 @@ class FindingNames:
         sides = tuple(self._side(side, is_float=is_float) for side in finding.sides)
         return NamedFinding(
             finding.check, finding.kind, "error" if finding.is_error else "note", finding.space, finding.address,
-            finding.size, finding.register, name, is_certain, finding.count, sides,
+            finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
         )  # fmt: skip
+
+    def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
+        """Return the element that an access outside of a buffer means, and its type."""
+        argument = self._argument_of(finding)
+        if argument is None or finding.buffer is None or finding.address is None:
+            return None, None
+        name, _is_certain, kind = self._pointed(argument, finding.address - finding.buffer.address)
+        return name, kind
+
+    def _argument_of(self, finding: CheckFinding) -> Any:
+        """Return the argument whose memory an access is outside of."""
+        buffer = finding.buffer
+        places = ((each, each.memory) for each in self._arguments if each.kind in POINTERS)
+        return next((each for each, memory in places if memory and buffer and memory.address == buffer.address), None)
+
+    def _reach(self, finding: CheckFinding) -> str | None:
+        """Return how far outside of which memory an access is: ``8 bytes past the end of `in` (argument 1, ...)``."""
+        if finding.check != BOUNDS or finding.address is None:
+            return None
+        buffer, argument = finding.buffer, self._argument_of(finding)
+        if buffer is None:
+            memory = self.running.machine.device.memory.memory
+            return memory.missing(finding.address).replace(f" at {finding.address:#x}", " there")
+        number = "" if argument is None else f"argument {argument.position}, "
+        near, far = finding.address, finding.last if finding.last is not None else finding.address
+        near, far = (far, near) if near < buffer.address else (near, far)
+        return f"{buffer.reach(near, far)} of {buffer.name} ({number}{buffer.size} bytes)"
 
     def _side(self, side: FindingSide, *, is_float: bool) -> NamedSide:
         calls = self.running.attached.state.loaded.calls_at(side.pc)

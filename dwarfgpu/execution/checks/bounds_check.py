@@ -1,0 +1,223 @@
+"""Accesses outside of the memory that their pointer came from.
+
+A pointer belongs to the buffer of the argument that it came from. It is followed through registers (`provenance`) and
+through memory: a shadow has the buffer of each word that is a pointer. Where no buffer is known, the access is wrong
+only if no memory is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.checks.findings import BOUNDS, INVALID, CheckFinding, FindingSide
+from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
+from dwarfgpu.isa.semantics.numbers import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.device_memory import MemorySegment
+    from dwarfgpu.execution.faults import MachineFault, NamedBuffer
+
+Lanes = Any
+
+
+class PointerShadow:
+    """The buffer of each word of some memory that is a pointer, or 0."""
+
+    def __init__(self, size: int) -> None:
+        self.words = np.zeros((size >> 2) + 1, np.int16)
+
+    def at(self, offsets: Lanes, mask: Lanes, count: int, step: int) -> list[Column]:
+        """Return the provenance of words from some offsets on; words are so many places apart."""
+        first = offsets >> 2 if mask is None else (offsets >> 2) * mask
+        return [simple(self.words.take(first + step * number, mode="clip")) for number in range(count)]
+
+    def put(self, offsets: Lanes, mask: Lanes, columns: Sequence[Column], step: int) -> None:
+        """Take note of what is written to words from some offsets on."""
+        lanes = slice(None) if mask is None else mask
+        first = (offsets >> 2)[lanes]
+        for number, column in enumerate(columns):
+            self.words[first + step * number] = np.broadcast_to(known(column), offsets.shape)[lanes]
+
+
+class BoundsCheck:
+    """Looks whether accesses are in the memory that their pointer came from."""
+
+    def __init__(
+        self, buffers: list[NamedBuffer], side: Callable[..., FindingSide], first_wave: Callable[[], int]
+    ) -> None:
+        self.buffers = buffers
+        self.side = side
+        self.first_wave = first_wave
+        self.found: dict[tuple[Any, ...], CheckFinding] = {}
+        self.shadows: dict[int, PointerShadow] = {}
+        """By the start of a segment of global memory."""
+        self.local: PointerShadow | None = None
+        self.private: PointerShadow | None = None
+        self.pointers: set[int] = set()
+        """The private addresses at which there have been pointers in all lanes, in words."""
+        self.pc, self.action = 0, ""
+        """The address of the instruction that is executed, and what it does."""
+        self.now: Column = None
+        """The buffer of the address that it accesses."""
+        self.stored: tuple[Column, ...] = ()
+        """The provenance of what it writes."""
+        self.loaded: list[Column] | None = None
+        """The provenance of what it has read, if there are pointers in that memory."""
+        self._starts = np.zeros(0, np.int64)
+
+    batch: WaveBatch
+    """The waves that execute it."""
+
+    def use(self) -> None:
+        """Begin with other waves, whose local and private memory is new."""
+        self.local = self.private = None
+        self.pointers = set()
+
+    def start(self, batch: WaveBatch) -> PointerColumns:
+        """Return the provenance of the registers that waves start with: no pointers to buffers."""
+        columns = batch.beside["pointers"] = PointerColumns.of(batch)
+        return columns
+
+    def set_arguments(self, segment: int, data: bytes) -> None:
+        """Take note of the addresses of buffers in a kernarg segment, also in structures."""
+        shadow = PointerShadow(len(data))
+        for offset in range(0, len(data) - 7, 4):
+            address = int.from_bytes(data[offset : offset + 8], "little")
+            for number, buffer in enumerate(self.buffers, 1):
+                if buffer.address <= address < buffer.address + max(buffer.size, 1):
+                    shadow.words[offset >> 2 : (offset >> 2) + 2] = number
+        self.shadows[segment] = shadow
+
+    # --- Instructions -------------------------------------------------------------------------------------------------
+
+    def begin(
+        self, batch: WaveBatch, pc: int, action: str, low: Column, high: Column, offset: Column,
+        stored: tuple[Column, ...] = (),
+    ) -> None:  # fmt: skip
+        """Begin an access; ``low`` and ``high`` are the provenance of its address, to which a number is added."""
+        self.batch, self.pc, self.action, self.stored, self.loaded = batch, pc, action, stored, None
+        if low is None or high is None or offset is not None:
+            self.now = None
+        elif isinstance(low, int) and isinstance(high, int):
+            self.now = low if low == high and low > 0 else None
+        else:
+            now = np.where(known(low) == known(high), known(low), np.int16(0))
+            self.now = simple(np.maximum(now, np.int16(0)))
+
+    @property
+    def stores_pointers(self) -> bool:
+        """Whether the instruction writes pointers."""
+        return any(each is not None for each in self.stored)
+
+    def holds(self, segment: MemorySegment) -> bool:
+        """Return whether all lanes of the access may be in a segment, which has no pointers; else each is looked at."""
+        now = self.now
+        is_own = now is None or (isinstance(now, int) and self.buffers[now - 1].address == segment.start)
+        return is_own and segment.start not in self.shadows and not self.stores_pointers
+
+    def access(self, batch: WaveBatch, segment: MemorySegment, mask: Lanes, offsets: Lanes, size: int,
+               value: Callable[[int, int], bytes | None]) -> None:  # fmt: skip
+        """Look at an access of lanes in a segment of global memory."""
+        now = self.now
+        if now is None:
+            return
+        if isinstance(now, int):
+            if self.buffers[now - 1].address == segment.start:
+                return
+            wrong = np.ones(offsets.shape, bool) if mask is None else mask
+        else:
+            wrong = (now > 0) & (self._table()[now] != segment.start)
+            wrong = np.broadcast_to(wrong if mask is None else wrong & mask, offsets.shape)
+        if wrong.any():
+            self._report(batch, wrong, offsets + segment.start, size, value)
+
+    def _table(self) -> Lanes:
+        if len(self._starts) <= len(self.buffers):
+            self._starts = np.array([0, *(buffer.address for buffer in self.buffers)], np.int64)
+        return self._starts
+
+    def fault(self, batch: WaveBatch, fault: MachineFault, size: int) -> None:
+        """Take note of lanes that access what no memory is at."""
+        shape = batch.count, batch.lanes
+        flags = np.ones(shape, bool) if fault.lanes is None else np.broadcast_to(
+            fault.lanes if fault.lanes.ndim == 2 else fault.lanes[:, None], shape
+        )  # fmt: skip
+        if batch.mask is not None:
+            flags = flags & batch.mask
+        if not flags.any():
+            return
+        if fault.outside is not None:
+            memory, address = fault.outside
+            self._add(batch, flags, address, address, size, memory.name.partition(" ")[0], memory, None)
+        elif fault.addresses is not None:
+            addresses = np.broadcast_to(np.asarray(fault.addresses, np.uint64).reshape(
+                (1, 1) if np.ndim(fault.addresses) == 0 else np.shape(fault.addresses)), shape)  # fmt: skip
+            self._report(batch, flags, addresses.view(np.int64), size, lambda _wave, _lane: None)
+
+    # --- Findings -----------------------------------------------------------------------------------------------------
+
+    def _report(self, batch: WaveBatch, wrong: Lanes, addresses: Lanes, size: int,
+                value: Callable[[int, int], bytes | None]) -> None:  # fmt: skip
+        """Report lanes, by buffers and by the side on which they are."""
+        of = np.broadcast_to(known(self.now), wrong.shape)
+        for number in np.unique(of[wrong]).tolist():
+            buffer = self.buffers[number - 1] if number > 0 else None
+            start = buffer.address if buffer is not None else 0
+            mine = wrong & (of == number)
+            for flags in (mine & (addresses >= start), mine & (addresses < start)):
+                if flags.any():
+                    low, high = (int(each) & ALL for each in (addresses[flags].min(), addresses[flags].max()))
+                    self._add(batch, flags, low, high, size, "global", buffer, value)
+
+    def _add(self, batch: WaveBatch, flags: Lanes, low: int, high: int, size: int, space: str,
+             buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None) -> None:  # fmt: skip
+        is_before = buffer is not None and low < buffer.address
+        key = self.action, self.pc, space, buffer and buffer.name, is_before
+        finding = self.found.get(key)
+        if finding is None:
+            row = int(flags.any(axis=1).argmax())
+            lanes = np.flatnonzero(flags[row])
+            known_value = None if value is None else value(row, int(lanes[0]))
+            wave = int(batch.waves[row]) + self.first_wave()
+            side = self.side(self.action, self.pc, wave, lanes, int(lanes[0]), known_value)
+            finding = self.found[key] = CheckFinding(BOUNDS, INVALID[self.action], (side,), space, low, size)
+            finding.buffer = buffer
+        finding.address = min(low, finding.address or low)
+        finding.last = max(high, finding.last or high)
+        finding.count += int(flags.sum())
+
+    # --- Pointers in memory -------------------------------------------------------------------------------------------
+
+    def read(self, columns: list[Column], mask: Lanes) -> None:
+        """Take note of the pointers among the words that lanes read, of all that read with a mask of None."""
+        if mask is not None:
+            columns = [each if each is None else np.where(mask, known(each), np.int16(0)) for each in columns]
+        before = self.loaded
+        self.loaded = columns if before is None else [*map(plus, before, columns)]
+
+    def follow(self, before: list[Column] | None, count: int) -> None:
+        """Put the pointers that the instruction has read before in front of those of its second read."""
+        if before is not None:
+            self.loaded = [*before, *(self.loaded or [None] * count)]
+
+    def written(self, count: int) -> Sequence[Column]:
+        """Return the provenance of what lanes write to words."""
+        return self.stored[:count] if len(self.stored) >= count else (None,) * count
+
+    def keep(self, file: list[Column], first: int, count: int, mask: Any) -> None:
+        """Write the provenance of what was read to registers, of scalar ones with a mask of None."""
+        loaded = self.loaded or ()
+        for number in range(count):
+            new, old = loaded[number] if number < len(loaded) else None, file[first + number]
+            if new is not old:
+                file[first + number] = new if mask is None else put(mask, new, old)
+
+
+def word(data: Any, offset: int, size: int) -> bytes:
+    """Return the bytes of a lane that are shown: a number of at most 8."""
+    return bytes(data[offset : offset + min(size, 8)])

@@ -1,0 +1,162 @@
+"""Accesses outside of the memory that their pointer came from: kernels with one fault, and mended."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.checks import provenance as p
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_of
+
+HERE = Path(__file__).parent
+LINES = (HERE / "bounds.cl").read_text("utf-8").split("\n")
+KERNELS = [match[1] for line in LINES if (match := re.match(r"kernel void (\w+)\(", line))]
+TARGETS = "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1100-64", "gfx1200"
+BUILDS = [(target, level) for level in ("O0", "O1", "O2") for target in TARGETS]
+SIZES = {"bytes_past": "u1", "shorts_past": "u2", "longs_past": "i8"}
+"""The types of numbers, where they are not int."""
+KINDS = {"add_past": f.ATOMIC} | dict.fromkeys(
+    ("write_past", "write_far", "one_more", "shorts_past", "vector_past", "indirect", "record_past", "in_function",
+     "local_write", "local_argument"), f.WRITE)  # fmt: skip
+"""What the wrong access does; the others read."""
+REACHES = {
+    "read_past": ("in[128]", "0 to 252 bytes past the end of `in` (argument 1, 512 bytes)"),
+    "read_before": ("in[-8]", "4 to 32 bytes before the start of `in` (argument 1, 512 bytes)"),
+    "write_far": ("in[256]", "512 to 1020 bytes past the end of `in` (argument 1, 512 bytes)"),
+    "bytes_past": ("in[128]", "just past the end of `in` (argument 1, 128 bytes)"),
+    "record_past": ("out[32].values[2]", "12 bytes past the end of `out` (argument 0, 512 bytes)"),
+    "local_past": (None, "just past the end of local memory (256 bytes)"),
+}  # fmt: skip
+"""By kernel, the element and how far outside it is; where lanes differ, of all of them."""
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("bounds")
+
+    @cache
+    def build(target: str, level: str, *options: str) -> str:
+        processor, _, wide = target.partition("-")
+        path = str(folder / f"{target}.{level}{''.join(options)}.co")
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+        words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
+        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / "bounds.cl"), "-o", path]
+        subprocess.run(words, check=True, capture_output=True)
+        return path
+
+    return build
+
+
+def found(path, kernel, check="bounds", padding=0, **options):
+    """What is found in a run. Without padding the buffers touch each other, so no access is a fault of the machine."""
+    kind = SIZES.get(kernel, "i4")
+    args = [f"zeros({32 if kernel == 'record_past' else 128}, {kind})", f"arange(128, {kind})"]
+    args = args if kernel != "record_past" else [args[0].removesuffix(", i4)") + ")", args[1]]
+    args += [256] if kernel == "local_argument" else []
+    machine = machine_for(path, kernel)
+    settings = {"grid": 128, "work_group": 64} | options
+    running = Running(launch(machine, path, kernel, args=args, check=check, padding=padding, **settings))
+    halt = running.run(limit=500_000)
+    assert halt.has_ended or halt.kind == "fault", halt
+    return check_report(running).findings
+
+
+def line_of(kernel):
+    """The line of the wrong access."""
+    start = "void fill(" if kernel == "in_function" else f"kernel void {kernel}("
+    first = next(number for number, line in enumerate(LINES) if line.startswith(start))
+    return next(number for number, line in enumerate(LINES[first:], first + 1) if line.endswith("//"))
+
+
+def problems(built, target, level, padding=0):
+    """What is wrong with what is found of one build."""
+    for kernel in KERNELS:
+        rows = found(built(target, level), kernel, padding=padding)
+        kinds, lines = {row.kind for row in rows}, {row.sides[0].position.line for row in rows}
+        if kinds != {f.INVALID[KINDS.get(kernel, f.READ)]} or lines != {line_of(kernel)}:
+            yield kernel, kinds, lines, line_of(kernel)
+        if kernel in REACHES and padding == 0 and (rows[0].variable, rows[0].reach) != REACHES[kernel]:
+            yield kernel, rows[0].variable, rows[0].reach
+        mended = found(built(target, level, "-DMENDED"), kernel, padding=padding)
+        yield from (("mended", kernel, row.kind, row.reach) for row in mended)
+
+
+def test_each_fault_is_found_and_nothing_else(built):
+    assert [*problems(built, "gfx1100", "O2")] == []
+
+
+@pytest.mark.slow
+def test_the_same_on_other_processors(built):
+    others = [*some_of(BUILDS[::-1], 4), ("gfx90a", "O0"), ("gfx1200", "O0")]
+    assert {build: rows for build in others if (rows := [*problems(built, *build)])} == {}
+    assert [*problems(built, "gfx90a", "O2", padding=1 << 16)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mended", [False, True])
+def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mended):
+    oclgrind, differing = require_tool("oclgrind-kernel"), []
+    for kernel in KERNELS:
+        size = {"u1": 1, "u2": 2, "i8": 8}.get(SIZES.get(kernel, ""), 4)
+        name = {1: "uchar", 2: "ushort", 4: "int", 8: "long"}[size]
+        more = "<size=256>\n" if kernel == "local_argument" else ""
+        zeros, numbers = f"<size={128 * size} fill=0 {name}>", f"<size={128 * size} range=0:1:127 {name}>"
+        sim = tmp_path / f"{kernel}.sim"
+        sim.write_text(f"{HERE / 'bounds.cl'}\n{kernel}\n128 1 1\n64 1 1\n{zeros}\n{numbers}\n{more}")
+        words = [oclgrind, "--build-options", "-DHOST" + " -DMENDED" * mended, str(sim)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        text = done.stdout + done.stderr
+        assert "rror" not in text.partition("Invalid")[0], (kernel, text)
+        if ("Invalid " in text or "exceeds static array size" in text) == mended:
+            differing.append(kernel)
+    assert differing == []
+
+
+HIP = """#include <hip/hip_runtime.h>
+struct Row { float *start; int count; };
+__global__ void filled(float *one, float *other) {
+  one[threadIdx.x] = other[threadIdx.x] = 1;
+}
+__global__ void scaled(Row from, Row to, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < from.count)
+    to.start[i] = from.start[i] * factor;
+}
+"""
+
+
+@pytest.mark.parametrize("count", [64, 65])
+def test_a_pointer_in_a_structure_is_followed_from_an_earlier_launch(require_tool, tmp_path, count):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(HIP)
+    file = dg.open(str(tmp_path / "k.hip")).file
+    machine = machine_for(file, "filled")
+    words = {"work_group": 64, "padding": 0}
+    first = launch(machine, file, "filled", grid=64, args=["zeros(64, f4)", "zeros(64, f4)"], **words)
+    Running(first).run()
+    rows = [{"start": address, "count": count} for address in first.addresses.values()]
+    running = Running(launch(machine, file, "scaled", grid=128, args=[*rows, 2.0], check="bounds", **words))
+    running.run()
+    reaches = [(row.kind, row.reach) for row in running.findings]
+    assert reaches == ([] if count == 64 else [
+        ("invalid read", "just past the end of `one` (256 bytes)"),
+        ("invalid write", "just past the end of `other` (256 bytes)")])  # fmt: skip
+
+
+def test_sums_and_differences_of_pointers_are_what_they_should_be():
+    mixed = np.array([[1, 0, 2, -1]], np.int16)
+    assert [p.plus(None, 3), p.plus(3, None), p.plus(3, 4), p.plus(3, 3), p.plus(None, None)] == [3, 3, -1, -1, None]
+    assert [p.minus(3, None), p.minus(3, 3), p.minus(None, 3), p.minus(3, 4), p.minus(-1, -1)] == [3, None, -1, -1, -1]
+    assert p.plus(mixed, 1).tolist() == [[-1, 1, -1, -1]]
+    assert p.minus(mixed, 1).tolist() == [[0, -1, -1, -1]]
+    assert p.put(np.array([[True, False]]), 5, None).tolist() == [[5, 0]]
+    assert [p.other(None), p.other(None, 2), p.same(2, 2), p.masked(4, 0xFFFFFFF0)] == [None, -1, 2, 4]
+    assert [p.masked(4, 15), p.masked(4, 0), p.shifted(32, 4, 9, 4), p.shifted(4, 4, 9, 4)] == [-1, None, 4, -1]
