@@ -378,6 +378,8 @@ class Device:
             if execution is not None:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
                 since = execution.since
+                if execution.passed and not self.batches:
+                    left = self._patience(batch) + execution.passed
                 goes_on = self._is_together(batch, execution)
             else:
                 block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
@@ -409,6 +411,16 @@ class Device:
             return PATIENCE - batch.spent
         return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
 
+    def patience_at_barriers(self, batch: WaveBatch) -> int:
+        """Return within how many instructions a batch goes on at a barrier of GFX11 or before, as if it had stopped.
+
+        It does if it has all waves of its work-groups, and nobody waits or is held.
+        """
+        if self.waiting or self.held or self.alone is not None:
+            return 0
+        members = self._by_group(batch)
+        return max(PATIENCE - batch.spent, 0) if (members[members > 0] == self._alive[members > 0]).all() else 0
+
     def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
         try:
@@ -435,9 +447,9 @@ class Device:
         self.executed += execution.count * batch.count
         if execution.following is not None:
             self._part(batch, execution.following)
-        elif execution.has_ended:
-            self._pause(batch, Pause.END)
-        return execution.following is None and not execution.has_ended
+        elif execution.pause is not None:
+            self._pause(batch, execution.pause)
+        return execution.following is None and execution.pause is None
 
     def _breaks(self, batch: WaveBatch) -> bool:
         arrival = Arrival(self, batch)

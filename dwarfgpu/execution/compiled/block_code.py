@@ -32,6 +32,7 @@ class Ending:
     """Whether waves may go different ways there, so that another batch may get its turn."""
     end: int | None = None
     """The address of the instruction that ends the waves, if one does."""
+    is_barrier: bool = False
 
 
 @frozen(eq=False)
@@ -78,6 +79,7 @@ class CompiledRegion:
     """The most instructions between two places where waves may leave at a limit."""
     asks_for_waves: bool
     """Whether the code uses the number of a wave or of its work-group."""
+    has_barriers: bool
 
     def unasked(self, since: int) -> int:
         """Return how far from a limit the region may be entered, as the interpreter may stop where it cannot."""

@@ -22,8 +22,8 @@ IN_PLACE = 1 << 14
 """The bytes of a vector register from which on it is not copied to be read."""
 MOST_PLANS = 256
 LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
-_ENTRY, _STOP, _NEAREST, _VECTORS = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.VECTORS)
-_CALL_COUNT, _PLACE, _INSIDE = int(Cell.CALL_COUNT), int(Cell.PLACE), int(Exit.INSIDE)
+_ENTRY, _STOP, _NEAREST, _BARRIER = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.BARRIER)
+_CALL_COUNT, _PASSED, _PLACE, _INSIDE = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.PLACE), int(Exit.INSIDE)
 
 
 class Entrance:
@@ -62,9 +62,12 @@ class Entrance:
             self.cells[cell] = value
 
     def run(
-        self, batch: WaveBatch, table: MemoryTable, memory: MemoryAccess, entry: int, stop: int, nearest: int | None
+        self, batch: WaveBatch, table: MemoryTable, memory: MemoryAccess, entry: int, stops: tuple[int, int, int]
     ) -> int:
-        """Let a batch execute the region from a block on; return why it has left."""
+        """Let a batch execute the region from a block on; return why it has left.
+
+        It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
+        """
         cells = self.cells
         if self._version != table.version:
             cells[:SHARED_CELLS] = [*table.cells]
@@ -72,8 +75,8 @@ class Entrance:
         if self.region.asks_for_waves:
             self._numbers_of_waves[0] = memory.group_of[batch.waves]
             self._numbers_of_waves[1] = batch.waves
-        cells[_ENTRY], cells[_STOP], cells[_CALL_COUNT] = entry, stop, 1
-        cells[_NEAREST] = -1 if nearest is None else nearest
+        cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED] = entry, 1, 0
+        cells[_STOP], cells[_NEAREST], cells[_BARRIER] = stops
         self._enter_scalars(batch)
         vectors, _kept = self._enter_vectors(batch, entry)
         reason = self.region.function.call(self._at)

@@ -55,6 +55,10 @@ class Cell(IntEnum):
     """The instructions, counted for each wave, after which a block is the last one."""
     NEAREST = auto()
     """The address from which on another batch has its turn."""
+    BARRIER = auto()
+    """The instructions after which waves wait at a barrier; before, all that it waits for are at it."""
+    PASSED = auto()
+    """Those up to the last barrier that waves have passed, or 0."""
     VISITED = auto()
     """A byte for each block that has been executed to its end."""
     ENTRY = auto()

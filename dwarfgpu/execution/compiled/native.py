@@ -25,7 +25,7 @@ _FAILURES = (
 """What llvmlite raises: where LLVM fails, where the host is unknown, and where another version has other functions."""
 
 
-_COMPILING = 1e-4
+_COMPILING = 4e-5
 """The seconds that LLVM's optimizations take for a line."""
 
 

@@ -893,7 +893,11 @@ class RegionWriter:
         is_full = self._note_call(block, ending) if ending.link is not None or ending.address is not None else "false"
         if ending.is_whole:
             self.ir.do(f"store i64 {count}, ptr %whole")
+            if ending.is_barrier:
+                is_full = self.ir.put(f"icmp uge i64 {count}, {self.cell(Cell.BARRIER)}")
             self._ask_for_turn(ending, count, is_full)
+            if ending.is_barrier:
+                self.set_cell(Cell.PASSED, count)
         followers = [(address, targets.get((address, ending.mode))) for address in ending.targets]
         known = [(address, f"block{index}") for address, index in followers if index is not None]
         if ending.address is not None:

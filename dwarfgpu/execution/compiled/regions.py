@@ -21,7 +21,7 @@ from dwarfgpu.execution.compiled.memory_table import MemoryTable
 from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
-from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
@@ -48,6 +48,8 @@ MOST_KERNELS = 64
 """The kernels whose blocks are counted on when they are launched again."""
 FEW = 64
 """The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.1 times, -O0 3 to 2 times."""
+LOOPING = 3
+"""A block that a batch executes more often in a launch is in a loop."""
 MOST_WAVES = 1 << 15
 """The waves of all entrances that are kept."""
 _CONDITIONS = {
@@ -58,7 +60,9 @@ _ENDS = ("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done")
 _NEVER = ("s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user")
 _MODES = {"s_round_mode": 0, "s_denorm_mode": 4}
 """Instructions that set four bits of MODE, with the first of them."""
-_PLACE, _EXECUTED, _WHOLE, _CALL_COUNT = map(int, (Cell.PLACE, Cell.EXECUTED, Cell.WHOLE, Cell.CALL_COUNT))
+_PLACE, _EXECUTED, _WHOLE, _CALL_COUNT, _PASSED = map(
+    int, (Cell.PLACE, Cell.EXECUTED, Cell.WHOLE, Cell.CALL_COUNT, Cell.PASSED)
+)
 
 
 class CompiledRegions:
@@ -69,8 +73,11 @@ class CompiledRegions:
         self._cache = CodeCache("blocks") if device.machine.keeps_code and os.name == "posix" else None
         self._arrival = -(-HOT // hot)
         """What an arrival of waves at a block adds to its heat."""
-        self._heats: dict[int, dict[tuple[int, int], int]] = {}
-        """The heat of the blocks of each kernel, by where it begins: a region has blocks of one kernel."""
+        self._heats: dict[int, tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]] = {}
+        """The heat of the blocks of each kernel, now and at its latest launch, by where it begins.
+
+        A region has blocks of one kernel.
+        """
         self.heat: dict[tuple[int, int], int] = {}
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
         self._followers: dict[tuple[int, int], set[tuple[int, int]]] = {}
@@ -93,11 +100,17 @@ class CompiledRegions:
     # --- Choosing -------------------------------------------------------------------------------------------------
 
     def begin(self, batches: list[WaveBatch]) -> None:
-        """Count the blocks of a kernel that is launched, on from its latest launch if it has few waves."""
+        """Count the blocks of a kernel on from its latest launch; where it has many waves, only those in loops."""
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
         waves = sum(batch.count for batch in batches)
-        self.heat = self._heats.setdefault(batches[0].pc, {}) if 0 < waves <= FEW else {}
+        heat, before = self._heats.setdefault(batches[0].pc if batches else NOWHERE, ({}, {}))
+        once = LOOPING * len(batches) * self._arrival if waves > FEW else 0
+        for key, now in heat.items():
+            heat[key] = now if now - before.get(key, 0) > once else 0
+        before.clear()
+        before.update(heat)
+        self.heat = heat
 
     def _noted(self, key: tuple[int, int], arrival: int) -> tuple[CompiledRegion, int] | None:
         """Heat a block that waves are at, and return where it is compiled once that has been often enough."""
@@ -224,6 +237,8 @@ class CompiledRegions:
             return Ending((target, following), mode, _CONDITIONS[name])
         if name in _ENDS:
             return Ending((), mode, end=address)
+        if name == "s_barrier" and self.device.generation < 12:
+            return Ending((following,), mode, is_barrier=True)
         if name == "s_branch":
             return Ending((target,), mode)
         if name in _NEVER or name in _CONDITIONS:
@@ -287,7 +302,9 @@ class CompiledRegions:
         vectors = (register for register in columns if register < ACCUMULATION)
         last = max(vectors, default=-1), max(columns, default=0)
         registers = columns, slots, writer.scalars, *written, *changed, *last
-        return CompiledRegion(tuple(blocks), function, *registers, _longest(blocks), writer.asks_for_waves)
+        has_barriers = any(block.ending is not None and block.ending.is_barrier for block in blocks)
+        traits = _longest(blocks), writer.asks_for_waves, has_barriers
+        return CompiledRegion(tuple(blocks), function, *registers, *traits)
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
@@ -322,7 +339,9 @@ class CompiledRegions:
         if stop <= 0:
             return None
         entrance = self._entrance(region, waves)
-        reason = entrance.run(batch, self._table, memory, number, stop, nearest)
+        barrier = device.patience_at_barriers(batch) if region.has_barriers else 0
+        stops = stop, -1 if nearest is None else nearest, barrier
+        reason = entrance.run(batch, self._table, memory, number, stops)
         cells = entrance.cells
         place, count, whole = cells[_PLACE], cells[_EXECUTED], cells[_WHOLE]
         code, index, is_inside = region.blocks[place >> 16], place & 0xFFFF, reason == Exit.INSIDE
@@ -335,15 +354,16 @@ class CompiledRegions:
         if is_inside:
             batch.mode = code.mode
             batch.pc = code.instructions[index][0] if index < len(code.instructions) else code.following
-            return CompiledRun(count, since=since, is_inside=True)
+            return CompiledRun(count, since=since, is_inside=True, passed=cells[_PASSED])
         assert code.ending is not None  # noqa: S101 (else waves leave inside)
         batch.mode = code.ending.mode
         if code.ending.end is not None:
             batch.pc = code.ending.end
-            return CompiledRun(count, has_ended=True)
+            return CompiledRun(count, pause=Pause.END)
         batch.pc = following.item(0)
+        pause = Pause.BARRIER if code.ending.is_barrier else None
         parted = following.copy() if reason == Exit.PARTED else None
-        return CompiledRun(count, parted, since, is_whole=code.ending.is_whole)
+        return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
 
     def _entrance(self, region: CompiledRegion, waves: int) -> Entrance:
         """Return where so many waves enter a region."""
@@ -380,8 +400,10 @@ class CompiledRun:
     """Whether the next instruction is to be interpreted."""
     is_whole: bool = False
     """Whether a block has ended where another batch may get its turn."""
-    has_ended: bool = False
-    """Whether the waves have ended."""
+    pause: Pause | None = None
+    """Why the waves do not go on, if they do not."""
+    passed: int = 0
+    """The instructions up to the last barrier that the waves have passed; another turn began there."""
 
 
 def _reached(

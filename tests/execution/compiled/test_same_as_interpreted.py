@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dwarfgpu.execution import device as device_module
 from dwarfgpu.execution.batch import NOTHING, UNSET, return_addresses
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.breakpoints import Breakpoint
@@ -178,6 +179,28 @@ def test_a_limit_stops_at_the_same_instruction(build, level, kernel, steps):
         assert_same(*devices)
         depths |= {calls[2] for batch in devices[1].batches for calls in batch.each_calls()}
     assert kernel == "col" or max(depths) > 4
+
+
+@pytest.mark.parametrize("patience, widest", [(10_000, 1024), (90, 1024), (150, 4), (10_000, 2)])
+def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience, widest):
+    """Also where work-groups are in several batches, which get turns of few instructions."""
+    monkeypatch.setattr(device_module, "PATIENCE", patience)
+    monkeypatch.setattr(device_module, "WIDEST", widest)
+    monkeypatch.setattr(device_module, "ALONE", 800)
+    passed = []
+    for step in (61, 1009):
+        devices = [ready(build("gfx1100", "O2"), "tiles", hot)[0] for hot in (0, 1)]
+        plain = devices[1].patience_at_barriers
+        devices[1].patience_at_barriers = lambda batch, plain=plain: passed.append(plain(batch)) or passed[-1]
+        for at in range(step, 6 * step, step):
+            for device in devices:
+                device.run(at)
+            assert_same(*devices)
+            assert [batch.spent for batch in devices[0].batches] == [batch.spent for batch in devices[1].batches]
+        for device in devices:
+            device.run()
+        assert_same(*devices)
+    assert (max(passed) > 0) == (widest >= 4)  # else no batch has all waves of a work-group
 
 
 @pytest.mark.parametrize(
