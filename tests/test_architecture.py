@@ -190,7 +190,7 @@ BUDGETS: dict[str, float] = {
     "program.values": 1.85,
     "program.language": 2.11,
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
-    "audits.verify": 4.39,
+    "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 4.37,  # limits of producers
     "audits.memory_model": 2.31,
@@ -209,7 +209,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 83.43
+MOST_LINES_OF_TESTS = 83.47
 """Those of sources that are compiled are 0.3 of it, those of checks 0.35, of profiles 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}

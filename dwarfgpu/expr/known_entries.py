@@ -182,7 +182,7 @@ class Shape:
             return GENERIC if operands[index] == 0 and "A" in entries else TYPED  # DWARF 5, 2.5.1.6
         if "frame" in row.needs:
             return VALUE
-        if row.spec == "A.2.5.4.2 (2)":  # a comparison
+        if row.spec == "A.2.5.4.2 (2)" or "AS" in entries:  # a comparison, or what is read at an address
             return GENERIC
         kinds = {entry.kind for entry in entries.values()}
         return next((kind for kind in (TYPED, VALUE) if kind in kinds), GENERIC)

@@ -113,6 +113,9 @@ KINDS = told("""
         lit8; lit5; LLVM_form_aspace_address; not | lit5; LLVM_aspace_bregx 5 0; not | const_type 8 0102; deref |
         const_type 8 0102; piece 2 | const_type 8 0102; const_type 8 0102; plus; deref -> wrong_kind
     const_type 8 0102; lit1; plus | lit1; convert 8; lit1; shl -> type_mismatch
+    # what is read at an address has the generic type, whatever type the address has
+    const_type 8 0102; lit5; breg7 8; xderef; plus -> deprecated, type_mismatch
+    lit5; const_type 8 0102; xderef; lit1; plus | lit5; breg7 8; xderef; lit1; plus -> deprecated
     reg5; deref | reg5; dup -> after_location / ok / ok
     # a byte address is a value
     addr 8; lit1; plus -> ok

@@ -104,8 +104,8 @@ DIFFERENCES: dict[str, str] = {
     "for its own address space in LLVM",
     "seq_cst_waits_before_keep_one_space": "a seq_cst load of a one-as scope waits first for all address spaces in the "
     "text, and for its own in LLVM",
-    "atomics_without_return_wait_for_local": "in CU mode a generic atomic without a result does not wait for LDS in "
-    "the text, and does in LLVM",
+    "atomics_without_return_wait_for_local": "in CU mode an acquire by a generic atomic without a result does "
+    "not wait for LDS in the text, and does in LLVM",
     "split_waits_for_local": "in tgsplit mode, where no LDS is allocated, LLVM waits for lgkmcnt before a release, as "
     "GDS counts there",
     "repeated_accesses_are_waited_for": "a release in a loop: LLVM leaves out the wait for the same access in the "

@@ -196,7 +196,7 @@ class _Sequence:
             spaces = _spaces(space)
             counters = rules.stored if operation == "rmw" else rules.loaded
             local = not keeps
-            if operation == "rmw" and space == "generic" and not level.waits:
+            if (operation, ordering, space) == ("rmw", "acquire", "generic") and not level.waits:
                 local = local and rules.atomics_without_return_wait_for_local
             steps += self._waits(counters, ordering, level, scope, spaces, waits_for_local=local)
             if not keeps or space != "local":

@@ -22,12 +22,14 @@ from dwarfgpu.audits.verify.attribute_rules import (
     SPACE_OF_BASE_TYPE,
     UNITS,
     can_complete,
+    has_usual_size,
 )
 from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
-from dwarfgpu.audits.verify.lists import ListChecks
+from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
@@ -107,6 +109,16 @@ RULES = rules(
      "correct the ranges of one of them", "{low:#x} to {high:#x} is not within {around}"),
     ("not-in-code", WARNING, "DWARF 5, 2.17", "The code of a function is in an executable section.",
      "relocate the addresses of the entry", "{low:#x} to {high:#x} is not within an executable section"),
+    ("overlap", WARNING, "DWARF 5, 2.17", "An address is code of one function, unless two have the same code.",
+     "correct the ranges of one of them", "{low:#x} to {high:#x} overlaps the code of {other}, {begin:#x} to {end:#x}"),
+    ("empty", WARNING, "DWARF 5, 2.17.2", "A function, an inlined call or a block has code.",
+     "leave the entry out, or write how large its code is", "there is no code from {low:#x} to {high:#x}",
+     "its list has no addresses"),
+    ("sibling", ERROR, "DWARF 5, 2.3", "DW_AT_sibling leads to the next entry with the same owner.",
+     "refer to the entry behind those that the entry owns", "{name} leads to {place:#x}, the next one is at {next:#x}",
+     "{name} leads to {place:#x}, and no entry with the same owner follows"),
+    ("base-size", WARNING, "DWARF 5, 5.1", "A base type has a size that its encoding, its name and its language have.",
+     "write the size that values of the type have", "{name}, {encoding}, has {size} bytes"),
     ("location-and-constant", ERROR, "DWARF 5, 4.1", "A variable has a location or a constant value, not both.",
      "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
     ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
@@ -133,6 +145,7 @@ _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
+_C = frozenset(("C", "C89", "C99", "C11", "C17"))
 _VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG", "DW_ATE", "DW_CC", "DW_MSPACE_LLVM")}
 """From where on numbers are of vendors."""
 
@@ -163,6 +176,8 @@ class CheckPlan:
     is_ranged: bool = False
     size: int | None = None
     """The index of the attribute with the size of a structure."""
+    sibling: int | None = None
+    """The slot of the reference to the next entry with the same owner."""
     is_plain: bool = True
     """Whether nothing has to be checked that needs the entry itself."""
     is_special: bool = True
@@ -195,6 +210,8 @@ class EntryChecks:
         ]
         """The sections that are loaded: first address, end, and whether they hold code."""
         self.count = 0
+        self.functions: list[tuple[int, int, Unit, int]] = []
+        """The code of functions: first address, end, unit and offset of the entry."""
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of the units in order."""
@@ -212,6 +229,21 @@ class EntryChecks:
             except DwarfGpuError as error:
                 yield RULES.unreadable(error)
             unit.release()
+        if self.image.is_linked and not self.image.are_addresses_lost:  # else each section begins at 0
+            yield from self._overlaps()
+
+    def _overlaps(self) -> Iterator[Problem]:
+        """Yield the functions whose code is in part that of another one; code may be shared as a whole."""
+        last: tuple[int, int, Unit, int] | None = None
+        for function in sorted(self.functions, key=lambda each: each[:2]):
+            low, high, unit, offset = function
+            if last is not None and low < last[1] and last[:2] != (low, high) and (unit, offset) != last[2:]:
+                die, other = unit.die_known_at(offset), last[2].die_known_at(last[3])
+                values = {"low": low, "high": high, "begin": last[0], "end": last[1]}
+                at = unit.section, die.section_offset, die
+                yield RULES.problem("overlap", *at, other=other.name or other.linkage_name or "another one", **values)
+            if last is None or high > last[1]:
+                last = function
 
 
 def _is_augmentation(text: str) -> bool:
@@ -241,6 +273,8 @@ class _UnitChecks:
         """The last function that was asked for its frame base, and whether it has one."""
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
+        self.siblings: dict[int, tuple[int, int]] = {}
+        """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
     def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
         unit, tags, owners = self.unit, self.tags, self.owners
@@ -253,6 +287,8 @@ class _UnitChecks:
             plan, tags[offset], all_references, limits, is_special = hot
             del owners[depth:]
             owners.append(plan)
+            if self.siblings:
+                yield from self._passed(offset, depth)
             for slot, offsets, targets in all_references:
                 offsets.append(offset)
                 targets.append(values[slot])
@@ -275,6 +311,8 @@ class _UnitChecks:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
             if plan.is_function:
                 self.functions[depth] = offset, abbreviation, values
+            if plan.sibling is not None:
+                self.siblings[depth] = offset, values[plan.sibling]
             for slot, index, passed in plan.expressions:
                 data = values[slot]
                 if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
@@ -286,6 +324,16 @@ class _UnitChecks:
                 yield from self._entry(plan, Die(unit, offset, abbreviation, values))
         self.checks.count += len(tags)
         yield from self._references()
+
+    def _passed(self, offset: int, depth: int) -> Iterator[Problem]:
+        """Yield the siblings that are not the entry at an offset, the first one behind what an entry owns."""
+        for level in [level for level in self.siblings if level >= depth]:
+            holder, target = self.siblings.pop(level)
+            values = {"name": "DW_AT_sibling", "place": self.unit.offset + target}
+            if level == depth and target != offset:
+                yield self._problem("sibling", self.unit.die_known_at(holder), **values, next=self.unit.offset + offset)
+            elif level > depth and not holder < target < offset:  # the end of the list that the entry is in
+                yield self._problem("sibling", self.unit.die_known_at(holder), **values)
 
     def _entry(self, plan: CheckPlan, die: Die) -> Iterator[Problem]:
         """Yield what is wrong with an entry by itself, and with its place among the others."""
@@ -340,7 +388,7 @@ class _UnitChecks:
             self._add_attribute(plan, abbreviation, index)
         plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
         rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
-        plan.is_special = plan.parents is not None or any(rare)
+        plan.is_special = plan.parents is not None or plan.sibling is not None or any(rare)
         return plan
 
     def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
@@ -398,6 +446,8 @@ class _UnitChecks:
         if owners is not None and plan.tag not in owners[0]:
             tag = name_of("DW_TAG", plan.tag)
             plan.add("attribute-owner", owners[1], tag=tag, name=name)
+        if form in forms.REF_UNIT and number == dw.DW_AT_sibling and slot >= 0:
+            plan.sibling = slot
         if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
             plan.references.append((slot, *self.references.setdefault((number, plan.tag), ([], []))))
             return
@@ -450,6 +500,8 @@ class _UnitChecks:
         """Return the check of the values of an attribute; None where none can be wrong."""
         if kind == "constant":
             if name == "DW_AT_byte_size":
+                if plan.tag == dw.DW_TAG_base_type:
+                    return self._base_size
                 return self._pointer if plan.tag in POINTERS and self._has_spaces else None
             if name in _OF_CONSTANTS:
                 return _OF_CONSTANTS[name](self)
@@ -562,6 +614,24 @@ class _UnitChecks:
         if attribute.value > size:
             yield self._problem("member-outside", attribute.die, value=attribute.value, size=size)
 
+    def _base_size(self, attribute: Attribute) -> Iterator[Problem]:
+        die = attribute.die
+        encoding, name = die.number(dw.DW_AT_encoding), die.name or ""
+        if encoding is None:
+            return
+        number, size = encoding.unsigned(), attribute.unsigned()
+        if not has_usual_size(name, number, size, self._c_model):
+            values = {"name": name or "it", "encoding": name_of("DW_ATE", number), "size": size}
+            yield self._problem("base-size", die, **values)
+
+    @cached_property
+    def _c_model(self) -> bool:
+        """Whether the types of the unit are those of C where pointers have 64 bits."""
+        language = self.unit.root.number(dw.DW_AT_language)
+        name = "" if language is None else name_of("DW_LANG", language.unsigned()).removeprefix("DW_LANG_")
+        is_c = name.startswith(("C_plus_plus", "OpenCL", "CPP_for", "HIP", "LLVM_HIP", "ObjC")) or name in _C
+        return is_c and self.checks.image.machine in (elf.EM_AMDGPU, elf.EM_X86_64) and self.unit.address_size == 8
+
     def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
         error = contradiction(Types().of(attribute.die))
         if error is not None:
@@ -594,18 +664,37 @@ class _UnitChecks:
                 problems.append(RULES.unreadable(place, die=die))
             return around, problems
         live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
+        if not live and not problems and die.tag in SCOPES:
+            problems += self._empty(die)
         if not live or die.tag in UNITS:
             return (live if die.tag == dw.DW_TAG_subprogram else around), problems
         if die.tag == dw.DW_TAG_subprogram:
-            problems += self._in_code(die, live)
+            outside = [*self._in_code(die, live)]
+            if not outside:
+                self.checks.functions += ((low, high, self.unit, die.offset) for low, high in live)
+            problems += outside
         elif around:
             spans = AddressSpans(around)
             for low, high in live:
                 if not spans.cover(low, high):
-                    text = _spans_text(around)
+                    text = spans_text(around)
                     problems.append(self._problem("range-outside", die, low=low, high=high, around=text))
                     break
         return live, problems
+
+    def _empty(self, die: Die) -> Iterator[Problem]:
+        """Yield that a scope has no code; GCC keeps blocks and calls of which nothing is left, with their place."""
+        attributes = die.abbreviation.attributes
+        if die.tag != dw.DW_TAG_subprogram and (self.unit.producer or "").startswith("GNU "):
+            return
+        if dw.DW_AT_ranges in attributes:
+            if not die.ranges() and self.unit.tables.ranges is not None and not self.unit.tables.ranges[2].entries:
+                yield self._problem("empty", die)
+            return
+        low = die.number(dw.DW_AT_low_pc)
+        start = 0 if low is None else low.address()
+        if start and not is_dead(start, self.unit.address_size):
+            yield self._problem("empty", die, low=start, high=start)
 
     def _in_code(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
         image = self.checks.image
@@ -691,8 +780,3 @@ def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> 
     if version < 4:  # expressions are blocks, offsets into sections and constants look alike (DWARF 3, 7.5.4)
         return kind in ("block", "constant", "exprloc")
     return name == "DW_AT_high_pc" and kind == "constant"
-
-
-def _spans_text(spans: list[tuple[int, int]]) -> str:
-    texts = [f"{low:#x} to {high:#x}" for low, high in spans[:3]]
-    return ", ".join(texts) + (", ..." if len(spans) > 3 else "")

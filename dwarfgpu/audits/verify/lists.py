@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from dwarfgpu.audits.verify.attribute_rules import SINGLE
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, has_addresses
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ RULES = rules(
      "write the base of the unit's table, which is where its offsets begin"),
     ("several-locations", ERROR, "A.3.3.5", "What is in one place has one entry of a list for each address.",
      "leave the address range out of one of the entries", "{name} has two locations from {low:#x} to {high:#x}"),
+    ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
+     "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
+     "{low:#x} to {high:#x} is outside of all sections of code"),
     ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant",
      "the list has a second default location"),
 )  # fmt: skip
@@ -121,6 +126,36 @@ class ListChecks:
         if (function is None or clause is not None) and self.expressions.code.file.image.is_linked:
             # where nothing is linked, each section begins at 0
             yield from _overlaps(spans, section, attribute, clause)
+        if function is not None and spans and self.expressions.code.file.image.is_linked:
+            yield from self._outside(spans, section, die, function())
+
+    def _outside(
+        self, spans: list[tuple[int, int, int]], section: str, die: Die, function: Die | None
+    ) -> Iterator[Problem]:
+        """Yield the first location that is valid where the function has no code, or no function can have some."""
+        around: list[tuple[int, int]] = []
+        try:
+            around = [] if function is None else function.ranges()
+        except DwarfGpuError:
+            return  # which is a problem of the function
+        inside = AddressSpans(around or self._code)
+        for low, high, offset in spans:
+            if not is_dead(low, die.unit.address_size) and low and not inside.cover(low, high):
+                text = spans_text(around)
+                values = {"low": low, "high": high, **({"around": text} if around else {})}
+                yield RULES.problem("outside", section, offset, die, **values)
+                return
+
+    @cached_property
+    def _code(self) -> list[tuple[int, int]]:
+        image = self.expressions.code.file.image
+        return [(section.address, section.address + section.size) for section in image.code_sections]
+
+
+def spans_text(spans: list[tuple[int, int]]) -> str:
+    """Return the first of some addresses of code as text."""
+    texts = [f"{low:#x} to {high:#x}" for low, high in spans[:3]]
+    return ", ".join(texts) + (", ..." if len(spans) > 3 else "")
 
 
 def _context(unit: Unit) -> ListContext:

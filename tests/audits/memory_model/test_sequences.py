@@ -204,6 +204,8 @@ WAITS_OF_GFX12 = "s_wait_bvhcnt 0x0; s_wait_samplecnt 0x0; s_wait_storecnt 0x0; 
     GFX12 wgp rmw-return acquire system global
         -> buffer/global_atomic th:TH_ATOMIC_RETURN scope:SCOPE_SYS; s_wait_loadcnt 0x0; global_inv scope:SCOPE_SYS
     GFX12 wgp store volatile none global -> buffer/global_store scope:SCOPE_SYS; s_wait_storecnt 0x0
+    GFX12 cu rmw acq_rel workgroup generic -> s_wait_dscnt 0x0; flat_atomic; s_wait_dscnt 0x0
+    GFX12 cu rmw seq_cst workgroup generic -> s_wait_dscnt 0x0; flat_atomic; s_wait_dscnt 0x0
     GFX12 cu rmw acquire workgroup generic -> flat_atomic     GFX12 cu fence acquire workgroup all -> s_wait_dscnt 0x0
     """))  # fmt: skip
 def test_a_cell_of_the_text(words, expected):

@@ -3,7 +3,7 @@ from typing import Any
 
 from tests.builders.dwarf import die
 from tests.builders.hostile import CODE, DATA, SIZE, gpu, named, typed, variable
-from tests.builders.lists import rnglist, table_of_lists
+from tests.builders.lists import contribution, rnglist, table_of_lists
 from tests.builders.seeds import Seed
 
 V0 = b"\x90\x80\x14"
@@ -148,7 +148,34 @@ LABEL = die("label", named("l"))
 MEMBER_OF_F = die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))
 RANGES = rnglist(("start_length", CODE, 4), "end_of_list")
 CLANG_14 = "AMD clang version 14.0.0"
+
+
+def numbers(name: str, encoding: int, size: int) -> Any:
+    return die("base_type", named(name), ("encoding", "data1", encoding), ("byte_size", "data1", size))
+
+
+SIZED = {
+    "a float of 3 bytes": numbers("t", 4, 3),          "two floats of 3": numbers("t", 3, 6),
+    "a half of 4": numbers("half", 4, 4),              "an int of 8": numbers("int", 5, 8),
+    "an unsigned of 5": numbers("t", 7, 5),            "a truth value of 3": numbers("t", 2, 3),
+    "a long of 4": numbers("unsigned long int", 7, 4), "a character of 3": numbers("c", 6, 3),
+    "25 bits in 24": numbers("DW_ATE_unsigned_25", 7, 3), "an address of 3": numbers("t", 1, 3),
+    "no bytes of an int": numbers("int", 5, 0)}  # fmt: skip
+NEXT, B, C = ("sibling", "ref4", "next"), at_place("b"), at_place("c")
+LAST = die("variable", named("d"), typed("int"), label="next")
+SIBLINGS = {
+    "its own child": (die("lexical_block", NEXT, LAST), B),  "one too far": (die("lexical_block", NEXT, B), C, LAST),
+    "one in front": (LAST, die("lexical_block", NEXT, B), C),
+    "none behind the last": (die("lexical_block", die("lexical_block", NEXT), B), LAST)}  # fmt: skip
 SEEDS = (
+    *(beside("base-size", name, each) for name, each in SIZED.items()),
+    *(inside("sibling", name, *each) for name, each in SIBLINGS.items()),
+    inside("empty", "a block without a byte", block(CODE + 4, 0)),
+    beside("empty", "a function without a byte", function(CODE + 4, "data4", 0)),
+    inside("empty", "a block with an empty list", die("lexical_block", ("ranges", "sec_offset", 12)),
+           sections={".debug_rnglists": contribution(rnglist("end_of_list"), count=0)}),
+    beside("overlap", "a function in another one", function(CODE + 4, "data4", 8)),
+    beside("overlap", "one that goes on in the next", function(CODE, "data4", SIZE // 2)),
     *(inside("attribute-class", f"class {n} of a variable", each) for n, each in enumerate(CLASSES)),
     *(of_kernel("attribute-class", f"{each[0]} with {each[1]}", each) for each in OF_KERNEL),
     of_unit("attribute-class", "a line table by flag", ("stmt_list", "flag_present")),

@@ -60,7 +60,18 @@ def in_one_place(attribute: str) -> Seed:
 VARIABLE = die("variable", named("a"), typed("int"), ("location", "sec_offset", 12))
 BLOCK = die("lexical_block", ("ranges", "sec_offset", 12))
 DEFAULT, WHOLE = ("default_location", V0), ("start_length", CODE, 16)
+OUTSIDE = {
+    "behind the function": at(SIZE - 4, SIZE + 4),
+    "in front of it": at(-8, -4),
+    "in no section of code": at(0x100000, 0x100010),
+    "by a length": ("start_length", CODE + 4, 2 * SIZE, V0),
+}
+GLOBAL = die("variable", named("a"), typed("int"), ("location", "sec_offset", 12))
 SEEDS = (
+    *(locations("list-outside", name, loclist(each, "end_of_list")) for name, each in OUTSIDE.items()),
+    Seed("list-outside", "locations: outside of functions, and of code",
+         partial(gpu, types=(GLOBAL,), sections={".debug_loclists": contribution(
+             loclist(at(0, 8), at(0x4000, 0x4010), "end_of_list"), count=0)})),
     indexed("list-bad-index", "behind the table", 7, 12),
     indexed("list-bad-index", "behind the table", 7, 12, kind="rnglist"),
     indexed("list-no-table", "no base", 0, None),
