@@ -181,9 +181,9 @@ BUDGETS: dict[str, float] = {
     "expr": 7.49,  # the table of rule sets
     "dialects": 0.2,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
-    "isa": 6.28,  # code read for callers (2.5 times as fast as one instruction at a time); an example of each encoding
+    "isa": 6.59,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.67,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 18.75,  # compiled blocks (60 to 400 times; small launches 2), columns (30), checks, histories, stacks
+    "execution": 20.15,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.52,
     "program.types": 2.11,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
@@ -209,8 +209,8 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 83.47
-"""Those of sources that are compiled are 0.3 of it, those of checks 0.35, of profiles 0.35."""
+MOST_LINES_OF_TESTS = 83.76
+"""Those of sources that are compiled are 0.3 of it, those of checks 0.65, of profiles 0.35."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

@@ -152,9 +152,9 @@ Commands that take FILE compile a source themselves: `dwarfgpu run k.cl KERNEL .
         "cli.running.run_kernel",
         """\
 Execute a kernel for AMD GPUs instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by position. VALUE
-is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE), a number,
-or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4, i4, u8, float, uint and
-so on; the default is the type of the argument. The kernel's own output is printed.
+is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE),
+noinit(COUNT), a number, or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4,
+i4, u8, float, uint and so on; the default is the type of the argument. The kernel's own output is printed.
 
 The exit status is 1 if waves stop at a fault or a trap, or if a check finds an error.""",
         (
@@ -195,8 +195,8 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             ),
             option(
                 "-check KINDS",
-                "look for data races (race), missed barriers (barrier), missing waits (wait), and accesses outside of "
-                "buffers (bounds); --check: all",
+                "look for data races (race), missed barriers (barrier), missing waits (wait), accesses outside of "
+                "buffers (bounds) and uninitialized values (init); --check: all",
                 bare="all",
             ),
             option("-max-findings N", "with --check: show at most N findings (10)", read=int),

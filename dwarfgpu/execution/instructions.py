@@ -116,7 +116,8 @@ def _scalar(writer: BlockWriter, instruction: GpuInstruction, meaning: Instructi
             writer.set_scalar(next(destinations), name, int(kind[1:]))
 
 
-def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> list[str]:
+def source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> list[str]:
+    """Return the texts of the sources of a vector operation."""
     texts = []
     operands = [operand for operand in instruction.sources if operand.name != "simm"]
     is_accumulating = bool(operands) and operands[0] in instruction.destinations
@@ -139,11 +140,11 @@ def _source_texts(writer: BlockWriter, instruction: GpuInstruction, meaning: Ins
 def _vector(writer: BlockWriter, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
     is_clamped = instruction.modifiers.get("clamp") and len(meaning.results) == 1
     if is_clamped and meaning.clamped is not None:
-        call = f"{writer.name(meaning.clamped)}({', '.join(_source_texts(writer, instruction, meaning))})"
+        call = f"{writer.name(meaning.clamped)}({', '.join(source_texts(writer, instruction, meaning))})"
         writer.set_vector(instruction.destinations[0], call, meaning.results[0], instruction, clamps=False)
         return
     function = writer.operation(instruction.name, lane_patterns.function_of(meaning.name), meaning.results[0])
-    call = f"{function}({', '.join(_source_texts(writer, instruction, meaning))})"
+    call = f"{function}({', '.join(source_texts(writer, instruction, meaning))})"
     destinations = instruction.destinations
     if instruction.name.startswith("v_cmpx"):
         writer.write(f"r = mask_of({call}, b)")
@@ -172,7 +173,7 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
         function = writer.operation(meaning.name, meaning.function, meaning.results[0])
-        call = f"{function}({', '.join(_source_texts(writer, part, meaning))})"
+        call = f"{function}({', '.join(source_texts(writer, part, meaning))})"
         writer.write(f"d{number} = {call}")
         pending.append((part, meaning))
     for number, (part, meaning) in enumerate(pending):
@@ -186,7 +187,7 @@ def _shift_left_long(writer: BlockWriter, instruction: GpuInstruction) -> None:
     if not is_plain or source.kind is not OperandKind.VGPR or target.kind is not OperandKind.VGPR:
         _vector(writer, instruction, meaning)
         return
-    count, whole = _source_texts(writer, instruction, meaning)
+    count, whole = source_texts(writer, instruction, meaning)
     words = f"v[{source.index}], v[{source.index + 1}]"
     writer.write(f"x = {writer.name(lane_patterns.shifted_index)}(b, {count}, {words})")
     put = f"{writer.name(put_lower)}(v, {target.index}, x, m)"
@@ -203,7 +204,7 @@ def _bit_field(writer: BlockWriter, instruction: GpuInstruction) -> None:
     if not is_plain or not width or first + width > 32 or instruction.variant:
         _vector(writer, instruction, meaning)
         return
-    text, *_ = _source_texts(writer, instruction, meaning)
+    text, *_ = source_texts(writer, instruction, meaning)
     if meaning.results == ("i32",):
         text = f"({text} << {32 - first - width} >> {32 - width})"
         writer.set_vector(instruction.destinations[0], text, "i32", instruction)
@@ -220,7 +221,7 @@ def _add_with_carry(writer: BlockWriter, instruction: GpuInstruction) -> None:
     if not is_plain or number.kind is OperandKind.AGPR:
         _vector(writer, instruction, meaning)
         return
-    texts = ", ".join(_source_texts(writer, instruction, meaning))
+    texts = ", ".join(source_texts(writer, instruction, meaning))
     writer.write(f"h, i = {writer.name(lane_patterns.added_to_row)}(b, {texts}, {writer.name(meaning.function)})")
     for name, kind, operand in zip("hi", meaning.results, instruction.destinations, strict=True):
         writer.set_vector(operand, name, kind, instruction)

@@ -55,6 +55,9 @@ class MemoryAccess:
     swizzles_dwords = False
     """Whether swizzled elements have always 4 bytes (GFX9 and later)."""
 
+    cell = staticmethod(cell)
+    """Returns the text of a register that has data."""
+
     apart: Lanes = None
     """The latest addresses in stacks that are buffers where a number is in several dwords."""
 
@@ -183,14 +186,14 @@ class MemoryAccess:
             self._keep(writer, destination, number, f"x[{number}]", shape)
 
     def _word(self, data: GpuOperand, number: int, shape: AccessShape) -> str:
-        word = cell(data, number)
+        word = self.cell(data, number)
         if shape.size == 4:
             return word
         shift = " >> 16" if shape.half == 1 or data.half == 1 else ""
         return f"({word}{shift}).astype('u{shape.size}')"
 
     def _keep(self, writer: BlockWriter, destination: GpuOperand, number: int, text: str, shape: AccessShape) -> None:
-        register = cell(destination, number)
+        register = self.cell(destination, number)
         if shape.size < 4:
             bits = 8 * shape.size
             if shape.is_signed:
@@ -231,7 +234,7 @@ class MemoryAccess:
         writer.write(f"x = {call}")
         for number in range(shape.size // 4):
             part = f"(x >> {32 * number}).astype('u4')" if shape.size == 8 else "x"
-            writer.keep(cell(destination, number), part)
+            writer.keep(self.cell(destination, number), part)
 
     @staticmethod
     def _wide(data: GpuOperand, first: int, size: int) -> str:
@@ -279,7 +282,7 @@ class MemoryAccess:
             half = number % (size // 4)
             text = f"d{number * 4 // size}"
             text = f"({text} >> {32 * half}).astype('u4')" if size == 8 else text
-            writer.write_register(cell(target, number), text)
+            writer.write_register(self.cell(target, number), text)
 
     def _write_by_lane(self, writer: BlockWriter, instruction: GpuInstruction, match: re.Match[str]) -> None:
         """Write a load or a store whose address is that of the wave and four times the number of the lane."""
@@ -297,9 +300,9 @@ class MemoryAccess:
         address = f"({base} + {lane} + {plus})"
         if match[2] in ("read", "load"):
             text = f"{writer.name(self.load)}(b, {writer.name(space)}, {address}, 4, 1)[0]"
-            writer.write_register(cell(instruction.destinations[0]), text)
+            writer.write_register(self.cell(instruction.destinations[0]), text)
             return
-        word = cell(needed(instruction, "vdata", "data0", "data", "vdst"))
+        word = self.cell(needed(instruction, "vdata", "data0", "data", "vdst"))
         writer.write(f"{writer.name(self.store)}(b, {writer.name(space)}, {address}, 4, [{word}])")
 
     def _write_to_local(self, writer: BlockWriter, instruction: GpuInstruction, name: str) -> None:

@@ -16,6 +16,7 @@ from dwarfgpu.execution.checks.findings import (
     ATOMIC,
     BARRIER,
     BOUNDS,
+    INIT,
     RACE,
     READ,
     WAIT,
@@ -23,6 +24,7 @@ from dwarfgpu.execution.checks.findings import (
     CheckFinding,
     FindingSide,
 )
+from dwarfgpu.execution.checks.init_check import InitCheck
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SYNC_LOAD, SYNC_STORE, RaceCheck
@@ -74,6 +76,11 @@ class CheckedMemory(MemoryAccess):
         if BOUNDS in settings.checks:
             self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first)  # type: ignore[attr-defined]
             self.provenance = ProvenanceWriter(self.bounds.start)
+        self.init_check: InitCheck | None = None
+        if INIT in settings.checks:
+            self.init_check = InitCheck(
+                memory, settings, self._side, lambda: self.order.first, generation=generation, **others
+            )
         self.launched: list[tuple[int, list[str], Any, Any]] = []
         """The first of some waves, their names, work-groups, and numbers in them; also of those that have ended."""
         self._behind_waits: set[int] = set()
@@ -86,7 +93,7 @@ class CheckedMemory(MemoryAccess):
     def findings(self) -> list[CheckFinding]:
         """What was found, errors first."""
         every = [self.races.found, self.barrier_check.found, self.wait_check.found]
-        every += [self.bounds.found] if self.bounds is not None else []
+        every += [check.found for check in (self.bounds, self.init_check) if check is not None]
         found = [finding for check in every for finding in check.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
 
@@ -111,6 +118,8 @@ class CheckedMemory(MemoryAccess):
             if kernarg is not None and kernarg not in self.bounds.shadows:
                 data = machine.launched_segment(len(machine.dispatches) - 1)
                 self.bounds.set_arguments(kernarg, data or b"")
+        if self.init_check is not None:
+            self.init_check.use(local, group_of, scratch)
 
     # --- Who ----------------------------------------------------------------------------------------------------------
 
@@ -143,6 +152,13 @@ class CheckedMemory(MemoryAccess):
         self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess
     ) -> bool:
         """Write an instruction, behind what tells the checks of it; return whether it ends the block."""
+        if self.init_check is not None:
+            self.init_check.write(writer, instruction, address)
+        return self._write_behind(writer, instruction, address, memory)
+
+    def _write_behind(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess
+    ) -> bool:
         action, name = actions.action_of(instruction, self.generation), instruction.name
         kinds = tuple(map(self.order.names.index, action.counters))
         behind = address + instruction.size

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
@@ -10,8 +12,8 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from dwarfgpu.execution.faults import NamedBuffer
 
-RACE, BARRIER, WAIT, BOUNDS = "race", "barrier", "wait", "bounds"
-CHECKS = RACE, BARRIER, WAIT, BOUNDS
+RACE, BARRIER, WAIT, BOUNDS, INIT = "race", "barrier", "wait", "bounds", "init"
+CHECKS = RACE, BARRIER, WAIT, BOUNDS, INIT
 """The checks that there are."""
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 """What a side does."""
@@ -22,6 +24,46 @@ DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barri
 EARLY_USE = "register used before it is loaded"
 INVALID = {READ: "invalid read", WRITE: "invalid write", ATOMIC: "invalid atomic operation"}
 """Accesses outside of the memory that their pointer came from."""
+UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
+    "branch on an uninitialized value",
+    "address of an uninitialized value", "uninitialized value stored in global memory",
+)  # fmt: skip
+
+
+@frozen
+class CountedBits:
+    """The bits of elements of a buffer that belong to members of a structure; the others are padding."""
+
+    start: int
+    end: int
+    element: bytes
+
+
+@frozen
+class Padding:
+    """The buffers whose elements have padding."""
+
+    buffers: tuple[CountedBits, ...] = ()
+
+    def without(self, address: Any, flags: Any, word: Any) -> Any:
+        """Return the flags of lanes that store a number with an undefined bit which is no padding."""
+        flags = flags & (word != 0)
+        if not self.buffers:
+            return flags
+        left = np.zeros_like(flags)
+        for row, lane in zip(*np.nonzero(flags), strict=True):
+            place = int(address[row, lane])
+            bits = int(np.broadcast_to(word, flags.shape)[row, lane])
+            for byte in bits.to_bytes(word.dtype.itemsize, "little"):
+                left[row, lane] |= bool(byte & self._counted(place))
+                place += 1
+        return left
+
+    def _counted(self, place: int) -> int:
+        for buffer in self.buffers:
+            if buffer.start <= place < buffer.end:
+                return buffer.element[(place - buffer.start) % len(buffer.element)]
+        return 0xFF
 
 
 @frozen
@@ -31,11 +73,9 @@ class CheckSettings:
     checks: frozenset[str]
     shares_cache: bool = True
     """Whether the waves of a work-group share the nearest cache, so that any barrier orders their global memory."""
-
-    @classmethod
-    def of(cls, checks: frozenset[str] | None, mode: str | None) -> CheckSettings | None:
-        """Return the settings for a kernel with an execution mode (`Kernel.execution_mode`), if there are checks."""
-        return None if checks is None else cls(checks, mode in (None, "cu"))
+    undefined: tuple[tuple[int, int], ...] = ()
+    """The addresses and sizes of buffers without contents."""
+    padding: Padding = Padding()
 
 
 @frozen
@@ -83,6 +123,8 @@ class CheckFinding:
         """The memory that the address is outside of; None if it is not known, and for other checks."""
         self.last = address
         """The highest address of all accesses, where `address` is the lowest."""
+        self.variable: tuple[str, bool] | None = None
+        """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
         self.count = 0
 
     @property

@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 import struct
 from functools import cache, cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, SAME_VALUE
+from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
+from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression
@@ -105,6 +113,55 @@ def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFi
     return kept
 
 
+class WaveVariables:
+    """Names what waves have not written, while they are there."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        memory: Any = running.machine.device.memory
+        if memory.init_check is not None:
+            memory.init_check.on_finding = self.name
+
+    def name(self, finding: CheckFinding, batch: WaveBatch, row: int, place: tuple[str, int]) -> None:
+        """Name the variable of a wave that is in a register, or at a private address."""
+        if place[0] not in ("private", "v", "s", "a"):
+            return
+        side, wave = finding.sides[-1], int(batch.waves[row])
+        pc, batch.pc = batch.pc, side.pc
+        try:
+            self.running.machine.device.written(batch)
+            lane = (side.lanes & -side.lanes).bit_length() - 1
+            lanes = LaneSet.product(b.array([wave], 64), b.array([max(lane, 0)], 64))
+            for frame in islice(self.running.attached[wave], MOST_DEPTH):
+                for variable in frame.variables():
+                    if variable.name and (part := _part_at(variable, lanes, place)) is not None:
+                        finding.variable = f"{variable.name}{part}", True
+                        return
+        except (DwarfGpuError, Diverge, LaneFault):
+            return
+        finally:
+            batch.pc = pc
+
+
+def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | None:
+    """Return the part of a variable that is in a register or at a private address; None if it is elsewhere."""
+    try:
+        found = variable.find(lanes).place
+    except (DwarfGpuError, Diverge, LaneFault):
+        return None
+    location = found.storage.location.single if isinstance(found.storage, Located) else None
+    if location is None:
+        return None
+    if isinstance(location.storage, Register):
+        return "" if location.storage.register.name == f"{place[0]}{place[1]}" else None
+    if not isinstance(location.storage, Memory) or place[0] != "private":
+        return None
+    first = int(np.asarray(location.bit_offset).flat[0]) // 8 + found.bit_offset // 8
+    size = known_size(variable.type) or 0
+    is_there = location.storage.space.name == "private_lane" and first <= place[1] < first + size
+    return _element(variable.type, place[1] - first)[0] if is_there else None
+
+
 class FindingNames:
     """Names what findings concern."""
 
@@ -118,7 +175,9 @@ class FindingNames:
         if finding.check == BOUNDS:
             name, kind = self._beyond(finding)
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
-        elif finding.space is not None and finding.address is not None:
+        elif finding.variable is not None:
+            name, is_certain = finding.variable
+        elif finding.space in ("local", "global") and finding.address is not None:
             functions = {name for side in finding.sides for name in self._functions(side.pc)}
             words = [self._words(side.pc) for side in finding.sides]
             is_local = finding.space == "local"

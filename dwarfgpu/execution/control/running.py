@@ -90,6 +90,13 @@ class Running:
         self._conditions: dict[tuple[str, Die | str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 
+    def _name_findings(self) -> None:
+        """Let findings name the variables of waves, which are only there while these run."""
+        if self.machine.checks is not None:
+            from dwarfgpu.execution.control.check_report import WaveVariables
+
+            WaveVariables(self)
+
     @cached_property
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
@@ -260,6 +267,7 @@ class Running:
 
     def run(self, *, until: str | None = None, limit: int | None = None) -> Halt:
         """Run to the next halt; ``until`` is a place at which waves stop this time."""
+        self._name_findings()
         return self.machine.run(until=None if until is None else self.stops(until), limit=limit)
 
     def printed(self) -> Iterator[str]:

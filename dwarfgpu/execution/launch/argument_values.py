@@ -27,15 +27,20 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 20
 """The random numbers that are made at a time."""
+UNWRITTEN = 0xAA
+"""Each byte of a buffer without contents, as clang fills variables (-ftrivial-auto-var-init=pattern)."""
+_WITHOUT_CONTENTS = "dwarfgpu.noinit"
+"""What the type of its array has in its metadata."""
 MAX_BYTES = 1 << 30
 """Of one buffer."""
-_CALL = re.compile(r"(zeros|ones|arange|random|full)\((.*)\)", re.DOTALL)
+_CALL = re.compile(r"(zeros|ones|arange|random|full|noinit)\((.*)\)", re.DOTALL)
 _FUNCTIONS = {
     "zeros": "zeros(COUNT[, TYPE])",
     "ones": "ones(COUNT[, TYPE])",
     "arange": "arange(COUNT[, TYPE])",
     "random": "random(COUNT[, TYPE[, SEED]])",
     "full": "full(COUNT, VALUE[, TYPE])",
+    "noinit": "noinit(COUNT[, TYPE])",
 }
 INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _WORDS = {"true": True, "false": False, "null": 0, "nullptr": 0, "inf": float("inf"), "nan": float("nan")}
@@ -177,7 +182,7 @@ def form_hint(text: str) -> str:
     near = nearest(function[1], _FUNCTIONS) if function else None
     if near:
         return f"did you mean {_FUNCTIONS[near]}?"
-    forms = "bytes:0a0b, @FILE.npy, zeros(COUNT, TYPE), ones, arange, random, full, or JSON such as [1, 2]"
+    forms = "bytes:0a0b, @FILE.npy, zeros(COUNT, TYPE), ones, arange, random, full, noinit, or JSON such as [1, 2]"
     return f"write a number, such as 5, 0x10 or 1.5, or {forms}"
 
 
@@ -220,7 +225,7 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
     pointed = None if code is not None or argument.object_type is None else resolved(argument.object_type)
     size = known_size(pointed) if isinstance(pointed, t.Struct) else None
     if isinstance(pointed, t.Struct) and size:
-        if function != "zeros":
+        if function not in ("zeros", "noinit"):
             hint = 'write objects, such as [{"NAME": 0}], or zeros(COUNT) for so many of them'
             raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
         code, count = "u1", count * size
@@ -244,9 +249,17 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
         return numbers
     if function == "arange":
         return np.arange(count).astype(code)
+    if function == "noinit":
+        kind = np.dtype(code, metadata={_WITHOUT_CONTENTS: True})
+        return np.full(count * kind.itemsize, UNWRITTEN, np.uint8).view(kind)
     if function == "full":
         return np.full(count, _number(words[1], code, what), code)
     return np.full(count, function == "ones", code)
+
+
+def is_without_contents(value: Any) -> bool:
+    """Return whether a value is an array of ``noinit``."""
+    return _WITHOUT_CONTENTS in (getattr(getattr(value, "dtype", None), "metadata", None) or ())
 
 
 def _count(text: str, what: str) -> int:

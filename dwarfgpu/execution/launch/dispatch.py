@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.launch.kernarg import Written
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
     from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
     from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
@@ -76,6 +77,10 @@ class PlannedBuffer:
     """The type of its numbers, as numpy writes it, and its shape."""
     padding: int
     """The bytes before and behind it that have no memory."""
+    has_contents: bool = True
+    """Whether a kernel finds something there that has been written."""
+    pointed: Type | None = None
+    """The type of its elements, where that is known."""
 
 
 @frozen

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.errors import UsageError, nearest, shown
-from dwarfgpu.execution.launch.argument_values import ArgumentType, converted, encoded
+from dwarfgpu.execution.launch.argument_values import ArgumentType, converted, encoded, is_without_contents
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import fitting
@@ -63,6 +63,10 @@ class Buffer:
     """Of the argument."""
     form: tuple[str, tuple[int, ...]] = ("|u1", ())
     """The type of its numbers, as numpy writes it, and its shape; without one it is a row."""
+    has_contents: bool = True
+    """Whether a kernel finds something there that has been written."""
+    pointed: Type | None = None
+    """The type of its elements, where that is known."""
 
 
 @frozen
@@ -127,9 +131,9 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         offset, length = _place(argument, what, size)
         data, contents = b"", None
         value, kind = given, argument_type(_MODEL, argument, known[index] if index < len(known) else None)
+        text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
+        described = ArgumentType(text, argument.value_kind in _POINTERS, kind)
         if given is not _NOTHING:
-            text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
-            described = ArgumentType(text, argument.value_kind in _POINTERS, kind)
             value = converted(given, described, what, read_input)
         if value is _NOTHING:
             data = bytes(length)
@@ -145,7 +149,9 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         if contents is not None:
             kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
             form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
-            buffers.append(Buffer(offset, contents, names[index], form))
+            buffers.append(
+                Buffer(offset, contents, names[index], form, not is_without_contents(value), described.object_type)
+            )
         parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
     left_out = sum(not part.is_given for part in parts[len(parts) - left_out :]) if left_out else 0
     return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size, left_out)

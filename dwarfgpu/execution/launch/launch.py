@@ -16,6 +16,7 @@ from dwarfgpu.execution.checks.findings import CheckSettings, check_names
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
+from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
 from dwarfgpu.immutable import frozen
@@ -181,7 +182,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
-    machine.checks = CheckSettings.of(checks, planned.kernel.execution_mode)
+    machine.checks = None if checks is None else _checks(checks, planned)
     index, prefix = len(machine.dispatches) - 1, f"1:1:{number}:"
     if machine.wave_count:  # beside the waves of others
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
@@ -190,6 +191,12 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     indices = machine.work_ahead.start(machine)
     machine.renew_device()
     return Launched(planned, number, indices, machine)
+
+
+def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
+    shares_cache = planned.kernel.execution_mode in (None, "cu")
+    undefined = tuple((buffer.address, buffer.size) for buffer in planned.buffers if not buffer.has_contents)
+    return CheckSettings(checks, shares_cache, undefined, padding_of(planned.buffers))
 
 
 def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:

@@ -124,7 +124,14 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     buffers = {buffer.offset: addresses.take(len(buffer.data), 256, padding) for buffer in laid_out.buffers}
     described = tuple(
         PlannedBuffer(
-            buffer.name, positions[buffer.offset], buffers[buffer.offset], len(buffer.data), buffer.form, padding
+            buffer.name,
+            positions[buffer.offset],
+            buffers[buffer.offset],
+            len(buffer.data),
+            buffer.form,
+            padding,
+            buffer.has_contents,
+            buffer.pointed,
         )
         for buffer in laid_out.buffers
     )

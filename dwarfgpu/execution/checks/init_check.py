@@ -1,0 +1,561 @@
+"""Values that nothing has written, where they decide something: a branch, the executing lanes, an address, the output.
+
+Each register and each byte has its undefined bits beside it. They follow values; copies are not reported. What a kernel
+finds at its start is defined: the registers that the dispatch sets up, arguments, and buffers with contents. A register
+is defined in the lanes in which it has been written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution import instructions
+from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, shape_of
+from dwarfgpu.execution.batch import M0, VCC, lane_flags, number_of
+from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter
+from dwarfgpu.execution.checks.findings import (
+    INIT,
+    READ,
+    UNDEFINED_ADDRESS,
+    UNDEFINED_BRANCH,
+    UNDEFINED_STORE,
+    USE,
+    WRITE,
+    CheckFinding,
+)
+from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
+from dwarfgpu.execution.checks.undefined_registers import DEFINED, undefined_of
+from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
+from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.lane_patterns import NO_LANES
+from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.formulas import single_name
+from dwarfgpu.isa.semantics.functions import merged
+from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
+from dwarfgpu.isa.semantics.rows import MEANINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
+    from dwarfgpu.execution.device_memory import GlobalMemory
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+
+Lanes = Any
+NONE = 0
+"""The undefined bits of a scalar register that has none. It is told by identity."""
+_ALWAYS_DEFINED = re.compile(
+    r"s_(getpc_b64|getreg_b32|memtime|memrealtime|sendmsg_rtn_b\d+|get_barrier_state)|ds_(append|consume)"
+)
+_ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS"))
+_ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc"))
+_OTHER_LANES = re.compile(r"v_(readlane|writelane|readfirstlane|permlane|interp)|ds_|s_")
+_BRANCHES = {"s_cbranch_scc0": SCC, "s_cbranch_scc1": SCC, "s_cbranch_vccz": ("s", VCC), "s_cbranch_vccnz": ("s", VCC)}
+
+
+@frozen
+class UndefinedOrigin:
+    """Where an undefined value comes from: memory or a register that has not been written."""
+
+    pc: int
+    """The instruction that read it first."""
+    space: str | None = None
+    address: int | None = None
+    size: int = 0
+    """The bytes of it that are undefined."""
+    register: Cell | None = None
+
+
+class InitCheck:
+    """Follows undefined bits, and tells where they count."""
+
+    def __init__(
+        self,
+        memory: GlobalMemory,
+        settings: CheckSettings,
+        side: Callable[..., FindingSide],
+        first: Callable[[], int],
+        *,
+        generation: int,
+        **others: Any,
+    ) -> None:
+        self.memory = UndefinedMemory(memory, **others)
+        self.memory.generation, self.memory.swizzles_dwords = generation, generation >= 9
+        self.memory.loaded, self.memory.stored = self._loaded, self._stored
+        for start, size in settings.undefined:
+            self.memory.set_undefined(start, size)
+        self.padding = settings.padding
+        self.side = side
+        self.first = first
+        """Returns how many waves there were before those that there are."""
+        self.found: dict[tuple[Any, ...], CheckFinding] = {}
+        self.on_finding: Callable[[CheckFinding, WaveBatch, int, tuple[str, int]], None] = lambda *_finding: None
+        """Is told of a finding while its wave is there: the row of the wave, and a register or a place in memory."""
+        self.pc = 0
+        self._origins: dict[Cell, UndefinedOrigin] = {}
+        """Where the undefined bits of registers come from, the latest of any wave."""
+        self._in_memory: dict[tuple[str, int], UndefinedOrigin] = {}
+        """Where undefined bits come from that were written to memory, by the space and the address."""
+        self._partly: dict[Cell, int] = {}
+        """The latest instructions that have written registers in some lanes only, and left undefined bits in others."""
+        self._loads: list[UndefinedOrigin | None] = []
+        self._given: list[UndefinedOrigin | None] = []
+        self._stores = 0
+        """Where numbers come from that the present instruction has loaded, or is given, and how many it has stored."""
+        self._block: BlockWriter | None = None
+
+    def use(self, local: Any, group_of: Any, scratch: Any) -> None:
+        """Begin with the memory of other waves."""
+        self.memory.use(local, group_of, scratch)
+        self._in_memory = {key: origin for key, origin in self._in_memory.items() if key[0] not in (LOCAL, SCRATCH)}
+
+    # --- Text -----------------------------------------------------------------------------------------------------
+
+    def write(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        """Write what follows undefined bits through an instruction, in front of it."""
+        name, lanes = instruction.name, writer.lanes
+        if instructions.IDLE.match(name):
+            return
+        if writer is not self._block:
+            self._block = writer
+            start = f"uz = {writer.name(undefined_of)}(b)"
+            writer.names |= {"Z": DEFINED, "D": NONE}
+            writer.write(f"{start}; uv = uz.vector; ua = uz.accumulation; us = uz.scalar")
+        if name in instructions.CONTROL:
+            self._write_control(writer, instruction, address)
+            return
+        dsts = [each for operand in _destinations(instruction) for each in cells_of(operand, lanes)]
+        if name in instructions.SETTINGS or _ALWAYS_DEFINED.match(name) or name == "s_set_gpr_idx_idx":
+            dsts += [("s", M0)] if "gpr_idx" in name else []
+            self._write_clear(writer, dsts, address)
+        elif name == "s_barrier_signal_isfirst":
+            self._write_clear(writer, [SCC], address)
+        elif instruction.encoding in _ENCODINGS and name not in instructions.SPECIAL_FORMS:
+            self._write_memory(writer, instruction, address, dsts)
+        else:
+            self._write_calculation(writer, instruction, address, dsts)
+
+    def _write_control(self, writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+        cell = _BRANCHES.get(instruction.name)
+        if cell is not None:
+            text = _text(cell)
+            writer.write(f"if {text} is not D: {writer.name(self._branch)}(b, {address}, {cell!r})")
+        cells = [each for operand in instruction.sources for each in cells_of(operand, writer.lanes)]
+        if cells:
+            self._write_address(writer, cells, address)
+        self._write_clear(
+            writer, [each for operand in instruction.destinations for each in cells_of(operand, writer.lanes)], address
+        )
+
+    def _write_address(self, writer: BlockWriter, cells: Iterable[Cell], address: int) -> None:
+        cells = tuple(dict.fromkeys(cells))
+        if cells:
+            condition = " or ".join(f"{_text(each)} is not {_none(each)}" for each in cells)
+            writer.write(f"if {condition}: {writer.name(self._address)}(b, {address}, {cells!r})")
+
+    def _write_clear(self, writer: BlockWriter, cells: Iterable[Cell], address: int) -> None:
+        if texts := [self._clear_text(writer, each, address) for each in dict.fromkeys(cells)]:
+            writer.write("; ".join(texts))
+
+    def _clear_text(self, writer: BlockWriter, cell: Cell, address: int) -> str:
+        text = _text(cell)
+        if cell[0] in "va":
+            clear = f"{writer.name(self.cleared)}(m, {text}, {cell!r}, {address})"
+            return f"{text} = Z if m is None or {text} is Z else {clear}"
+        return f"{text} = D"
+
+    def _write_calculation(
+        self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]
+    ) -> None:
+        parts = instruction.components or (instruction,)
+        reads = [each for part in parts for operand in part.sources for each in cells_of(operand, writer.lanes)]
+        is_partial = False
+        for part in parts:
+            meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
+            if meaning is not None:
+                if "scc" in meaning.sources:
+                    reads.append(SCC)
+                if {"mask", "vcc"} & set(meaning.sources):
+                    reads.append(("s", VCC))
+                if {"scc", "nonzero"} & set(meaning.results):
+                    dsts.append(SCC)
+                is_partial |= any(kind[1:] == "16" for kind in meaning.results)
+            registers = [operand.register for operand in part.destinations]
+            is_partial |= bool(part.variant) or any(operand.half is not None for operand in part.destinations)
+            is_partial |= writer.lanes == 64 and bool({"vcc_lo", "vcc_hi"} & set(registers))
+        name = instruction.name
+        is_relative = "movrel" in name or "swaprel" in name
+        is_partial |= "_mix" in name or name == "v_writelane_b32" or name.startswith("v_cvt_") or "swap" in name
+        if is_partial:
+            reads += dsts
+        reads = list(dict.fromkeys(reads))
+        step = UndefinedStep(self, writer, instruction, address, tuple(reads), tuple(dict.fromkeys(dsts)))
+        call = f"{writer.name(step)}(b)"
+        if is_relative or (writer.mode & INDEX_ENABLE and name.startswith("v_")):
+            step.is_always = True
+            writer.write(call)
+            return
+        clear = [self._clear_text(writer, each, address) for each in step.dsts]
+        if is_partial:  # then the destinations are among what has no undefined bits
+            clear = []
+        if not reads:
+            self._write_clear(writer, dsts, address)
+            return
+        condition = " and ".join(f"{_text(each)} is {_none(each)}" for each in reads)
+        writer.write(f"if {condition}: {'; '.join(clear) or 'pass'}")
+        writer.write(f"else: {call}")
+
+    def _write_memory(self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]) -> None:
+        lanes = writer.lanes
+        at = [
+            each for operand in instruction.operands if operand.name in _ADDRESSES for each in cells_of(operand, lanes)
+        ]
+        self._write_address(writer, at, address)
+        shape = shape_of(instruction.name)
+        given = [operand for operand in instruction.sources if operand.name not in _ADDRESSES]
+        data = [each for operand in given for each in cells_of(operand, lanes)]
+        is_scalar = instruction.encoding == "SMEM"
+        is_known = (
+            shape is not None or is_scalar or re.match(r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds", instruction.name)
+        )
+        if not is_known:
+            self._write_clear(writer, dsts, address)
+            return
+        is_global = is_scalar or (shape is not None and shape.space == "global")
+        step = MemoryStep(self, writer, instruction, address, tuple(data), tuple(dict.fromkeys(dsts)))
+        call = f"{writer.name(step)}(b)"
+        if not is_global:
+            writer.write(call)
+            return
+        conditions = [f"{_text(each)} is {_none(each)}" for each in dict.fromkeys(data)]
+        conditions.append(f"not {writer.name(self.memory)}.has_undefined")
+        clear = [self._clear_text(writer, each, address) for each in dict.fromkeys(dsts)]
+        if shape is not None and shape.half is not None:
+            clear = []
+            conditions += [f"{_text(each)} is Z" for each in dict.fromkeys(dsts)]
+        writer.write(f"if {' and '.join(conditions)}: {'; '.join(clear) or 'pass'}")
+        writer.write(f"else: {call}")
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def cleared(self, mask: Lanes, old: Lanes, cell: Cell, pc: int) -> Lanes:
+        """Return the undefined bits of a register after it has been written in some lanes."""
+        left = np.where(mask, np.uint32(0), old)
+        if not left.any():
+            return DEFINED
+        self._partly[cell] = pc
+        return left
+
+    def clear(self, batch: WaveBatch, cell: Cell, pc: int) -> None:
+        """Mark a register as written."""
+        known, (file, index) = undefined_of(batch), cell
+        if file == "scc":
+            known.scc = NONE
+        elif file == "s":
+            known.scalar[index] = NONE
+        else:
+            registers = known.vector if file == "v" else known.accumulation
+            old = registers[index]
+            registers[index] = (
+                DEFINED if batch.mask is None or old is DEFINED else self.cleared(batch.mask, old, cell, pc)
+            )
+
+    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Any:
+        """Return where the undefined bits of some registers come from; None if they have none in executing lanes."""
+        for cell in cells:
+            bits = self.bits_of(batch, cell)
+            if cell[0] in "va":
+                if bits is DEFINED:
+                    continue
+                mask = batch.mask if is_by_lane else None
+                if not (bits if mask is None else bits * mask).any():
+                    continue
+            elif not (bits if isinstance(bits, int) else bits.any()):
+                continue
+            return self._origins.get(cell) or UndefinedOrigin(pc, register=cell)
+        return None
+
+    @staticmethod
+    def bits_of(batch: WaveBatch, cell: Cell) -> Any:
+        """Return the undefined bits of a register."""
+        known, (file, index) = undefined_of(batch), cell
+        if file == "scc":
+            return known.scc
+        return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
+
+    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origin: UndefinedOrigin) -> None:
+        """Take note of where the undefined bits of results come from."""
+        known = undefined_of(batch)
+        for cell in cells:
+            bits, (file, index) = self.bits_of(batch, cell), cell
+            is_number = file in ("s", "scc")
+            if not (bits if isinstance(bits, int) else bits.any()):
+                if file == "scc":
+                    known.scc = NONE
+                else:
+                    registers = known.scalar if is_number else known.vector if file == "v" else known.accumulation
+                    registers[index] = NONE if is_number else DEFINED
+            else:
+                self._origins[cell] = origin
+
+    def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
+        """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
+        known = undefined_of(batch)
+        flags: Lanes = NO_LANES
+        matrix = matrix_of(step.instruction.name) is not None
+        for cell in step.reads:
+            bits = self.bits_of(batch, cell)
+            if cell[0] in "va":
+                flags = flags | (bits & np.uint32(step.masks.get(cell, 0xFFFFFFFF)) != 0)
+            else:
+                flags = flags | (np.array([[bits != 0]]) if isinstance(bits, int) else bits != 0)
+        mask = None if matrix else batch.mask
+        if matrix:
+            flags = flags.any(axis=1, keepdims=True)
+        for cell in step.dsts:
+            file, index = cell
+            if file in "va":
+                registers = known.vector if file == "v" else known.accumulation
+                new, old = np.where(flags, np.uint32(step.written), np.uint32(0)), registers[index]
+                new = new | old & np.uint32(~step.written & 0xFFFFFFFF)
+                registers[index] = new if mask is None else merged(mask, new, old)
+            else:
+                live = flags if mask is None else flags & mask
+                number = number_of(np.where(live.any(axis=1, keepdims=True), np.uint64(0xFFFFFFFF), np.uint64(0)))
+                if file == "scc":
+                    known.scc = number
+                else:
+                    known.scalar[index] = number
+
+    # --- Memory ---------------------------------------------------------------------------------------------------
+
+    def _loaded(self, batch: WaveBatch, space: str, address: Lanes, flags: Lanes, words: list[Lanes]) -> None:
+        """Take note of where the undefined bits of numbers come from that were read one after the other."""
+        place = 0
+        for word in words:
+            found = _first_byte(batch, address, flags, word)
+            at = None if found is None else found[2] + place
+            known = None if at is None else self._in_memory.get((space, at))
+            size = 0 if found is None else found[3]
+            self._loads.append(
+                known or (None if at is None else UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size))
+            )
+            place += word.dtype.itemsize
+
+    def _stored(self, batch: WaveBatch, space: str, address: Lanes, flags: Lanes, words: list[Lanes]) -> None:
+        """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
+        place = 0
+        for number, word in enumerate(words, self._stores):
+            origin = self._given[number] if number < len(self._given) else None
+            origin = origin or next(filter(None, self._given), None) or UndefinedOrigin(self.pc)
+            if space in (LOCAL, SCRATCH):
+                found = _first_byte(batch, address, flags, word)
+                if found is not None:
+                    self._in_memory[space, found[2] + place] = origin
+            else:
+                wrong = self.padding.without(address + address.dtype.type(place), flags, word)
+                if wrong.any():
+                    self._report(UNDEFINED_STORE, batch, self.pc, wrong, origin)
+                    break
+            place += word.dtype.itemsize
+        self._stores += len(words)
+
+    def load(self, batch: WaveBatch, step: MemoryStep) -> None:
+        """Follow undefined bits from and to memory."""
+        self.pc, self._loads, self._stores = step.address, [], 0
+        self._given = [self.find(batch, (each,), step.address) for each in step.reads]
+        try:
+            step.run(batch)
+        except MachineFault:
+            return  # the instruction itself is about to tell
+        if step.dsts:
+            loads = self._loads
+            if len(loads) == len(step.dsts):
+                for cell, origin in zip(step.dsts, loads, strict=True):
+                    self.finish(batch, (cell,), origin or UndefinedOrigin(step.address))
+            else:
+                self.finish(batch, step.dsts, next(filter(None, loads), None) or UndefinedOrigin(step.address))
+
+    # --- Where they count -----------------------------------------------------------------------------------------
+
+    def _branch(self, batch: WaveBatch, pc: int, cell: Cell) -> None:
+        bits = self.bits_of(batch, cell)
+        if cell != SCC:  # a bit that is 1 for certain decides
+            value = batch.scalar[VCC]
+            bits = np.where(np.asarray(value, np.uint64) & ~np.asarray(bits, np.uint64) != 0, np.uint64(0), bits)
+        waves = np.broadcast_to(np.asarray(bits).reshape(-1) != 0, (batch.count,))
+        if waves.any():
+            origin = self._origins.get(cell) or UndefinedOrigin(pc, register=cell)
+            mask = True if batch.mask is None else batch.mask
+            self._report(
+                UNDEFINED_BRANCH, batch, pc, waves[:, None] & np.broadcast_to(mask, (batch.count, batch.lanes)), origin
+            )
+        if cell == SCC:
+            undefined_of(batch).scc = NONE
+
+    def exec_is(self, batch: WaveBatch, bits: Any, step: UndefinedStep) -> None:
+        """Look at what becomes EXEC."""
+        if isinstance(bits, int) and not bits:
+            return
+        flags = np.broadcast_to(lane_flags(bits, batch.lanes), (batch.count, batch.lanes))
+        origin = self.find(batch, step.reads, step.address, is_by_lane=False)
+        if flags.any():
+            self._report(UNDEFINED_BRANCH, batch, step.address, flags, origin or UndefinedOrigin(step.address))
+
+    def _address(self, batch: WaveBatch, pc: int, cells: tuple[Cell, ...]) -> None:
+        origin = self.find(batch, cells, pc)
+        if origin is None:
+            return
+        mask = True if batch.mask is None else batch.mask
+        for cell in cells:
+            bits = self.bits_of(batch, cell)
+            flags = (bits != 0 if not isinstance(bits, int) else np.array([[bits != 0]])) & mask
+            flags = np.broadcast_to(flags, (batch.count, batch.lanes))
+            if flags.any():
+                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self._origins.get(cell) or origin)
+                break
+        for cell in cells:
+            self.clear(batch, cell, pc)
+
+    def _report(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: UndefinedOrigin) -> None:
+        key = kind, origin.pc, origin.register, pc
+        finding = self.found.get(key)
+        if finding is None:
+            row = int(np.flatnonzero(flags.any(axis=1))[0])
+            wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
+            sides = [self.side(USE if kind != UNDEFINED_STORE else WRITE, pc, wave, lanes)]
+            register = None
+            if origin.space is not None:
+                sides.insert(0, self.side(READ, origin.pc, wave, lanes))
+            elif origin.register is not None:
+                register = cell_text(origin.register)
+            finding = self.found[key] = CheckFinding(
+                INIT, kind, tuple(sides), origin.space, origin.address, origin.size, register
+            )
+            place = origin.register or (origin.space or "", origin.address or 0)
+            self.on_finding(finding, batch, row, place)
+        finding.count += int(np.count_nonzero(flags))
+
+
+class UndefinedStep:
+    """One instruction, for batches in which one of its operands may have an undefined bit."""
+
+    is_always = False
+    """Whether only the function knows which registers the instruction reads."""
+
+    def __init__(
+        self, check: InitCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, reads: tuple[Cell, ...],
+        dsts: tuple[Cell, ...],
+    ) -> None:  # fmt: skip
+        self.check = check
+        self.model = writer
+        self.instruction = instruction
+        self.address = address
+        self.reads = reads
+        self.dsts = dsts
+        self.masks: dict[Cell, int] = {}
+        """The bits of operands that count, where not all do."""
+        self.written = 0xFFFFFFFF
+        name = instruction.name
+        self.is_by_lane = not instruction.variant.startswith("dpp") and not _OTHER_LANES.match(name)
+        self.is_by_lane &= matrix_of(name) is None
+        self._function: Callable[[WaveBatch], None] | None = None
+        if "_mix" in name:
+            self._count_halves()
+
+    def _count_halves(self) -> None:
+        instruction = self.instruction
+        high, low = (instruction.modifiers.get(name, 0) for name in ("op_sel_hi", "op_sel"))
+        for position in range(3):
+            operand = instruction.operand(f"src{position}")
+            if operand is not None and high >> position & 1:
+                for cell in cells_of(operand, self.model.lanes):
+                    self.masks[cell] = self.masks.get(cell, 0) | (0xFFFF0000 if low >> position & 1 else 0xFFFF)
+            elif operand is not None:
+                self.masks |= dict.fromkeys(cells_of(operand, self.model.lanes), 0xFFFFFFFF)
+        for half, bits in (("mixlo", 0xFFFF), ("mixhi", 0xFFFF0000)):
+            if half in instruction.name:
+                self.written = bits
+                self.masks |= {cell: self.masks.get(cell, 0) for cell in self.dsts}
+
+    def __call__(self, batch: WaveBatch) -> None:
+        """Follow undefined bits through the instruction."""
+        check = self.check
+        origin = check.find(batch, self.reads, self.address, is_by_lane=self.is_by_lane)
+        if origin is None and not self.is_always:
+            for cell in self.dsts:
+                check.clear(batch, cell, self.address)
+            return
+        if self._function is None:
+            self._function = self._made()
+        self._function(batch)
+        check.finish(batch, self.dsts, origin or UndefinedOrigin(self.address))
+
+    def _made(self) -> Callable[[WaveBatch], None]:
+        propagation = PropagationWriter(self.model, self.instruction)
+        if not propagation.write():
+            return lambda batch: self.check.taint(batch, self)
+        return propagation.function(lambda batch, bits: self.check.exec_is(batch, bits, self))
+
+
+class MemoryStep(UndefinedStep):
+    """One memory instruction."""
+
+    def __call__(self, batch: WaveBatch) -> None:
+        """Follow undefined bits from and to memory."""
+        self.check.load(batch, self)
+
+    def run(self, batch: WaveBatch) -> None:
+        """Read or write undefined bits."""
+        if self._function is None:
+            self._function = self._made()
+        self._function(batch)
+
+    def _made(self) -> Callable[[WaveBatch], None]:
+        model = self.model
+        writer = BlockWriter(model.lanes, model.mode)
+        writer.processor, writer.generation = model.processor, model.generation
+        writer.names_of_apertures, writer.address = model.names_of_apertures, self.address
+        self.check.memory.write(writer, self.instruction)
+        start = "v = b.vector; a = b.accumulation; s = b.scalar; m = b.mask"
+        return compiled(
+            [start, "z = undefined_of(b); uv = z.vector; ua = z.accumulation; us = z.scalar", *writer.lines],
+            writer.names,
+        )
+
+
+_SPACES = {LOCAL: "local", SCRATCH: "private"}
+
+
+def cell_text(cell: Cell) -> str:
+    """Return the name of a register."""
+    file, index = cell
+    return "scc" if file == "scc" else "vcc" if cell == ("s", VCC) else f"{file}{index}"
+
+
+def _destinations(instruction: GpuInstruction) -> list[GpuOperand]:
+    return [operand for part in instruction.components or (instruction,) for operand in part.destinations]
+
+
+def _text(cell: Cell) -> str:
+    return "uz.scc" if cell == SCC else f"u{cell[0]}[{cell[1]}]"
+
+
+def _none(cell: Cell) -> str:
+    return "Z" if cell[0] in "va" else "D"
+
+
+def _first_byte(batch: WaveBatch, address: Lanes, flags: Lanes, word: Lanes) -> tuple[int, int, int, int] | None:
+    """Return the first wave and lane that have an undefined byte of a number, its address, and how many follow it."""
+    rows, lanes = np.nonzero(flags & (word != 0))
+    if not len(rows):
+        return None
+    row, lane = int(rows[0]), int(lanes[0])
+    data = int(np.broadcast_to(word, (batch.count, batch.lanes))[row, lane]).to_bytes(word.dtype.itemsize, "little")
+    first = next(number for number, byte in enumerate(data) if byte)
+    size = next((number for number, byte in enumerate(data[first:]) if not byte), len(data) - first)
+    return row, lane, int(address[row, lane]) + first, size

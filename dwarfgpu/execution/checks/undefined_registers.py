@@ -1,0 +1,54 @@
+"""The undefined bits of the registers of waves: another batch beside theirs, with a 1 for each such bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.batch import NOTHING, UNSET, VCC, WaveBatch
+from dwarfgpu.isa.semantics.numbers import ALL, LOW
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME = "undefined"
+"""What a batch calls it."""
+DEFINED = np.zeros((1, 1), np.uint32)
+"""The undefined bits of a vector register that has none. It is told by identity."""
+UNDEFINED = np.full((1, 1), LOW, np.uint32)
+DEFINED.setflags(write=False)
+UNDEFINED.setflags(write=False)
+
+
+class UndefinedRegisters:
+    """Undefined bits that part and join as the waves do."""
+
+    def __init__(self, registers: WaveBatch) -> None:
+        self.registers = registers
+
+    def part(self, index: Any, count: int) -> UndefinedRegisters:
+        """Return those of some waves."""
+        flags = np.zeros(count, bool)
+        flags[index] = True
+        return UndefinedRegisters(self.registers.part(flags))
+
+    def join(self, others: Sequence[UndefinedRegisters], _counts: list[int]) -> UndefinedRegisters:
+        """Return these and others."""
+        return UndefinedRegisters(self.registers.join([other.registers for other in others]))
+
+
+def undefined_of(batch: WaveBatch) -> WaveBatch:
+    """Return the undefined bits of the registers of waves; at first all bits of those that nothing has written."""
+    beside: UndefinedRegisters | None = batch.beside.get(NAME)
+    if beside is not None:
+        return beside.registers
+    known = WaveBatch(batch.waves, batch.lanes, 0, 0)
+    known.vector = [UNDEFINED if column is NOTHING else DEFINED for column in batch.vector]
+    known.accumulation = [UNDEFINED if column is NOTHING else DEFINED for column in batch.accumulation]
+    known.scalar = [LOW if number is UNSET else 0 for number in batch.scalar]
+    if known.scalar[VCC] and batch.lanes == 64:
+        known.scalar[VCC] = ALL
+    known.scc = 1
+    batch.beside[NAME] = UndefinedRegisters(known)
+    return known

@@ -1,0 +1,55 @@
+"""The bits of objects that belong to members: the others are padding, which kernels copy without having written it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.execution.checks.findings import CountedBits, Padding
+from dwarfgpu.program.types.model import Array, BaseClass, Member, Struct, Type, element_bits, known_size, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
+
+MOST_DEPTH = 8
+LARGEST = 1 << 16
+"""The bytes of an object that are looked at."""
+
+
+def padding_of(buffers: Iterable[PlannedBuffer]) -> Padding:
+    """Return the buffers whose elements have padding, as far as the types of pointers say."""
+    found = []
+    for buffer in buffers:
+        size = None if buffer.pointed is None else known_size(buffer.pointed)
+        if buffer.pointed is not None and size and size <= LARGEST:
+            bits = counted_bits(buffer.pointed)
+            if bits != (1 << 8 * size) - 1:
+                element = bits.to_bytes(size, "little")
+                found.append(CountedBits(buffer.address, buffer.address + buffer.size, element))
+    return Padding(tuple(found))
+
+
+def counted_bits(type: Type, depth: int = 0) -> int:
+    """Return the bits of an object that count, as a number: of a union those that are in all of its members."""
+    kind, size = resolved(type), known_size(type) or 0
+    everything = (1 << 8 * size) - 1
+    if depth > MOST_DEPTH or size > LARGEST:
+        return everything
+    if isinstance(kind, Array) and (step := element_bits(kind)):
+        one, count = counted_bits(kind.element, depth + 1), 1
+        for dimension in kind.dimensions:
+            count *= dimension.length or 0
+        return sum(one << step * number for number in range(count)) if count * step <= 8 * size else everything
+    if not isinstance(kind, Struct) or kind.body.variant_parts:
+        return everything
+    parts: list[Member | BaseClass] = [*kind.body.members, *kind.body.bases]
+    if any(part.bit_offset is None for part in parts):
+        return everything
+    found = everything if kind.kind == "union" else 0
+    for part in parts:
+        width = getattr(part, "bit_size", None)
+        bits = (1 << width) - 1 if width is not None else counted_bits(part.to.get(), depth + 1)
+        bits <<= part.bit_offset or 0
+        found = found & bits if kind.kind == "union" else found | bits
+    return found

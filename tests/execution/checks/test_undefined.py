@@ -1,0 +1,151 @@
+"""Values that nothing has written: kernels with one fault, and mended, on all generations."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dwarfgpu.cli import main
+from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_of
+from tests.execution import test_against_the_host as corpus
+from tests.execution.checks.test_checks import BUILDS
+
+HERE = Path(__file__).parent
+BRANCHES = "private_branch", "local_branch", "branch", "scalar_branch", "divided"
+ADDRESSES = "private_address", "local_address", "address"
+NAMES = {
+    "private_array": r"tmp\[7\]", "one_way": "x", "bytes": r"tmp\[15\]", "by_pointer": "x", "component": r"tmp\[\d\]",
+    "padding": r"tmp\[\d\]\.number", "local_array": r"tile\[1\d\d\]", "local_argument": r"tile\[12[89]\]",
+    "copy": r"raw\[0\]", "partly": r"raw\[4\]", "mixed": "tmp", "shared_array": r"tile\[[0-3]\]"}  # fmt: skip
+"""What the findings of some kernels name, where it is one of a level without optimization."""
+
+
+def marked(path):
+    """By kernel, the line that uses what nothing has written."""
+    lines, kernel = {}, ""
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        start = re.match(r"(?:KERNEL\(|kernel void |__global__ void )(\w+)", line)
+        kernel = start[1] if start else kernel
+        if line.endswith("///"):
+            lines[kernel] = number
+    return lines
+
+
+LINES = {language: marked(HERE / f"undefined.{language}") for language in ("cl", "hip")}
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("undefined")
+
+    @cache
+    def build(language: str, target: str, level: str, *options: str) -> str:
+        processor, _, wide = target.partition("-")
+        path, source = folder / f"{target}.{level}{''.join(options)}.{language}.co", HERE / f"undefined.{language}"
+        wave = ["-mwavefrontsize64"] if wide else []
+        if language == "hip":  # as `dwarfgpu compile` does, which has headers
+            name = f"{processor}-wave64" if wide else processor
+            assert (
+                main(["compile", str(source), f"--target={name}", f"-O{level[1:]}", "-o", str(path), "--", *options])
+                == 0
+            )
+            return str(path)
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+        words += ["-g", "-w", "-nogpulib", *options, *wave, "-include", str(HERE.parent / "kernels.h")]
+        subprocess.run([*words, str(source), "-o", str(path)], check=True, capture_output=True)
+        return str(path)
+
+    return build
+
+
+def found(path, kernel, check="init"):
+    args = {0: "zeros(4096)", 1: "arange(512)", 2: "noinit(512)"} | ({3: 1024} if kernel == "local_argument" else {})
+    machine = machine_for(path, kernel)
+    running = Running(launch(machine, path, kernel, grid=512, work_group=128, args=args, check=check))
+    halt = running.run(limit=400_000)
+    assert halt.has_ended, halt
+    return check_report(running).findings
+
+
+def problems(built, language, target, level):
+    """What is wrong with what is found of one build."""
+    for kernel, line in LINES[language].items():
+        kind = f.UNDEFINED_BRANCH if kernel in BRANCHES else f.UNDEFINED_STORE
+        kind = f.UNDEFINED_ADDRESS if kernel in ADDRESSES else kind
+        rows = [row for row in found(built(language, target, level), kernel) if row.kind == kind]
+        if line not in {row.sides[-1].position.line for row in rows}:
+            yield kernel, [(row.kind, row.sides[-1].position.line) for row in rows]
+        elif level == "O0" and not any(re.fullmatch(NAMES.get(kernel, ".*"), row.variable or "") for row in rows):
+            yield kernel, [row.variable for row in rows]
+        mended = found(built(language, target, level, "-DMENDED"), kernel)
+        yield from (("mended", kernel, row.kind, row.sides[-1].position.line) for row in mended)
+
+
+@pytest.mark.parametrize("language", LINES)
+def test_each_fault_is_found_and_nothing_else(built, language):
+    assert [*problems(built, language, "gfx1100", "O0" if language == "hip" else "O2")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LINES)
+def test_the_same_on_other_processors(built, language):
+    others = [*some_of(BUILDS, 2), ("gfx90a", "O0")]
+    assert {build: rows for build in others if (rows := [*problems(built, language, *build)])} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mended", [False, True])
+def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mended):
+    oclgrind, differing = require_tool("oclgrind-kernel"), []
+    for kernel in LINES["cl"]:
+        sim, buffers = (
+            tmp_path / f"{kernel}.sim",
+            "<size=16384 fill=0 int>\n<size=2048 range=0:1:511 int>\n<size=2048 noinit>",
+        )
+        more = "<size=1024>\n" if kernel == "local_argument" else ""
+        sim.write_text(f"{HERE / 'undefined.cl'}\n{kernel}\n512 1 1\n128 1 1\n{buffers}\n{more}")
+        words = [oclgrind, "--uninitialized", "--build-options", "-DHOST" + " -DMENDED" * mended, str(sim)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        heads = "Uninitialized value", "Controlflow depends", "Uninitialized address"
+        if any(word in done.stdout + done.stderr for word in heads) == mended:
+            differing.append(kernel)
+    # It does not look at copies of structures, and a mask does not define bits
+    assert differing == (["half_of_word"] if mended else ["padding"])
+
+
+CORPUS = [("cl", "gfx1100", "O2"), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+    ("cl", "gfx90a", "O0"), ("cl", "gfx1200", "O2"), ("hip", "gfx942", "O2"), ("hip", "gfx1030", "O0")))]  # fmt: skip
+
+
+@pytest.mark.parametrize("language, processor, level", CORPUS)
+def test_kernels_of_the_corpus_have_no_finding_and_the_same_results(require_tool, tmp_path, language, processor, level):
+    path, differing = corpus.built(require_tool("clang-22"), tmp_path, language, processor, level), []
+    for kernel in corpus.KERNELS[language]:
+        results = []
+        for check in (None, "init"):
+            arrays, machine = [corpus.outputs()[0], corpus.numbers(7), corpus.outputs()[1]], machine_for(path, kernel)
+            sizes = {"grid": corpus.GROUP * 2, "work_group": corpus.GROUP, "private_size": 8192}
+            launched = launch(machine, path, kernel, args=arrays, check=check, **sizes)
+            running = Running(launched)
+            halt = running.run(limit=corpus.LIMIT)
+            results.append(
+                (str(halt), machine.device.executed, [launched.buffers[each].tobytes() for each in range(3)])
+            )
+        if results[0] != results[1] or running.findings:
+            differing.append((kernel, [row.kind for row in running.findings]))
+    assert differing == []
+
+
+def test_a_buffer_without_contents_has_a_pattern(built):
+    path = built("cl", "gfx1100", "O2")
+    args = {0: "zeros(4096)", 1: "arange(512)", 2: "noinit(512, uint)"}
+    launched = launch(machine_for(path, "copy"), path, "copy", grid=512, work_group=128, args=args)
+    assert launched.machine.run().has_ended
+    assert (launched.buffers[0].view(np.uint32)[:512] == 0xAAAAAAAA).all()
