@@ -87,7 +87,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the JSON contract of case files
     "cases": LAUNCHED,
     # the faces
-    "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "cases", "repl", "serve", "fleet"},
+    "cli": PROGRAMS
+    | {"compilers", "expr", "dialects", "render", "questions", "cases", "repl", "serve", "dap", "fleet"},
+    "dap": PROGRAMS | {"machines.protocol", "render", "questions"},
     "serve": PROGRAMS | {"targets", "machines", "objfile"},
     "repl": GROUND | {"program", "states", "render", "questions"},
     "gdbplugin": GROUND | {"machines", "targets", "program", "states", "render", "questions"},
@@ -199,18 +201,19 @@ BUDGETS: dict[str, float] = {
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.78,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
-    "questions": 12.55,  # what counts of findings, faults, what changed a variable last, rule sets and repairs
-    "cli": 2.15,  # sources are compiled; findings of checks; files of profiles
+    "questions": 12.6,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "cli": 2.17,  # sources are compiled; findings of checks; files of profiles
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
+    "dap": 2.6,  # 40 requests of editors
     "cases": 1.39,
     "fleet": 2.12,
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 83.76
-"""Those of sources that are compiled are 0.3 of it, those of checks 0.65, of profiles 0.35."""
+MOST_LINES_OF_TESTS = 85.1
+"""Those of sources that are compiled are 0.3 of it, those of checks 0.65, of profiles 0.35, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

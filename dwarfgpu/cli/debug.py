@@ -1,4 +1,4 @@
-"""``dwarfgpu debug``, the debugger; ``run``, which executes kernels; ``serve`` and ``gdb-script``, for GDB."""
+"""``dwarfgpu debug``, ``run``, which executes kernels, ``serve`` and ``gdb-script``, for GDB, ``dap``, for editors."""
 
 from __future__ import annotations
 
@@ -50,6 +50,17 @@ def serve(session: Session, options: Any) -> int:
     from dwarfgpu.serve import listener
 
     return listener.serve(options, lambda text: session.err.writelines((shown(text), "\n")))
+
+
+def debug_adapter(session: Session, options: Any) -> int:
+    """Talk to an editor."""
+    if session.wants_json:
+        raise UsageError("`dap` talks to an editor", hint="leave out --json and --jsonl")
+    from dwarfgpu.dap import listener
+    from dwarfgpu.render.layout import shown
+
+    listener.serve(options, lambda text: session.err.writelines((shown(text), "\n")))
+    return 0
 
 
 def gdb_script() -> str:
@@ -243,6 +254,20 @@ ends the server.""",
             option("-work-group X,Y,Z", "the work-items of a work-group"),
             option("-arg VALUE", "its next argument, or NAME=VALUE (all are 0)", is_many=True),
             FORCE,
+        ),
+    ),
+    "dap": ShellCommand(
+        "let editors debug kernels, through the Debug Adapter Protocol",
+        START,
+        "cli.debug.debug_adapter",
+        """\
+Speak the Debug Adapter Protocol, with which VS Code, Neovim and other editors debug: launch a kernel, or look at a
+snapshot or a core file. Editors start this command themselves, and it then talks on standard input and output. With
+--port it waits for editors at 127.0.0.1; their configurations then need the token that is printed.""",
+        ("dwarfgpu dap", "dwarfgpu dap --port 4711"),
+        (
+            option("-port N", "wait for editors at this port of 127.0.0.1; 0 is any that is free", read=int),
+            option("-token TEXT", 'what "token" in their configurations must be (made up anew each time)'),
         ),
     ),
     "fleet": ShellCommand(

@@ -37,7 +37,7 @@ CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
 STATE_SUFFIXES = (".core", ".dgs", ".json")
 """How the names of states end."""
-TALKING = ("compile", "debug", "serve")
+TALKING = ("compile", "dap", "debug", "serve")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
 
 

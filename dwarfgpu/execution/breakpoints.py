@@ -91,6 +91,8 @@ class Breakpoint:
         self.hits = 0
         self.ignored = 0
         """How often waves still pass it."""
+        self.hit_rule: Callable[[int], bool] | None = None
+        """Says at which hits it stops, which are counted from 1; None for all."""
         self.commands: tuple[str, ...] = ()
         self.watched: Any = None
         """What a watchpoint watches (`control.watching.Watched`)."""
@@ -123,7 +125,7 @@ class Breakpoint:
         self.hits += 1
         is_passed = self.ignored > 0
         self.ignored -= is_passed
-        return not is_passed
+        return not is_passed and (self.hit_rule is None or self.hit_rule(self.hits))
 
 
 class Breakpoints:

@@ -90,11 +90,17 @@ def watch(debugger: Debugger, arguments: Arguments) -> None:
     text, condition = _parts(arguments)
     if not text:
         raise arguments.wrong("needs an expression before `if`")
+    point = set_watchpoint(debugger, debugging, text, kind, condition)
+    debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
+
+
+def set_watchpoint(debugger: Debugger, debugging: Debugging, text: str, kind: str, condition: str | None) -> Breakpoint:
+    """Watch an expression in the lane and the frame that are selected."""
 
     def shown(value: Object, frame: Frame) -> str:
         return value_text(value, debugger.renderer(frame=frame).look)
 
-    point = debugging.watch(
+    return debugging.watch(
         text,
         kind,
         wave=debugger.wave.index,
@@ -103,7 +109,6 @@ def watch(debugger: Debugger, arguments: Arguments) -> None:
         shown=shown,
         condition=condition,
     )
-    debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
 
 
 def catch(debugger: Debugger, arguments: Arguments) -> None:

@@ -150,7 +150,7 @@ class Debugger(Selection):
                 self._tell_spent(f"{cost.message}; {budget.HINT}", arguments.form)
         finally:
             self._depth -= 1
-            self._notice_writes()
+            self.notice_writes()
         if command.repeats != "nothing":
             is_backwards = arguments.text == "-"  # as in `list -`, which goes on as it is
             self._again = line if command.repeats == "same" or is_backwards else command.name
@@ -196,7 +196,7 @@ class Debugger(Selection):
             for watcher in self.watchers:
                 watcher()
 
-    def _notice_writes(self) -> None:
+    def notice_writes(self) -> None:
         """Take note of writes, which change what is seen; there may be other frames then."""
         changes = 0 if self.attached is None else self.attached.state.backend.changes
         if changes == self._changes:

@@ -53,7 +53,7 @@ def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)
-    writer = _RegisterText(debugger, arguments.letter)
+    writer = RegisterText(debugger, arguments.letter)
     words = arguments.text.replace("$", "").replace(",", " ").split()
     words = words or ["general" if arguments.command.name == "info registers" else "all"]
     return Document(
@@ -67,7 +67,7 @@ def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
     )
 
 
-class _RegisterText:
+class RegisterText:
     """Finds registers and writes them: name, raw, natural."""
 
     def __init__(self, debugger: Debugger, letter: str | None) -> None:

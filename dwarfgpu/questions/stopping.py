@@ -46,6 +46,8 @@ class CommandsOfStops:
     def __init__(self) -> None:
         self.stops = 0
         """How often the kernel has stopped."""
+        self.halt: Halt | None = None
+        """Why it has stopped last."""
         self._waiting: list[tuple[str, ...]] = []
         self._is_running = False
 
@@ -70,7 +72,8 @@ class CommandsOfStops:
 
 def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: ReturnType | None = None) -> Document:
     """Select what has stopped, and return the answer; ``returned`` is the type of a function that has returned."""
-    debugger.state_of(CommandsOfStops).stops += 1
+    stops = debugger.state_of(CommandsOfStops)
+    stops.stops, stops.halt = stops.stops + 1, halt
     printed = list(debugging.running.printed())
     new = [*debugging.dprinted, *printed[debugging.texts_shown :]]
     debugging.texts_shown = len(printed)
@@ -91,7 +94,7 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
         if not debugger.is_quiet:
             if has_switched:
                 yield f"[Switching to {debugger.noun} {title(debugger)}]"
-            yield from _why(debugger, halt)
+            yield from why_stopped(debugger, halt)
             loop = endless_loop(debugging.running, halt)
             if loop is not None:
                 yield from loop_text(loop)
@@ -99,7 +102,7 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
             if result is not None:
                 known = f"Value returned has type: {result['type']}. Cannot determine contents"
                 yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
-        debugger.state_of(CommandsOfStops).run(debugger, halt.points)
+        stops.run(debugger, halt.points)
 
     return Document(data, lines)
 
@@ -203,7 +206,7 @@ def _data(debugger: Debugger, debugging: Debugging, halt: Halt, printed: list[st
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
-def _why(debugger: Debugger, halt: Halt) -> Iterator[str]:
+def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     """Yield what has stopped, in the words of GDB."""
     chosen = debugger.wave_number or 0
     noun = debugger.noun.capitalize()

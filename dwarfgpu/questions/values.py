@@ -14,6 +14,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Pointer, resolved
 from dwarfgpu.render.numbers import whole
+from dwarfgpu.render.values import value_text
 from dwarfgpu.render.variables import value_in_lanes
 from dwarfgpu.render.written_text import own
 
@@ -85,6 +86,7 @@ def _show_kept(debugger: Debugger, name: str, lanes: dict[int | None, Any]) -> N
 LONGEST = 1 << 16
 """A string in memory is written up to so many characters."""
 _CONVERSION = re.compile(r"%(%|([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|z|j|t|L)?([diouxXcsfFeEgGp]))")
+_BRACED = re.compile(r"\{([^{}]+)\}")
 _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
@@ -132,17 +134,52 @@ class FormattedText:
 
     def in_lanes(self, frame: Frame, lanes: list[int]) -> list[str]:
         """Return the text of each lane, or the one that all lanes have; in place of one without a value, why."""
+        return _in_lanes(self, frame, lanes, "dprintf")
+
+
+@frozen
+class LogText:
+    """A text with expressions in braces, ``{x} of {n}``, whose values are written as `print` does."""
+
+    parts: tuple[str, ...]
+    """What is between the expressions."""
+    expressions: tuple[str, ...]
+
+    @classmethod
+    def read(cls, text: str) -> LogText:
+        """Read a text."""
+        parts = _BRACED.split(text)
+        return cls(tuple(parts[::2]), tuple(parts[1::2]))
+
+    def written(self, answers: Sequence[LaneAnswer]) -> str:
+        """Return the text with the values of a lane."""
+        shown = [_value_text(each) for each in answers]
+        return "".join(part for pair in zip(self.parts, (*shown, "\n"), strict=True) for part in pair)
+
+    def in_lanes(self, frame: Frame, lanes: list[int]) -> list[str]:
+        """Return the text of each lane, or the one that all lanes have; in place of one without a value, why."""
+        return _in_lanes(self, frame, lanes, "log point")
+
+
+def _value_text(found: LaneAnswer) -> str:
+    if found.value is None:
+        assert found.reason is not None  # noqa: S101 (it has no value)
+        raise Unavailable(found.reason)
+    return value_text(found.value)
+
+
+def _in_lanes(text: FormattedText | LogText, frame: Frame, lanes: list[int], what: str) -> list[str]:
+    try:
+        columns = [answer(frame.quantity(each), each, lanes).by_lane for each in text.expressions]
+    except DwarfGpuError as error:
+        return [f"{what}: {error.message}\n"]
+    found = []
+    for index, lane in enumerate(lanes):
         try:
-            columns = [answer(frame.quantity(text), text, lanes).by_lane for text in self.expressions]
+            found.append(text.written([column[index] for column in columns]))
         except DwarfGpuError as error:
-            return [f"dprintf: {error.message}\n"]
-        found = []
-        for index, lane in enumerate(lanes):
-            try:
-                found.append(self.written([column[index] for column in columns]))
-            except DwarfGpuError as error:
-                found.append(f"dprintf, lane {lane}: {error.message}\n")
-        return found[:1] if len(set(found)) == 1 else found
+            found.append(f"{what}, lane {lane}: {error.message}\n")
+    return found[:1] if len(set(found)) == 1 else found
 
 
 WIDEST = 1 << 12

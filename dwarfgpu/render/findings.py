@@ -24,7 +24,7 @@ def findings_text(report: CheckReport) -> Iterator[str]:
     """Yield findings, the errors first, and how many there are."""
     for finding in report.findings:
         yield ""
-        yield from _finding_lines(finding)
+        yield from finding_lines(finding)
     left = report.errors + report.notes - len(report.findings)
     if left:
         yield ""
@@ -35,7 +35,8 @@ def findings_text(report: CheckReport) -> Iterator[str]:
     yield f"error summary: {counted(report.errors, 'error')}{notes} ({', '.join(report.checks)})"
 
 
-def _finding_lines(finding: NamedFinding) -> Iterator[str]:
+def finding_lines(finding: NamedFinding) -> Iterator[str]:
+    """Yield one finding: what it is, and what each side did."""
     text = f"{finding.severity}: {finding.kind}" + (f": {finding.register}" if finding.register else "")
     if finding.address is not None:
         likely = "" if finding.is_certain else "probably "

@@ -75,6 +75,8 @@ class Debugging:
         """Shows what dprintf prints."""
         self.last_points: tuple[Breakpoint, ...] = ()
         """The breakpoints where waves are now."""
+        self.guard: Observer | None = None
+        """Is asked before each instruction onwards, and stops the waves for a reason of its own."""
         self._watch_hits: list[WatchHit] = []
         self._problem: str | None = None
         for point in self.points:
@@ -315,9 +317,10 @@ class Debugging:
         device, history = self.device, self.history
         self._watch_hits, self._problem, self.last_points = [], None, ()
         history.changed()
-        self._check_that_it_runs()
+        self.check_that_it_runs()
         history.changed(is_certain=device.let_run(self.only))
         watcher = self._watcher(self._stop_at_watchpoint)
+        observer = _both(self.guard, observer)
         before, device.observer = device.observer, _both(None if watcher is None else watcher.observe, observer)
         if watcher is not None:
             watcher.start()
@@ -341,7 +344,8 @@ class Debugging:
             halt = Halt(halts.STUCK, NO_MORE)
         return self._explained(halt)
 
-    def _check_that_it_runs(self) -> None:
+    def check_that_it_runs(self) -> None:
+        """Raise an error if no wave can run."""
         device = self.device
         if self.has_ended:
             raise UsageError(NOT_RUN, kind="cannot_run", hint="`run` starts the kernel again, `reverse-step` goes back")

@@ -1,0 +1,78 @@
+"""``dwarfgpu dap``: one session on standard input and output, or sessions of clients that connect to a port."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.dap.session import DebugSession
+from dwarfgpu.dap.wire import Wire
+from dwarfgpu.errors import UsageError
+from dwarfgpu.regular_files import signals_raise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOST = "127.0.0.1"
+MAX_PORT = (1 << 16) - 1
+MOST = 1 << 16
+"""The bytes that are read at once."""
+
+
+def serve(options: Any, say: Callable[[str], object]) -> None:
+    """Talk to one client on standard input and output, or to those that connect to a port."""
+    if options.port is None:
+        if options.token is not None:
+            raise UsageError("--token is for --port", hint="leave it out: standard input is the client's own")
+        _serve_streams()
+        return
+    if not 0 <= options.port <= MAX_PORT:
+        raise UsageError(f"--port is 0 to {MAX_PORT}, not {options.port}")
+    token = options.token or secrets.token_urlsafe(16)
+    with signals_raise(), socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, options.port))
+        except OSError as error:
+            hint = "choose another one; 0 is any that is free"
+            raise UsageError(f"{HOST}:{options.port} cannot be used: {error.strerror}", hint=hint) from None
+        listener.listen(8)
+        say(f'[Debug Adapter Protocol at {HOST}:{listener.getsockname()[1]}; configurations need "token": "{token}"]')
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the sessions
+        while True:
+            connection, _address = listener.accept()
+            if not os.fork():  # a session changes the folder and the settings of its process
+                listener.close()
+                _serve_connection(connection, token)
+            connection.close()
+
+
+def _serve_streams() -> None:
+    """Talk on standard input and output. Whatever else writes to standard output goes to standard error."""
+    source, target = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    DebugSession(Wire(partial(os.read, source, MOST), partial(_write, target))).serve()
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def _serve_connection(connection: socket.socket, token: str) -> None:
+    """Talk to a client in a process of its own, which ends then."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    status = 1
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wire = Wire(partial(connection.recv, MOST), connection.sendall, is_strict=True)
+        DebugSession(wire, token=token).serve()
+        status = 0
+    finally:
+        os._exit(status)

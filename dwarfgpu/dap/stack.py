@@ -1,0 +1,111 @@
+"""Requests about waves and their frames: ``threads``, ``stackTrace``, and the lane that frames are seen from."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.dap.places import source_body
+from dwarfgpu.dap.session import Viewpoint
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.machines.protocol import HAS_ENDED
+from dwarfgpu.program.frames.wave_groups import wave_runs
+from dwarfgpu.program.frames.wave_positions import group_text, place_of
+from dwarfgpu.questions.sources import file_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dwarfgpu.dap.requests import RequestArguments
+    from dwarfgpu.dap.session import DebugSession
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave_groups import Cohort
+
+    Json = dict[str, Any]
+
+MOST_THREADS = 256
+"""The waves that are listed as threads."""
+MOST_FRAMES = 1000
+
+
+def threads(session: DebugSession, _arguments: RequestArguments) -> Json:
+    """Return the waves: the one that has stopped, those that have crashed, and the others."""
+    debugger = session.debugger
+    if session.is_running or debugger.attached is None:
+        return session.threads
+    machine: Any = debugger.machine.stopped.machine
+    stops = machine.all_stops()
+
+    def rank(wave: int) -> int:
+        stop = stops[wave]
+        return 0 if wave == debugger.wave_number else 1 if stop is not None and stop.is_crash else 2
+
+    living = [wave for wave, stop in enumerate(stops) if stop is None or stop.detail != HAS_ENDED]
+    chosen = sorted(living or range(len(stops)), key=rank)[:MOST_THREADS]
+    left = len(living) - len(chosen)
+    if left > 0 and not session.is_cap_told:
+        session.is_cap_told = True
+        text = f"{len(living):,} waves: the first {len(chosen)} are shown as threads, those that have stopped first."
+        session.print(f"{text} `wave N` in the console selects another one, and it is listed then.\n")
+    session.threads = {"threads": [{"id": wave + 1, "name": name} for wave, name in _names(session, chosen)]}
+    return session.threads
+
+
+def _names(session: DebugSession, waves: Sequence[int]) -> list[tuple[int, str]]:
+    machine = session.debugger.machine
+    if not machine.has_waves:
+        return [(wave, f"LWP {machine[wave].id}") for wave in waves]
+    runs = {run.numbers[0]: run for run in wave_runs(machine.stopped, sorted(waves), separate=True)}
+    return [(wave, _name(session, runs[wave])) for wave in waves]
+
+
+def _name(session: DebugSession, run: Cohort) -> str:
+    machine: Any = session.debugger.machine.stopped.machine
+    wave = run.numbers[0]
+    group = place_of(machine, wave).work_group
+    parts = [f"wave {wave + 1}"]
+    parts += [f"wg{group_text(group)}"] if group is not None else []
+    parts += [f"{run.mask.bit_count()}/{run.lane_count} active"] if run.mask is not None else []
+    parts += [run.stop.name] if run.stop is not None and run.stop.name != "stopped" else []
+    return " ".join(parts)
+
+
+def stack_trace(session: DebugSession, arguments: RequestArguments) -> Json:
+    """Return frames of a wave, as its lane sees them; functions that were inlined have frames of their own."""
+    wave, first = session.wave(arguments), max(0, arguments.number("startFrame", 0))
+    wanted = arguments.number("levels", 0)
+    wanted = min(wanted, MOST_FRAMES) if wanted > 0 else MOST_FRAMES
+    with session.at(Viewpoint(wave, 0)) as debugger:
+        found = list(islice(debugger.seen_wave, first, first + wanted + 1))
+        frames = [_frame_body(session, wave, frame) for frame in found[:wanted]]
+    return {"stackFrames": frames, "totalFrames": first + len(found)}
+
+
+def _frame_body(session: DebugSession, wave: int, frame: Frame) -> Json:
+    body: Json = {"id": session.frames.add(Viewpoint(wave, frame.number)), "line": 0, "column": 0}
+    symbol = None if frame.pc is None else frame.state.symbol_at(frame.pc)
+    body["name"] = frame.name or symbol or "??"
+    if frame.pc is not None:
+        body["instructionPointerReference"] = f"{frame.pc:#x}"
+    if frame.code is not None:
+        body["moduleId"] = frame.state.loaded.codes.index(frame.code) + 1
+    place, source = file_of(frame), frame.call.source
+    if place is None or source is None:
+        return body | {"presentationHint": "subtle"}
+    column = max(1, source.column) - session.column_base
+    return body | {"source": source_body(session, place[0]), "line": place[1] - session.line_base, "column": column}
+
+
+def set_lane(session: DebugSession, arguments: RequestArguments) -> Json:
+    """Select the lane that frames, variables and expressions of a wave are about."""
+    debugger, lane = session.debugger, arguments.number("lane")
+    wave = session.wave(arguments)
+    debugger.needs_lane(lane)
+    debugger.lanes[wave] = lane
+    debugger.wave_number, debugger.frame_number = wave, 0
+    try:
+        is_active = bool((debugger.wave.frame(0).active_mask or 0) >> lane & 1)
+    except DwarfGpuError:
+        is_active = False
+    session.after.append(lambda: session.changed("stacks", "variables"))
+    return {"lane": lane, "isActive": is_active}
