@@ -150,7 +150,7 @@ LATE_FOR_START_UP = {
 }  # fmt: skip
 """Foreign packages that starting the command line must not load."""
 
-ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "docs/examples/variables.json")
+ONE_VARIABLE = ("eval", "fixtures/asm/lane-pc.gfx90a.w64.co", "even", "--state", "dwarfgpu/examples/variables.json")
 """The command that shows one variable of a snapshot, in all lanes of its wave."""
 FEW_MODULES = [
     (ONE_VARIABLE, 105, 139),  # with the records of its JSON
@@ -202,7 +202,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.78,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
     "questions": 12.6,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.17,  # sources are compiled; findings of checks; files of profiles
+    "cli": 2.3,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -212,7 +212,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.1
+MOST_LINES_OF_TESTS = 85.17
 """Those of sources that are compiled are 0.3 of it, those of checks 0.65, of profiles 0.35, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
@@ -288,6 +288,8 @@ class Module(NamedTuple):
 def modules_below(package: Path) -> list[Module]:
     result = []
     for path in sorted(package.rglob("*.py")):
+        if path.is_relative_to(package / "examples"):  # scripts of users
+            continue
         parts = [package.name, *path.relative_to(package).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)

@@ -5,9 +5,9 @@
     python3 tools/dev.py answers AFTER --file 'asm/*'    those about some fixtures
     diff -r BEFORE AFTER                                 what a change changes
 
-Each question about files is asked about each fixture, each question about waves about the states of docs/examples, and
-sessions of the debugger launch the kernels of fixtures; as text and as JSON. An answer is the command, what it prints
-and its status. A fixture has a process of its own, so that its answers depend on nothing else.
+Each question about files is asked about each fixture, each question about waves about the states of dwarfgpu/examples,
+and sessions of the debugger launch the kernels of fixtures; as text and as JSON. An answer is the command, what it
+prints and its status. A fixture has a process of its own, so that its answers depend on nothing else.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def questions(name: str) -> Iterator[list[str]]:
     for about, state in STATES:
         if about != name:
             continue
-        where = [*([file] if name else []), "--state", f"docs/examples/{state}"]
+        where = [*([file] if name else []), "--state", f"dwarfgpu/examples/{state}"]
         for text in ABOUT_WAVES:
             command, *rest = text.split()
             yield [command, *where, *rest]

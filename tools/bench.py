@@ -131,7 +131,7 @@ def startup() -> None:
 
 VARIABLE = (
     *("fixtures/asm/lane-pc.gfx90a.w64.co", "even"),
-    *("--lane", "2", "--state", "docs/examples/variables.json"),
+    *("--lane", "2", "--state", "dwarfgpu/examples/variables.json"),
 )
 """A variable of one lane of a snapshot."""
 

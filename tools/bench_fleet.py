@@ -71,7 +71,7 @@ def fleet() -> None:
 
 def _write(folder: Path, waves: int) -> list[str]:
     """Write snapshots, each with another value, to two folders; return these."""
-    document = json.loads((ROOT / "docs" / "examples" / "variables.json").read_text("utf-8"))
+    document = json.loads((ROOT / "dwarfgpu" / "examples" / "variables.json").read_text("utf-8"))
     document["code_objects"][0]["path"] = str(ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co")
     wave = document["waves"][0]
     halves = [folder / "first", folder / "second"]

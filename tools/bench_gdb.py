@@ -83,7 +83,7 @@ def gdb() -> None:
 
 WAVES = 2_000
 CALLS = ROOT / "fixtures" / "llvm24" / "hip-calls.gfx1100.w32.O2.co"
-STATE = ROOT / "docs" / "examples" / "calls.json"
+STATE = ROOT / "dwarfgpu" / "examples" / "calls.json"
 LOAD_ADDRESS = 0x7F0000000000
 WAVES_SCRIPT = """
 def listed():

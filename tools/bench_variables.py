@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(ROOT))  # for dwarfgpu, where it is not installed
 
 FILE = str(ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co")
-STATE = str(ROOT / "docs" / "examples" / "variables.json")
+STATE = str(ROOT / "dwarfgpu" / "examples" / "variables.json")
 TIMES = 400
 
 

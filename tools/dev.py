@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The developer command of dwarfgpu: everything a checkout needs, from one script without dependencies.
 
-    python3 tools/dev.py demo                     show the main job on a shipped fixture
+    python3 tools/dev.py demo                     show in five steps what dwarfgpu does
     python3 tools/dev.py test [PYTEST ARGS]       every check: ruff, mypy, generated pages, tests
     python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
     python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch
@@ -51,9 +51,9 @@ ALSO_TESTED_IN = {
 """The folders of tests about a package besides the one of its name."""
 
 SCRIPTS = {
-    "demo": "show the main job on a shipped fixture",
+    "demo": "show in five steps what dwarfgpu does",
     "bench": "measure, each figure as a ratio against a peer measured in the same run",
-    "docs": "write the generated pages of docs/ (--check: only compare)",
+    "docs": "write the manual page, and what the commands of pages print (--check: only compare)",
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "corpus": "compile the corpus in every way, and read each variable at each statement",

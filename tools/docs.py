@@ -10,7 +10,6 @@ import ast
 import importlib.util
 import re
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ sys.path.insert(0, str(ROOT))  # before anything imports dwarfgpu, which another
 
 import clauses  # noqa: E402
 import isa_meanings  # noqa: E402
+import nouns  # noqa: E402
 from manual import manual  # noqa: E402
-from sessions import refreshed, sessions_of  # noqa: E402
-from ways import rewalked, ways_of  # noqa: E402
+from pages import pages, refreshed  # noqa: E402
 
 from dwarfgpu import __version__  # noqa: E402
 from dwarfgpu.cli.run import parsers  # noqa: E402
@@ -90,36 +89,33 @@ def main() -> int:
     """Write or check the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail when a page is out of date")
+    parser.add_argument("page", nargs="*", help="write anew what the commands of these pages print (all)")
     options = parser.parse_args()
     missing = untested()
-    pages = {"dwarfgpu.1": manual(__version__, parsers()), "../tests/builders/README.md": builders_page()}
-    stale = []
-    for name, body in pages.items():
-        path = ROOT / "docs" / name
-        text = (HEADER if name.endswith(".md") else MANUAL_HEADER) + body
-        if path.exists() and path.read_text() == text:
-            continue
-        if options.check:
-            stale.append(name)
-        else:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            print(f"{path.resolve().relative_to(ROOT)} written")
-    if not options.check:  # the tests compare what sessions write, and the instructions
-        isa_meanings.PAGE.write_text(isa_meanings.replaced(isa_meanings.PAGE.read_text()))
-        for path in sorted((ROOT / "docs").rglob("*.md")):
-            text = path.read_text()
-            if sessions_of(text) and (now := refreshed(text)) != text:
-                path.write_text(now)
-                print(f"{path.relative_to(ROOT)} written")
-            if ways_of(path.name, text):
-                with tempfile.TemporaryDirectory() as folder:
-                    path.write_text(rewalked(path.name, path.read_text(), Path(folder)))
+    written = {
+        "dwarfgpu/share/dwarfgpu.1": MANUAL_HEADER + manual(__version__, parsers()),
+        "tests/builders/README.md": HEADER + builders_page(),
+        str(nouns.GOLDEN.relative_to(ROOT)): nouns.listing(),
+    }
+    if not options.check:  # the tests compare these
+        written[str(isa_meanings.GOLDEN.relative_to(ROOT))] = isa_meanings.listing()
+        shown = [path for path in pages() if not options.page or path.name in options.page]
+        written |= {str(path.relative_to(ROOT)): refreshed(path.read_text("utf-8")) for path in shown}
+    stale = [name for name, text in written.items() if not is_as(ROOT / name, text)]
     for name in stale:
-        print(f"{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
+        if options.check:
+            print(f"{name} is out of date: run `python3 tools/dev.py docs`", file=sys.stderr)
+        else:
+            (ROOT / name).write_text(written[name], encoding="utf-8")
+            print(f"{name} written")
     for name in missing:
         print(name, file=sys.stderr)
-    return 1 if stale or missing else 0
+    return 1 if missing or (options.check and stale) else 0
+
+
+def is_as(path: Path, text: str) -> bool:
+    """Return whether a file has a text."""
+    return path.exists() and path.read_text("utf-8") == text
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from dwarfgpu.serve.remote import HANDLERS, RemoteStub  # noqa: E402
 if TYPE_CHECKING:
     import random
 
-STATES = ("docs/examples/crash.core", "docs/examples/variables.json", "docs/examples/stopped.json")
+STATES = ("dwarfgpu/examples/crash.core", "dwarfgpu/examples/variables.json", "dwarfgpu/examples/stopped.json")
 WORDS = (
     "0", "1", "-1", "3", "ff", "7fffffff", "ffffffffffffffff", "10000000000000000", "300000000000010", "4",
     "7f0000001540", "7f00000000000000", "2500000000000010", "xx", "", "#", "}", "*", "$", "+", "-", "\0", "é",
@@ -48,7 +48,7 @@ MAX_DATA = MAX_PACKET + 64
 
 @cache
 def served(state: str) -> Any:
-    """Return what is served of a state of docs/examples."""
+    """Return what is served of a state of dwarfgpu/examples."""
     return open_served(str(ROOT / state))[0]
 
 

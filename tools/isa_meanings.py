@@ -1,4 +1,4 @@
-"""Which operations have no meaning: found by writing examples of each, for the page about instructions."""
+"""Which operations have no meaning: found by writing examples of each, which a test compares."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.isa.instruction import GpuInstruction
 
-PAGE = Path(__file__).parents[1] / "docs" / "isa.md"
-HEADING = "### What has no meaning\n"
+GOLDEN = Path(__file__).parents[1] / "tests/golden/isa-without-meaning.txt"
 MOST_NAMES = 40
 """The operations that are listed by name."""
 PROCESSORS = (
@@ -120,34 +119,25 @@ FAMILIES = (
     ("trap handlers, and registers while a wave runs", r"s_rfe_|s_setkill|s_alloc_vgpr"),
 )
 """What the operations are for, as far as that can be told from their names."""
-WORDS = """
-An instruction without a meaning stops its waves with its name and its bytes; so does memory that is not mapped. These
-are in code of shaders, or where a program asks for them by a builtin function. Without a meaning are also: everything
-in global data share, loads with `tfe`, clamped results of a few integer operations (`v_mad_u64_u32`,
-`v_mqsad_u32_u8`), packed integers with another sign, SDWA with a part that is none, stores of buffers whose result no
-document tells (a number that is none of the format, or fewer components than it has), and of {processors}:
+HEAD = """\
+# The operations that `run` cannot execute, by `python3 tools/dev.py docs`, of {processors}.
+# Also without a meaning: global data share, loads with `tfe`, clamped results of a few integer operations
+# (`v_mad_u64_u32`, `v_mqsad_u32_u8`), packed integers with another sign, SDWA with an unknown part, and stores of
+# buffers whose result no document tells (an unknown number of a format, or fewer components than the format has).
 """
 
 
-def section() -> str:
-    """Return the section of the page, with its heading."""
+def listing() -> str:
+    """Return the operations that have no meaning: what they are for, on which processors, and their names."""
     missing = without_meaning()
     rows = {title: sorted(name for name in missing if re.match(pattern, name)) for title, pattern in FAMILIES}
     rows["others"] = sorted(missing.keys() - {name for names in rows.values() for name in names})
     everywhere = [processor for processor, _ in PROCESSORS]
-    lines = [HEADING, WORDS.format(processors=f"{', '.join(everywhere[:-1])} and {everywhere[-1]}").lstrip("\n")]
-    lines.append("| what | processors | operations |\n|---|---|---|\n")
+    lines = []
     for title, names in rows.items():
         for processors in dict.fromkeys(tuple(missing[name]) for name in names):
             same = [name for name in names if tuple(missing[name]) == processors]
             where = "all" if list(processors) == everywhere else " ".join(processors)
-            shown = f"`{'` `'.join(same)}`" if len(same) <= MOST_NAMES else f"{len(same)}, such as `{same[0]}`"
-            lines.append(f"| {title} | {where} | {shown} |\n")
-    return "\n".join(lines[:2]) + "\n" + "".join(lines[2:])
-
-
-def replaced(text: str) -> str:
-    """Return the page with the section as it is now."""
-    start = text.index(HEADING)
-    end = text.find("\n#", start + len(HEADING))
-    return text[:start] + section() + ("" if end < 0 else text[end:])
+            shown = " ".join(same) if len(same) <= MOST_NAMES else f"{len(same)}, such as {same[0]}"
+            lines.append(f"{title} | {where} | {shown}\n")
+    return HEAD.format(processors=", ".join(everywhere)) + "".join(lines)

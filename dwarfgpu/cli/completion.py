@@ -18,38 +18,8 @@ if TYPE_CHECKING:
     ParserOf = Callable[[str], argparse.ArgumentParser | None]
     Words = Callable[[Mapping[str, str], str], Mapping[str, str]]
 
-SCRIPTS = {
-    "bash": """\
-# dwarfgpu: completion for bash. eval "$(dwarfgpu completion bash)"
-_dwarfgpu() {
-  local IFS=$'\\n'
-  COMPREPLY=($("${COMP_WORDS[0]}" completion bash -- "${COMP_LINE:0:COMP_POINT}" 2>/dev/null))
-  [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
-}
-complete -o default -F _dwarfgpu dwarfgpu
-""",
-    "zsh": """\
-#compdef dwarfgpu
-_dwarfgpu() {
-  local -a found
-  found=("${(@f)$("${words[1]}" completion zsh -- "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
-  if [[ -n "$found" ]]; then _describe -V dwarfgpu found; else _files; fi
-}
-_dwarfgpu "$@"
-""",
-    "fish": """\
-function __dwarfgpu
-  set -l found (dwarfgpu completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
-  if test -n "$found"
-    printf '%s\\n' $found
-  else
-    __fish_complete_path (commandline -ct)
-  end
-end
-complete -c dwarfgpu -f -a '(__dwarfgpu)'
-""",
-}
-"""What each shell runs. A word for which dwarfgpu knows nothing is the name of a file."""
+SCRIPTS = {"bash": "dwarfgpu.bash", "zsh": "_dwarfgpu", "fish": "dwarfgpu.fish"}
+"""The file that each shell runs. A word for which dwarfgpu knows nothing is the name of a file."""
 BREAKS = "@=:"
 """Where bash begins a new word inside a word; it replaces only what follows."""
 
@@ -216,6 +186,12 @@ def _rules(name: str) -> Words:
     return rules
 
 
+def _examples(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.cli.examples import examples
+
+    return {one.name: one.text for one in examples()}
+
+
 MOST = 500
 """The most names of a program that are shown."""
 KINDS: dict[tuple[str, str], Words] = {
@@ -235,6 +211,7 @@ KINDS: dict[tuple[str, str], Words] = {
     ("ls", "name"): _parts,
     ("kernels", "name"): _kernels,
     ("ops", "name"): _operations,
+    ("example", "name"): _examples,
     ("targets", "name"): _targets,
     ("verify", "explain"): _rules("verify"),
     **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel") for kind in ("ignore", "only")},

@@ -299,6 +299,26 @@ A broken input gets a row with its error. The exit status is 3 if an input has n
             option("-resume", "continue an interrupted run with the same --out"),
         ),
     ),
+    "example": ShellCommand(
+        "list the examples of the documentation, or write their files",
+        START,
+        "cli.examples.example",
+        """\
+Without NAME and -o, list the examples, each with the command to start with. With a NAME write its files to this folder;
+with -o FOLDER write the files of all examples, or of those that are named, to FOLDER. The pages of the documentation
+show commands in such a folder.""",
+        ("dwarfgpu example", "dwarfgpu example -o examples", "dwarfgpu example blur -o /tmp/blur"),
+        (operand("[NAME...]", "an example"), option("-o FOLDER", "the folder to write to; it is made if necessary")),
+    ),
+    "demo": ShellCommand(
+        "show in five steps what dwarfgpu does, on its own examples",
+        START,
+        "cli.demo.demo",
+        """\
+Run five commands on files that dwarfgpu brings: a kernel that fails, the way back to the mistake, lanes, variables, and
+a core file. On a terminal, Enter starts each step.""",
+        ("dwarfgpu demo",),
+    ),
     "gdb-script": ShellCommand(
         "print the path of the script that loads dwarfgpu into GDB",
         START,

@@ -8,6 +8,7 @@ import re
 import sys
 from contextlib import nullcontext
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import __version__, budget
@@ -37,7 +38,7 @@ CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
 STATE_SUFFIXES = (".core", ".dgs", ".json")
 """How the names of states end."""
-TALKING = ("compile", "dap", "debug", "serve")
+TALKING = ("compile", "dap", "debug", "demo", "example", "serve")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
 
 
@@ -196,7 +197,8 @@ def completion(session: Session, options: Any) -> int:
         for line in completed(options.shell, options.words, summaries(), parser_of):
             session.print(line)
     else:
-        session.out.write(SCRIPTS[options.shell])
+        path = Path(__file__).resolve().parents[1] / "share" / SCRIPTS[options.shell]
+        session.out.write(path.read_text("utf-8"))
     return OK
 
 

@@ -111,17 +111,19 @@ def image_of(image: Image, uri: str, address: int) -> LoadedImage:
     return LoadedImage(uri, address, segments)
 
 
-CRASH = ROOT / "docs/examples/crash.core"
+CRASH = ROOT / "dwarfgpu/examples/crash.core"
 
 
 def crash_core() -> bytes:
-    """The core file of docs/examples: three waves, of which the last has violated memory; its code object is in it."""
+    """Return the core file of the examples: three waves, and their code object; the last wave has violated memory."""
     import io
 
     from dwarfgpu.states.core_writing import images_of, kernel_objects
     from dwarfgpu.states.program import open_program
 
-    attached = open_program(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).attach(ROOT / "docs/examples/lanes.json")
+    attached = open_program(str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")).attach(
+        ROOT / "dwarfgpu/examples/lanes.json"
+    )
     machine: Any = attached.stopped.machine
     machine.set_register("trapsts", np.array([0, 0, 1 << 28 | 1 << 8]))
     stops = (WaveStop(), WaveStop(), WaveStop())

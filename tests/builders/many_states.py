@@ -12,7 +12,7 @@ BROKEN = ("", "{", "no snapshot", '{"schema": 1}', '{"schema": 1, "code_objects"
 
 def snapshot_text(value: int = 10, code: str | None = None, *, in_lane: int | None = None) -> str:
     """A snapshot of one wave, in which ``even`` has a value in all active lanes, or in one of them."""
-    document = json.loads((ROOT / "docs" / "examples" / "variables.json").read_text("utf-8"))
+    document = json.loads((ROOT / "dwarfgpu" / "examples" / "variables.json").read_text("utf-8"))
     document["code_objects"][0]["path"] = str(CODE) if code is None else code
     document["waves"][0]["registers"]["v2"] = [value if in_lane in (None, lane) else 0 for lane in range(64)]
     return json.dumps(document)

@@ -7,7 +7,7 @@ from tests.builders import cores
 from tests.builders.folders import ROOT
 
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-STATE = ROOT / "docs/examples/calls.json"
+STATE = ROOT / "dwarfgpu/examples/calls.json"
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 
 

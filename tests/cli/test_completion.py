@@ -21,6 +21,7 @@ CASES = [
     ("memmodel t", ["table"], "check"),                      ("targets gfx11", ["gfx1100", "gfx1151"], "gfx90a"),
     ("asm --target gfx9", ["gfx90a"], "gfx1100"),            ("asm --target=gfx9", ["--target=gfx90a"], "gfx90a"),
     ("ops DW_OP_LLVM_o", ["DW_OP_LLVM_offset", "DW_OP_LLVM_overlay"], "DW_OP_lit0"),
+    ("example bl", ["blur"], "lanes"),
     ("ops --isa v_bfe", ["v_bfe_u32", "v_bfe_i32"], "DW_OP_lit0"),
     ("eval k.co x --rules ", ["amd", "dwarf5", "dwarf6"], "auto"),
     ("eval k.co x --dialect llvm", ["llvm-user", "llvm-legacy"], "dwarf5"),
@@ -40,6 +41,11 @@ CASES = [
     ("nosuch ", [], "eval"),                                 ("info README", [], "README.md")]  # fmt: skip
 
 
+def script_of(shell: str) -> str:
+    """Return what a shell runs."""
+    return (ROOT / "dwarfgpu/share" / SCRIPTS[shell]).read_text("utf-8")
+
+
 @pytest.mark.parametrize("line,some,other", CASES, ids=[case[0] for case in CASES])
 def test_words(line, some, other):
     done = run("completion", "fish", "--", *line.split(" "))
@@ -53,7 +59,7 @@ def test_words(line, some, other):
 def completed(line: str) -> list[str]:
     """Return what bash offers for the last word of a line, as bash itself divides it into words."""
     script = (
-        SCRIPTS["bash"],
+        script_of("bash"),
         "COMP_LINE=$1; COMP_POINT=${#1}; COMP_WORDS=(dwarfgpu); COMP_CWORD=1; _dwarfgpu",
         'printf "%s\\n" "${COMPREPLY[@]}"',
     )
@@ -76,7 +82,7 @@ def test_bash():
 
 @pytest.mark.slow
 def test_fish(require_tool):
-    words = [require_tool("fish"), "--no-config", "-c", f"{SCRIPTS['fish']}\ncomplete -C 'dwarfgpu lo'"]
+    words = [require_tool("fish"), "--no-config", "-c", f"{script_of('fish')}\ncomplete -C 'dwarfgpu lo'"]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PATH": path})
     assert done.stdout == f"locals\t{summaries()['locals']}\n"
@@ -87,7 +93,7 @@ def test_zsh(require_tool):
     """The script is right for zsh, and its function gives zsh the words with what they are."""
     script = (
         "compdef() { :; }; _files() { print files; }; _describe() { print -l $found; }",
-        f"words=(dwarfgpu lo); CURRENT=2; PREFIX=lo; {SCRIPTS['zsh']}",
+        f"words=(dwarfgpu lo); CURRENT=2; PREFIX=lo; {script_of('zsh')}",
         f"words=(dwarfgpu info {FILE}); CURRENT=3; PREFIX={FILE}; _dwarfgpu",
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -99,7 +105,7 @@ def test_zsh(require_tool):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_is_printed(capsys, shell):
     assert main(["completion", shell]) == 0
-    assert capsys.readouterr().out == SCRIPTS[shell]
+    assert capsys.readouterr().out == script_of(shell)
 
 
 def test_every_command_and_option_is_in_the_manual_page():

@@ -14,7 +14,7 @@ import pytest
 from tests.gdb.running import ROOT, python
 
 pytestmark = pytest.mark.slow
-VARIABLES = ROOT / "docs" / "examples" / "variables.json"
+VARIABLES = ROOT / "dwarfgpu" / "examples" / "variables.json"
 CODE = ROOT / "fixtures" / "asm" / "lane-pc.gfx90a.w64.co"
 
 
@@ -95,7 +95,7 @@ def test_gdb_finds_the_packages(environment, require_tool):
 
 def test_the_manual_page_and_completion(fresh):
     page = (fresh.root / "share" / "man" / "man1" / "dwarfgpu.1").read_text()
-    assert page == (ROOT / "docs" / "dwarfgpu.1").read_text()
+    assert page == (ROOT / "dwarfgpu/share/dwarfgpu.1").read_text()
     script = fresh.run("dwarfgpu", "completion", "bash")
     question = f'COMP_WORDS=({fresh.root}/bin/dwarfgpu); COMP_LINE="dwarfgpu gdb-"; COMP_POINT=13; _dwarfgpu'
     question += '; echo "${COMPREPLY[@]}"'

@@ -9,8 +9,8 @@ from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 FILE = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
-STATE = str(ROOT / "docs/examples/variables.json")
-CORE = str(ROOT / "docs/examples/crash.core")
+STATE = str(ROOT / "dwarfgpu/examples/variables.json")
+CORE = str(ROOT / "dwarfgpu/examples/crash.core")
 STOPPED = ("--state", STATE)
 LAUNCHED = ("-grid 64 -work-group 64 X", "X --grid 64 --work-group 64")
 
@@ -115,7 +115,7 @@ def test_a_wave_that_is_named_is_the_one_that_is_asked_about(run, at_prompt):
     calls = (
         str(ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"),
         "--state",
-        str(ROOT / "docs/examples/calls.json"),
+        str(ROOT / "dwarfgpu/examples/calls.json"),
     )
     expected = run("address", "private_lane#0x10", *calls[1:], "--wave", "3", "--lane", "2")
     assert "of wave 1:1:1:3, lane 2" in expected[1]

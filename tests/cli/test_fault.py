@@ -244,7 +244,7 @@ def test_the_file_may_be_named_first_and_a_page_that_nothing_reaches_is_told(run
 
 
 def test_a_fault_without_an_access_says_so(run):
-    core = FIXTURES.parents[1] / "docs/examples/crash.core"
+    core = FIXTURES.parents[1] / "dwarfgpu/examples/crash.core"
     assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]
 
 

@@ -25,7 +25,7 @@ sys.addaudithook(lambda event, args: event == "import" and args[0] == name and s
 runpy.run_path(entry, run_name="__main__")
 """
 KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
-STATE = "fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/variables.json"
+STATE = "fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/variables.json"
 IN_A_FINALIZER = """
 import signal, sys, weakref
 from dwarfgpu.cli import main, run

@@ -11,7 +11,7 @@ from tests.builders.commands import ROOT, document, documents, run
 from tests.builders.parameters import for_each
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/lanes.json"
+STATE = "dwarfgpu/examples/lanes.json"
 HOST = "fixtures/host/frames.gcc.O2.v5.x86_64"
 
 
@@ -210,10 +210,10 @@ def test_all_waves_are_documents_as_one_wave_is():
 
 @pytest.mark.parametrize("form", ["dgs", "json"])
 def test_one_lane_needs_no_numpy(tmp_path, form):
-    path = "docs/examples/variables.json"
+    path = "dwarfgpu/examples/variables.json"
     if form == "dgs":
         path = str(tmp_path / "state.dgs")
-        assert run("snapshot", "convert", "docs/examples/variables.json", path).returncode == 0
+        assert run("snapshot", "convert", "dwarfgpu/examples/variables.json", path).returncode == 0
     code = (
         "import sys\nfrom dwarfgpu.cli import main\n"
         f"words = ['limit', 'slots[1]', 'out[lane]', '--state', {path!r}, '--wave', '1', '--lane', '2']\n"
@@ -264,7 +264,7 @@ def test_repairs_are_told_in_one_wave_and_in_all(hip):
     assert "generic#" in as_written["lanes"]["0"]["reason"]["message"]
 
 
-STOPPED = "docs/examples/stopped.json"
+STOPPED = "dwarfgpu/examples/stopped.json"
 LANE_OF_V1 = "DW_OP_regx v1; DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul; DW_OP_LLVM_offset"
 
 

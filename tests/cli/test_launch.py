@@ -13,7 +13,7 @@ from dwarfgpu.program.code.code_object import opened
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
-EXAMPLE = "docs/examples/launch.json"
+EXAMPLE = "dwarfgpu/examples/launch.json"
 QUEUE, PACKET, SIGNAL, DESCRIPTOR = "0x7f0000010000", "0x7f0000011000", "0x7f0000012080", "0x7f0000000540"
 
 

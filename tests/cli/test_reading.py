@@ -7,7 +7,7 @@ HIP_19 = "fixtures/compilers/hip.clang19.gfx900.w64.O0.v5.co"
 CL_19 = "fixtures/compilers/cl.clang19.gfx900.w64.O0.v5.co"
 LEGACY = "fixtures/asm/lane-pc-legacy.gfx90a.w64.co"
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ("--state", "docs/examples/variables.json")
+STATE = ("--state", "dwarfgpu/examples/variables.json")
 MIX = ("--pc", "_Z3mixcsbh+0x40")
 WRONG = (
     ("--dialect", "there is no dialect"),

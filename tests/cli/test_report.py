@@ -17,7 +17,7 @@ from tests.builders.pages import Page, check_loads_nothing
 from tests.builders.parameters import for_each
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/lanes.json"
+STATE = "dwarfgpu/examples/lanes.json"
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 HOST = "fixtures/host/optimized.gcc.O2.v5.x86_64"
 SCRIPT = "<script>alert(1)</script>&\"'--><!--]]>"
@@ -113,7 +113,7 @@ def test_host_programs_threads_and_files_without_debugging_information(tmp_path)
     page = written(tmp_path / "bare.html", "fixtures/asm/cfi.gfx90a.w64.co")
     assert "The file has no debugging information" in page.texts["functions"]
     assert "call frames" in page.texts["functions"]
-    page = written(tmp_path / "out.html", "--state", "docs/examples/crash.core")
+    page = written(tmp_path / "out.html", "--state", "dwarfgpu/examples/crash.core")
     assert {"kernels", "lanes", "stacks", "values", "functions"} <= set(page.sections)
     assert "memory://" in page.texts["h1"]
     core = tmp_path / "core"

@@ -12,7 +12,7 @@ from tests.builders.commands import run
 
 pytestmark = pytest.mark.slow
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/lanes.json"
+STATE = "dwarfgpu/examples/lanes.json"
 FAST = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
 STEPS = """[
   function () {

@@ -56,27 +56,27 @@ ROWS = """
     1 cfi fixtures/asm/cfi.gfx90a.w64.co --function absent
     1 cfi fixtures/features/split.v5.dwo --pc 0x100
     2 cfi
-    2 cfi fixtures/asm/cfi.gfx90a.w64.co --cases docs/examples/cfi.jsonl
+    2 cfi fixtures/asm/cfi.gfx90a.w64.co --cases dwarfgpu/examples/cfi.jsonl
     2 cfi fixtures/asm/cfi.gfx90a.w64.co --pc +
     2 cfi fixtures/asm/cfi.gfx90a.w64.co --dialect absent
     3 cfi absent
     3 cfi --cases absent
-    0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1
-    0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1:1:3:1 -active
-    0 waves fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json
-    0 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state docs/examples/lanes.json --wave all
+    0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1
+    0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1:1:3:1 -active
+    0 waves fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json
+    0 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state dwarfgpu/examples/lanes.json --wave all
     2 lanes fixtures/asm/lane-pc.gfx90a.w64.co
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 4
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1 --frame 1
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1 --lane 64
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1 --lane x
-    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state docs/examples/lanes.json --wave 1 --dialect absent
-    2 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state docs/examples/lanes.json --wave all --lane 64
-    2 eval fixtures/asm/lane-pc.gfx90a.w64.co 'lane +' --state docs/examples/lanes.json --wave all
-    2 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state docs/examples/lanes.json --wave all --repair absent
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 4
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1 --frame 1
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1 --lane 64
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1 --lane x
+    2 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1 --dialect absent
+    2 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state dwarfgpu/examples/lanes.json --wave all --lane 64
+    2 eval fixtures/asm/lane-pc.gfx90a.w64.co 'lane +' --state dwarfgpu/examples/lanes.json --wave all
+    2 eval fixtures/asm/lane-pc.gfx90a.w64.co lane --state dwarfgpu/examples/lanes.json --wave all --repair absent
     2 eval --ops DW_OP_lit1 --repair auto
-    3 lanes absent --state docs/examples/lanes.json
+    3 lanes absent --state dwarfgpu/examples/lanes.json
     3 waves fixtures/asm/lane-pc.gfx90a.w64.co --state absent
     0 ls fixtures/containers/fatbin.x86_64
     0 info fixtures/containers/fatbin.x86_64
@@ -121,14 +121,14 @@ ROWS = """
     2 $STATE group_x $SIZES --dynamic-local 99999 | 99999 bytes of local memory
     2 $STATE scratch $SIZES --private-size 1 | 1 bytes of private memory are not possible
     1 $STATE nobody $SIZES | has no kernel 'nobody'
-    1 hsa queue 0x10 --state docs/examples/launch.json | 256 bytes of memory at global#0x10 are not available
-    2 hsa queue -1 --state docs/examples/launch.json | amd_queue_t at -0x1 is not in the address space
-    2 hsa queue 0xffffffffffffff01 --state docs/examples/launch.json | is not in the address space
-    2 hsa queue 0x10000000000000000 --state docs/examples/launch.json | is not in the address space
-    2 hsa queue 'local#0x10' --state docs/examples/launch.json | ADDR 'local#0x10' is not a number
-    2 hsa barrier 0x10 --state docs/examples/launch.json | not 'barrier'
+    1 hsa queue 0x10 --state dwarfgpu/examples/launch.json | 256 bytes of memory at global#0x10 are not available
+    2 hsa queue -1 --state dwarfgpu/examples/launch.json | amd_queue_t at -0x1 is not in the address space
+    2 hsa queue 0xffffffffffffff01 --state dwarfgpu/examples/launch.json | is not in the address space
+    2 hsa queue 0x10000000000000000 --state dwarfgpu/examples/launch.json | is not in the address space
+    2 hsa queue 'local#0x10' --state dwarfgpu/examples/launch.json | ADDR 'local#0x10' is not a number
+    2 hsa barrier 0x10 --state dwarfgpu/examples/launch.json | not 'barrier'
     2 hsa queue 0x10 | the following arguments are required: --state
-    2 hsa queue 0x10 --state docs/examples/wavefront.json | is a described state
+    2 hsa queue 0x10 --state dwarfgpu/examples/wavefront.json | is a described state
     3 hsa queue 0x10 --state nowhere.json | nowhere.json
     2 $RUN | no value for out of group_x
     2 $RUN 'out=zeroes(4)' | argument 'zeroes(4)' is not a value
@@ -162,17 +162,17 @@ ROWS = """
     2 address 'private_lane#1' --target gfx90a --lane 64 | no lane 64
     2 address 'nowhere#1' --target gfx90a | no address space
     2 address 'local#1' $STOPPED | none is chosen
-    2 address 'local#1' --state docs/examples/wavefront.json | is a described state
+    2 address 'local#1' --state dwarfgpu/examples/wavefront.json | is a described state
     2 address 'local#1' --target nonsense | no target
     2 bt $CALLS | --state
-    2 bt $CALLS --state docs/examples/calls.json --wave 10 | No waves match '10'.
-    2 bt $CALLS --state docs/examples/calls.json --lane 32 | Lane 32 does not exist on this thread.
+    2 bt $CALLS --state dwarfgpu/examples/calls.json --wave 10 | No waves match '10'.
+    2 bt $CALLS --state dwarfgpu/examples/calls.json --lane 32 | Lane 32 does not exist on this thread.
     3 bt $CALLS --state nothing.json | nothing.json
-    3 bt nothing.co --state docs/examples/calls.json | nothing.co
-    2 bt $CALLS --state docs/examples/wavefront.json | described state
+    3 bt nothing.co --state dwarfgpu/examples/calls.json | nothing.co
+    2 bt $CALLS --state dwarfgpu/examples/wavefront.json | described state
     3 bt $CALLS --state fixtures/host/frames.gcc.O2.v5.x86_64 | not a core file
-    2 bt fixtures/asm/cfi.gfx90a.w64.o --state docs/examples/calls.json | not linked
-    2 bt $CALLS --state docs/examples/calls.json --dialect none | none
+    2 bt fixtures/asm/cfi.gfx90a.w64.o --state dwarfgpu/examples/calls.json | not linked
+    2 bt $CALLS --state dwarfgpu/examples/calls.json --dialect none | none
     0 dump $HIP --name gravity --tag variable
     0 dump $HIP --die 0x2d --depth 0
     0 dump $HIP --pc _Z9divergentPii+0x10
@@ -264,7 +264,8 @@ NAMES = {
     "SIZES": "--grid 64 --work-group 64",                     "ORDERING": "fixtures/amdgpu/ordering.gfx1200.w32.O2.co",
     "FAST": "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co",
     "HIP": "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",
-    "STOPPED": "--state docs/examples/stopped.json",          "IN_LANES": "--state docs/examples/variables.json",
+    "STOPPED": "--state dwarfgpu/examples/stopped.json",
+    "IN_LANES": "--state dwarfgpu/examples/variables.json",
     "PLAIN": "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co",
     "CLEAN": "fixtures/amdgpu/cl-kernels.gfx1200.w32.O2.v5.co",
     "CALLS": "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co",   "LANES": "fixtures/asm/lane-pc.gfx90a.w64.co",

@@ -13,7 +13,7 @@ from tests.builders.hostile import Case, bounded, gpu, named, typed
 from tests.builders.parameters import for_each
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ("--state", ROOT / "docs/examples/variables.json")
+STATE = ("--state", ROOT / "dwarfgpu/examples/variables.json")
 
 
 def test_options_formats_and_lanes(run):
@@ -128,7 +128,7 @@ def test_a_host_program_and_frames(run):
 
 
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = ("--state", ROOT / "docs/examples/calls.json", "--wave", "1")
+IN_CALLS = ("--state", ROOT / "dwarfgpu/examples/calls.json", "--wave", "1")
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_asked(run, wave, words, said):
 
 @pytest.mark.parametrize("words", [("eval", "even", "--lane", "2"), ("locals",)])
 def test_a_state_on_standard_input(run, monkeypatch, words):
-    monkeypatch.chdir(ROOT / "docs/examples")  # the path of the code object is relative to the state
+    monkeypatch.chdir(ROOT / "dwarfgpu/examples")  # the path of the code object is relative to the state
     command, *rest = words
     expected = run(command, FILE, *rest, *STATE)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(STATE[1].read_bytes())))

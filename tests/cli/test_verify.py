@@ -293,11 +293,13 @@ def test_findings_fit_the_screen_and_are_few_of_a_rule(tmp_path):
 
 
 def test_a_state_says_what_fails_in_it():
-    done = run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "docs/examples/variables.json")
+    done = run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "dwarfgpu/examples/variables.json")
     assert done.returncode == 1
     assert done.stdout.endswith("100 values: 82 known, 10 absent, 8 failed\n")
     document = json.loads(
-        run("verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "docs/examples/variables.json", "--json").stdout
+        run(
+            "verify", "fixtures/asm/lane-pc.gfx90a.w64.co", "--state", "dwarfgpu/examples/variables.json", "--json"
+        ).stdout
     )
     (finding,) = document["findings"]
     assert (finding["function"], finding["variable"], finding["lanes"]) == ("X", "slots", 8)

@@ -13,8 +13,8 @@ from attrs import frozen
 
 from tests.builders.folders import ROOT
 
-PAGE = (ROOT / "docs" / "findings.md").read_text("utf-8")
-SOURCES = ROOT / "docs" / "examples" / "findings"
+SOURCES = ROOT / "dwarfgpu" / "examples" / "findings"
+PAGE = (SOURCES / "README.md").read_text("utf-8")
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 LONGEST = 15
 LLVM24 = os.environ.get("LLVM24_PYTHON", str(ROOT / ".venv/llvm24/bin/python"))
@@ -73,10 +73,14 @@ def run_in(folder: Path, command: str) -> str:
     return done.stdout
 
 
+def sources() -> list[Path]:
+    return [path for path in SOURCES.iterdir() if path.suffix != ".md"]
+
+
 def test_the_sources_on_the_page_are_the_files_and_short():
     shown = dict(re.findall(r"`(\S+?)`:\n\n```c\n(.*?)```", PAGE, re.DOTALL))
-    assert shown == {path.name: path.read_text("utf-8") for path in SOURCES.iterdir()}
-    assert {path.name for path in SOURCES.iterdir() if len(path.read_text("utf-8").splitlines()) > LONGEST} == set()
+    assert shown == {path.name: path.read_text("utf-8") for path in sources()}
+    assert {path.name for path in sources() if len(path.read_text("utf-8").splitlines()) > LONGEST} == set()
 
 
 @pytest.mark.slow
@@ -86,7 +90,7 @@ def test_the_sources_on_the_page_are_the_files_and_short():
 def test_a_compiler_still_writes_it_and_it_is_found(session, require_tool, tmp_path):
     require_tool("clang-22")
     require_tool("ld.lld-22")
-    for path in SOURCES.iterdir():
+    for path in sources():
         shutil.copy(path, tmp_path)
     for command in session.builds:
         run_in(tmp_path, command)

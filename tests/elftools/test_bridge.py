@@ -15,7 +15,7 @@ from tests.builders.folders import FIXTURES, ROOT
 
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
 HOST = FIXTURES / "host/frames.gcc.O2.v5.x86_64"
-MACHINE = str(ROOT / "docs/examples/variables.json")
+MACHINE = str(ROOT / "dwarfgpu/examples/variables.json")
 
 
 def held(path):

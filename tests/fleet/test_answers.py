@@ -20,7 +20,7 @@ from tests.builders.errors import raised
 from tests.builders.many_states import CODE, snapshot_text, summary_row, write_states
 from tests.builders.pages import Page, check_loads_nothing
 
-STATE = ROOT / "docs" / "examples" / "variables.json"
+STATE = ROOT / "dwarfgpu" / "examples" / "variables.json"
 
 
 def rows(question, *words, **options):
@@ -77,7 +77,7 @@ def test_what_has_no_value_says_why():
 
 
 def test_frames_findings_and_judgements_are_rows():
-    answer = rows("bt", input=str(ROOT / "docs" / "examples" / "calls.json"))
+    answer = rows("bt", input=str(ROOT / "dwarfgpu" / "examples" / "calls.json"))
     frames = [row for row in answer if row["state"] == "frame" and row["wave"] == answer[0]["wave"]]
     assert len(frames) > 1
     assert frames[0]["stack"] == " < ".join(row["function"] for row in frames)

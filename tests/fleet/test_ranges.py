@@ -25,7 +25,7 @@ from tests.builders.parameters import for_each, share
 from tests.builders.range_server import serving
 
 PADDING = 20_000_000
-EXAMPLES = ROOT / "docs" / "examples"
+EXAMPLES = ROOT / "dwarfgpu" / "examples"
 
 
 def asked(question, word, *words, code=None, **options):

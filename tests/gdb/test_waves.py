@@ -14,7 +14,7 @@ from tests.gdb.running import INSIDE, ROOT, environment, python, run_gdb, stub, 
 from tests.machines.conformance import BIG, WAVE32, WAVE64, State
 from tests.machines.test_conformance import machine_of
 
-EXAMPLES = ROOT / "docs" / "examples"
+EXAMPLES = ROOT / "dwarfgpu" / "examples"
 SNAPSHOTS = {
     "variables": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
     "lanes": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",

@@ -825,7 +825,7 @@ def test_an_enumeration_of_absurd_size(tmp_path: Path) -> None:
 
 
 TEXTS = b"qSupported:error-message+;xmlRegisters=i386"
-STATE = "docs/examples/crash.core"
+STATE = "dwarfgpu/examples/crash.core"
 
 
 @pytest.fixture(autouse=True, scope="module")

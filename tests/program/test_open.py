@@ -13,7 +13,7 @@ from dwarfgpu.execution.launch.launch import Launched
 from tests.builders.errors import raised
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 DATA = Path(FILE).read_bytes()
 
 

@@ -9,7 +9,7 @@ from dwarfgpu.program.values.objects import constant
 from tests.builders.parameters import for_each
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/lanes.json"
+STATE = "dwarfgpu/examples/lanes.json"
 INT = t.Base("int", 5, 4)
 
 

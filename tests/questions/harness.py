@@ -10,10 +10,10 @@ from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.files import attach_state, open_file
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 """A wave of the kernel inside two nested branches."""
 CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-IN_CALLS = "docs/examples/calls.json"
+IN_CALLS = "dwarfgpu/examples/calls.json"
 """Three waves of it in calls of calls."""
 
 

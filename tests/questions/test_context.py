@@ -6,7 +6,7 @@ from tests.builders.folders import FIXTURES, ROOT
 from tests.questions.harness import Run
 
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/variables.json"
+STATE = ROOT / "dwarfgpu/examples/variables.json"
 SECTIONS = "source locals lanes registers stack"
 
 

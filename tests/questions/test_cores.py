@@ -15,7 +15,7 @@ from tests.builders.commands import run as run_command
 from tests.builders.gpu_cores import CRASH, filled, image_of, written
 from tests.questions.harness import KERNEL, Run
 
-CORE = "docs/examples/crash.core"
+CORE = "dwarfgpu/examples/crash.core"
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def pair(tmp_path):
 def test_no_file_of_code_is_needed(command):
     run = Run(None)
     text = run(f"{command} {CORE}")
-    assert "[Attached docs/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
+    assert "[Attached dwarfgpu/examples/crash.core: 3 waves of amdgcn-gfx90a]" in text
     assert (
-        "[The host has 1 thread: `info threads` lists them, `core docs/examples/crash.core@host` is about"
+        "[The host has 1 thread: `info threads` lists them, `core dwarfgpu/examples/crash.core@host` is about"
         in " ".join(text.split())
     )
     assert "Program terminated with signal SIGSEGV, Segmentation fault.\n[Current wave is 3, lane 24" in text
@@ -78,7 +78,7 @@ def test_questions_need_no_file_of_code_and_one_may_be_open():
     assert status == 0
     status, _out, error = shell("waves")
     assert "required" in error
-    status, _out, error = shell("waves", "--state", "docs/examples/stopped.json")
+    status, _out, error = shell("waves", "--state", "dwarfgpu/examples/stopped.json")
     assert (status, "FILE" in error) == (2, True)
     run = Run(KERNEL)
     assert "3 waves" in run(f"core {CORE}")
@@ -87,7 +87,7 @@ def test_questions_need_no_file_of_code_and_one_may_be_open():
     assert "3 waves" in other(f"core -force {CORE}")
     status, out, _error = shell("debug", "--state", CORE, "--wave", "3", "-nx", "-batch", "-ex", "p limit")
     assert (status, out) == (0, "$1 = 24\n")
-    status, _out, error = shell("debug", "--state", "docs/examples/stopped.json", "-nx", "-batch")
+    status, _out, error = shell("debug", "--state", "dwarfgpu/examples/stopped.json", "-nx", "-batch")
     assert "no file is open" in error
     assert CRASH.stat().st_size < 50_000
 
@@ -101,7 +101,7 @@ def test_the_parts_of_host_and_gpu_are_one_state(pair):
     one, two = shell("waves", "--state", host, "--state", gpu), shell("waves", "--state", gpu)
     assert one == two
     assert one[0] == 0
-    status, _out, error = shell("bt", KERNEL, "--state", "docs/examples/lanes.json", "--state", CORE)
+    status, _out, error = shell("bt", KERNEL, "--state", "dwarfgpu/examples/lanes.json", "--state", CORE)
     assert status != 0
     assert "lanes.json" in error
     status, _out, error = shell("eval", "--ops", "DW_OP_lit0", "--state", CORE, "--state", CORE)
@@ -115,7 +115,7 @@ def test_threads_of_the_host_need_a_program_and_a_state():
         else Run("fixtures/asm/host.x86_64")
     )
     assert "1 thread of x86_64]" in run(f"core -force {CORE}@host")
-    run = Run(KERNEL, "docs/examples/lanes.json")
+    run = Run(KERNEL, "dwarfgpu/examples/lanes.json")
     assert "the state has no threads of the host" in run.fails("thread LWP 1").message
     result = run_command("locals", KERNEL, "--sysroot", "/")
     assert result.returncode == 2
@@ -209,7 +209,7 @@ def test_waves_of_one_processor_are_chosen_by_name(tmp_path):
 
 
 def test_a_core_file_is_generated(tmp_path):
-    run = Run(KERNEL, "docs/examples/lanes.json")
+    run = Run(KERNEL, "dwarfgpu/examples/lanes.json")
     run("set var $s5 = 77")
     name = tmp_path / "again"
     text = run(f"gcore {name}")
@@ -236,7 +236,7 @@ def test_waves_have_their_stop_reasons_as_data():
     _status, out, _error = shell("waves", "--json", "--state", CORE)
     violation = {"reasons": ["MEMORY_VIOLATION"], "signal": "SIGSEGV"}
     assert [row.get("stop") for row in json.loads(out)["waves"]] == [violation, None]
-    _status, out, _error = shell("waves", "--json", KERNEL, "--state", "docs/examples/lanes.json")
+    _status, out, _error = shell("waves", "--json", KERNEL, "--state", "dwarfgpu/examples/lanes.json")
     assert not any("stop" in row for row in json.loads(out)["waves"])
 
 
@@ -251,7 +251,7 @@ SAME = [
 
 @pytest.mark.parametrize("name, file, words", SAME)
 def test_answers_are_those_of_the_snapshot(name, file, words, tmp_path):
-    state = f"docs/examples/{name}.json"
+    state = f"dwarfgpu/examples/{name}.json"
     run = Run(file, state)
     (core,) = write_core(run.debugger.machine.stopped, str(tmp_path / "core")).names
     command, *rest = words.split()
@@ -298,7 +298,7 @@ def test_a_core_file_is_made_small(tmp_path, pair):
     status, out, _error = shell("snapshot", "convert", "--json", CORE, str(tmp_path / "b.json"), "--waves", "1")
     assert json.loads(out)["waves"] == 1
     status, _out, error = shell(
-        "snapshot", "convert", "docs/examples/lanes.json", str(tmp_path / "c.dgs"), "--waves", "1"
+        "snapshot", "convert", "dwarfgpu/examples/lanes.json", str(tmp_path / "c.dgs"), "--waves", "1"
     )
     assert "goes with the conversion of a GPU core file" in error
     status, _out, error = shell("snapshot", "convert", CORE, str(tmp_path / "d.dgs"), "--waves", "9")

@@ -87,9 +87,9 @@ def test_errors_leave_nothing_or_a_whole_document():
 
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "--state docs/examples/variables.json"
+STATE = "--state dwarfgpu/examples/variables.json"
 CALLS = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-WAVES = "--state docs/examples/calls.json"
+WAVES = "--state dwarfgpu/examples/calls.json"
 KERNELS = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
 ROW = r"[ *] [\d-]+ +\S"
 ROWS = (

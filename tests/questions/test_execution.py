@@ -507,7 +507,7 @@ def test_each_command_says_in_one_line_that_a_snapshot_does_not_run(line):
 
 
 def test_a_core_file_does_not_run_either():
-    run = Run(None, "docs/examples/crash.core")
+    run = Run(None, "dwarfgpu/examples/crash.core")
     assert str(run.fails("step")) == "A core file cannot run. `step` works after `target launch`."
 
 

@@ -103,7 +103,7 @@ def test_launching_kernels_with_their_arguments():
     assert max(map(len, Run(LAUNCH, width=50)("info kernels").splitlines())) <= 50
 
 
-STATE_OF_TINY = ROOT / "docs/examples/launch.json"
+STATE_OF_TINY = ROOT / "dwarfgpu/examples/launch.json"
 
 
 @for_each("words, message",

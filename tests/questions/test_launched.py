@@ -101,5 +101,5 @@ def test_where_nothing_is_known_nothing_is_said(tmp_path):
 
 
 def test_a_function_that_the_kernel_calls_has_no_arguments_of_the_launch():
-    program = Run(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co", ROOT / "docs/examples/variables.json")
+    program = Run(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co", ROOT / "dwarfgpu/examples/variables.json")
     assert "launched with" not in program("bt") + program("info args")

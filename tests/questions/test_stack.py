@@ -89,7 +89,7 @@ def test_lanes_arguments_and_little_that_is_known_of_frames():
     assert run("frame").splitlines() == ["#0  X (...) at src/asm/lane-pc.c:16"]
     run("set print frame-arguments all")
     assert run("frame").splitlines() == ["#0  X (out=generic#0x10000, limit=24) at src/asm/lane-pc.c:16"]
-    run = Run(TINY, ROOT / "docs/examples/launch.json")
+    run = Run(TINY, ROOT / "dwarfgpu/examples/launch.json")
     assert run("bt").splitlines() == [
         "#0  tiny (out=<optimized out> (launched with generic#0x7f0000022200),",
         "    value=<optimized out> (launched with 5)) at src/hip/tiny.hip:8",

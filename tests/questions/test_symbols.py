@@ -7,7 +7,7 @@ from tests.builders.parameters import for_each
 from tests.questions.harness import Run
 
 LANES = FIXTURES / "asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/variables.json"
+STATE = ROOT / "dwarfgpu/examples/variables.json"
 CLASSES = FIXTURES / "host/classes.gcc.O0.v5.x86_64"
 
 

@@ -487,7 +487,7 @@ def test_a_display_that_is_gone(run):
 
 
 def test_displays_of_other_functions_are_not_shown():
-    run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co", "docs/examples/calls.json")
+    run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co", "dwarfgpu/examples/calls.json")
     run("frame function middle", "display slots", "display 1 + 1")
     assert run("frame 0").endswith("\n2: 1 + 1 = 2\n")
     run("frame function middle")

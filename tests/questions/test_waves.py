@@ -15,9 +15,9 @@ from tests.builders.parameters import every, for_each
 from tests.questions.harness import Run
 
 LANES = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/lanes.json"
+STATE = ROOT / "dwarfgpu/examples/lanes.json"
 CALLS = ROOT / "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
-CALLS_STATE = ROOT / "docs/examples/calls.json"
+CALLS_STATE = ROOT / "dwarfgpu/examples/calls.json"
 TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
 HOST = ROOT / "fixtures/host/frames.gcc.O2.v5.x86_64"
 

@@ -12,7 +12,7 @@ from dwarfgpu.program.values.objects import constant
 from dwarfgpu.render.lane_svg import lanes_svg
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 HOSTILE = '<script>alert("1")</script>&amp;\x1b[2J'
 TAGS = {"table", "thead", "tbody", "tr", "th", "td", "div", "b", "i", "span", "code"}
 
@@ -77,7 +77,7 @@ def test_a_wave_and_a_machine_are_a_map_and_a_table(attached):
 
 
 def test_values_of_waves_and_objects():
-    waves = dwarfgpu.open(KERNEL).attach("docs/examples/lanes.json")
+    waves = dwarfgpu.open(KERNEL).attach("dwarfgpu/examples/lanes.json")
     (values, *_others) = all_waves(waves, "lane")
     html = values._repr_html_()
     assert html.count("<svg ") == 1

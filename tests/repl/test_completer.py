@@ -14,7 +14,7 @@ from tests.questions.harness import Run
 from tests.repl.sitting import Sitting
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/variables.json"
+STATE = ROOT / "dwarfgpu/examples/variables.json"
 
 
 @pytest.fixture

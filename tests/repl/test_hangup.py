@@ -19,7 +19,7 @@ from tests.builders.parameters import for_each
 pytestmark = pytest.mark.slow
 COMMAND = (
     sys.executable, "-m", "dwarfgpu", "debug", "fixtures/asm/lane-pc.gfx90a.w64.co",
-    "--state", "docs/examples/variables.json", "-nx")  # fmt: skip
+    "--state", "dwarfgpu/examples/variables.json", "-nx")  # fmt: skip
 PATIENCE = 60.0
 EDITOR = b"\x1b[?2004h"
 """Asks the terminal to mark what is pasted: the editor is there."""

@@ -11,7 +11,7 @@ from tests.builders.folders import ROOT
 from tests.repl.sitting import ENTER, INTERRUPT, TAB, Sitting
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/variables.json"
+STATE = ROOT / "dwarfgpu/examples/variables.json"
 ESCAPE = "\x1b"
 SEARCH = "\x12"
 UP = "\x1b[A"

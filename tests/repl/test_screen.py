@@ -109,7 +109,7 @@ class Screen:
 
 pytestmark = pytest.mark.slow
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 PROMPT = "(dwarfgpu)"
 TOOLBAR = "wave 1 of 1 (1:1:1:1) | lane"
 SIZES = [(80, 24), (200, 50)]

@@ -10,7 +10,7 @@ from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 STOPPED = (FILE, "--state", STATE)
 
 
@@ -61,7 +61,7 @@ class TestBatch:
     def test_a_file_that_cannot_be_opened_ends_it(self) -> None:
         done = Done("/nowhere/x", "-batch", "-ex", "echo no\\n")
         assert (done.out, done.status) == ("", 3)
-        assert Done("--state", "docs/examples/stopped.json", "-batch").status == 2
+        assert Done("--state", "dwarfgpu/examples/stopped.json", "-batch").status == 2
         assert Done("--state", STATE, "-batch").status == 0  # it names its code
 
     def test_the_focus_can_be_chosen(self) -> None:

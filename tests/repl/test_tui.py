@@ -14,7 +14,7 @@ from tests.builders.folders import ROOT
 from tests.repl.sitting import ENTER, INTERRUPT, LEAVE, Sitting
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/variables.json"
+STATE = ROOT / "dwarfgpu/examples/variables.json"
 LEFT, RIGHT, UP, DOWN = "\x1b[D", "\x1b[C", "\x1b[A", "\x1b[B"
 PAGE_UP, PAGE_DOWN = "\x1b[5~", "\x1b[6~"
 SHIFT_UP, SHIFT_DOWN = "\x1b[1;2A", "\x1b[1;2B"

@@ -13,8 +13,8 @@ from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.parameters import for_each
 
-STATE = "docs/examples/variables.json"
-CRASH = "docs/examples/crash.core"
+STATE = "dwarfgpu/examples/variables.json"
+CRASH = "dwarfgpu/examples/crash.core"
 CODE = "fixtures/asm/lane-pc.gfx90a.w64.co"
 
 
@@ -164,7 +164,7 @@ def test_a_kernel_is_launched():
     ([CODE, CODE, "--launch", "X"], "--launch takes one file, the code of the kernel"),
     ([STATE, "--json"], "`serve` does not answer in JSON"),
     (["nowhere.json"], "nowhere.json: No such file or directory"),
-    (["docs/examples/tile.py"], "docs/examples/tile.py"),
+    (["dwarfgpu/examples/tile.py"], "dwarfgpu/examples/tile.py"),
     ([CODE], "is not a core file"))  # fmt: skip
 def test_errors_are_one_line(words, message):
     done = run_command("serve", *words)

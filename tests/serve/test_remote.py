@@ -14,8 +14,8 @@ from dwarfgpu.serve.packets import PacketParser, framed, unescaped
 from dwarfgpu.serve.remote import HANDLERS, REFUSAL, RemoteStub
 from tests.builders.folders import ROOT
 
-STATE = str(ROOT / "docs/examples/variables.json")
-CALLS = str(ROOT / "docs/examples/calls.json")
+STATE = str(ROOT / "dwarfgpu/examples/variables.json")
+CALLS = str(ROOT / "dwarfgpu/examples/calls.json")
 
 
 @pytest.fixture

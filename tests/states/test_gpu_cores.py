@@ -24,7 +24,7 @@ from tests.builders.errors import raised
 from tests.builders.folders import ROOT
 from tests.builders.gpu_cores import CRASH, crash_core, filled, image_of, save, written
 
-EXAMPLES = ROOT / "docs/examples"
+EXAMPLES = ROOT / "dwarfgpu/examples"
 TINY = ROOT / "fixtures/containers/tiny.gfx90a.co"
 LANE_PC = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
 ADDRESS = 0x7F40_0000_0000

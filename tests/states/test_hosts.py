@@ -21,7 +21,7 @@ def _no_host(monkeypatch):
 
 
 def attached(name: str = "lanes"):
-    return dwarfgpu.open(FILE).attach(f"docs/examples/{name}.json")
+    return dwarfgpu.open(FILE).attach(f"dwarfgpu/examples/{name}.json")
 
 
 @for_each("ask", dg.selected, dg.wave, dg.waves, dg.attached, lambda: dg.eval("1"), lambda: dg.locate("x"))

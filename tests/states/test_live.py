@@ -13,7 +13,7 @@ from tests.builders.parameters import for_each
 from tests.machines.test_conformance import ProcessOfMachine
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 LOAD = 0x7F0000000000
 COPY = 0x7E0000000000
 """Where the memory has a copy of the whole file."""

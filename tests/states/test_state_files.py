@@ -17,7 +17,7 @@ from tests.builders.errors import raised
 from tests.builders.folders import FIXTURES, ROOT
 from tests.builders.parameters import for_each
 
-CRASH = "docs/examples/crash.core"
+CRASH = "dwarfgpu/examples/crash.core"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_each_part_of_a_crash_finds_the_other(host, gpu, parts, tmp_path):
 
 
 FILE = ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = ROOT / "docs/examples/lanes.json"
+STATE = ROOT / "dwarfgpu/examples/lanes.json"
 
 
 def printed(machine, *, uri=f"file://{FILE}", stops=("MEMORY_VIOLATION", "NONE", "ASSERT_TRAP")):

@@ -151,7 +151,7 @@ def test_the_slot_of_a_virtual_function_may_be_an_expression(stopped):
 
 def test_a_list_of_lane_pcs_without_an_entry_here_is_undefined(monkeypatch):
     """A.2.5.5: the result is an undefined location description, so no lane was active on entry."""
-    frame = dg.open("fixtures/asm/lane-pc.gfx90a.w64.co").attach("docs/examples/variables.json")[0].frame(0)
+    frame = dg.open("fixtures/asm/lane-pc.gfx90a.w64.co").attach("dwarfgpu/examples/variables.json")[0].frame(0)
     assert any(lane.pc is not None for lane in Simt(frame).lane_pcs())
     original = FileUnit.expressions
     monkeypatch.setattr(

@@ -16,7 +16,7 @@ from tests.builders.hostile import Case, gpu, member, variable
 from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 LANES = range(64)
 EXECUTING = range(0, 20, 2)
 """The lanes of the state that execute the code."""

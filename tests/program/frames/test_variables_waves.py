@@ -151,7 +151,7 @@ def test_what_has_no_location_is_optimized_out(lanes):
     ("lane > 1 ? -1 : 4000000000u", [4000000000, -1]),
     ("lane > 1 ? (char)1 : (long)1 << 40", [1 << 40, 1]))  # fmt: skip
 def test_lanes_with_values_of_different_types(text, expected):
-    state = FIXTURES.parent / "docs/examples/variables.json"
+    state = FIXTURES.parent / "dwarfgpu/examples/variables.json"
     frame = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame()
     assert frame.eval(text, lanes=[0, 2]).array.tolist() == expected
 
@@ -161,7 +161,7 @@ def test_lanes_with_values_of_different_types(text, expected):
 )
 def test_lanes_whose_values_no_array_has(text, expected):
     """One of them says so, and the other is what it is."""
-    state = FIXTURES.parent / "docs/examples/variables.json"
+    state = FIXTURES.parent / "dwarfgpu/examples/variables.json"
     found = dg.open(FIXTURES / "asm/lane-pc.gfx90a.w64.co").attach(state)[0].frame().eval(text, lanes=[0, 2])
     ((bad, reason),) = found.reasons.items()
     assert reason.message == "the value has another type in some lanes"
@@ -337,7 +337,7 @@ def test_lanes_are_active_as_the_mask_is_now(lanes):
 
 
 def test_calls_are_made_of_frames():
-    path = FIXTURES.parent / "docs" / "examples" / "calls.json"
+    path = FIXTURES.parent / "dwarfgpu" / "examples" / "calls.json"
     wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]
     assert [each.name for each in wave.call(2)] == ["middle"]
     calls = [wave.call(level) for level in range(5)]
@@ -350,7 +350,7 @@ def test_calls_are_made_of_frames():
 
 
 def test_a_variable_of_a_caller_is_where_its_frame_is_now():
-    path = FIXTURES.parent / "docs" / "examples" / "calls.json"
+    path = FIXTURES.parent / "dwarfgpu" / "examples" / "calls.json"
     wave = dg.open(str(FIXTURES / "llvm24/hip-calls.gfx1100.w32.O2.co")).attach(str(path))[0]
     inner, outermost = wave.frame(1), wave.frame(4)
     before, saved = inner.cfa(inner.lane(0)), outermost["lane"].location(0)

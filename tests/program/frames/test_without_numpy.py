@@ -9,7 +9,7 @@ from dwarfgpu import bits
 from dwarfgpu.program.frames.answers import answer, listed
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
-STATE = "docs/examples/variables.json"
+STATE = "dwarfgpu/examples/variables.json"
 
 
 @pytest.fixture

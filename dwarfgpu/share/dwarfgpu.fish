@@ -1,0 +1,9 @@
+function __dwarfgpu
+  set -l found (dwarfgpu completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  if test -n "$found"
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c dwarfgpu -f -a '(__dwarfgpu)'
