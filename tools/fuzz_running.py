@@ -292,7 +292,7 @@ def keep_compiled() -> None:
 
     def region(self: CompiledRegions, blocks: list[BlockCode]) -> CompiledRegion:
         device = self.device
-        key = device.processor, device.lanes, *device.special_sources().values(), *(
+        key = device.processor, device.lanes, frozenset(self.differing), *device.special_sources().values(), *(
             (each.start, each.mode, each.following, each.ending, *(made.data for _at, made in each.instructions))
             for each in blocks
         )  # fmt: skip

@@ -80,6 +80,8 @@ class CompiledRegion:
     asks_for_waves: bool
     """Whether the code uses the number of a wave or of its work-group."""
     has_barriers: bool
+    expecting: frozenset[int]
+    """The instructions that expect private memory at the one address of all lanes."""
 
     def unasked(self, since: int) -> int:
         """Return how far from a limit the region may be entered, as the interpreter may stop where it cannot."""

@@ -56,7 +56,7 @@ def _write_load(writer: RegionWriter, instruction: GpuInstruction, shape: Access
     first = writer.vector_register(destination)
     half = shape.half if destination.half is None else destination.half
     checked = _find_local_numbers(writer, instruction, shape) or _find_row(writer, instruction, shape)
-    places = checked or _find(writer, instruction, shape)
+    places = checked or _find_shared(writer, instruction, shape) or _find(writer, instruction, shape)
 
     def action(lanes: LaneGroup) -> None:
         vectors, kind = lanes.vectors, f"u{8 * shape.size}"
@@ -85,7 +85,8 @@ def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
     else:
         parts = [needed(instruction, "vdata", "data0", "data")]
     registers = [writer.vector_register(data) + number for data in parts for number in range(shape.count)]
-    places = _find_row(writer, instruction, shape) or _find(writer, instruction, shape)
+    checked = _find_row(writer, instruction, shape) or _find_shared(writer, instruction, shape)
+    places = checked or _find(writer, instruction, shape)
     for number, register in enumerate(registers):
         writer.in_lanes(_scatter(places, register, number, shape, parts[0]))
         if len(registers) > 1 and isinstance(places, ScatteredNumbers):  # the last lane wins for each number in turn
@@ -93,7 +94,11 @@ def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
 
 
 def _scatter(
-    places: ScatteredNumbers | AlignedNumbers, register: int, number: int, shape: AccessShape, data: GpuOperand
+    places: ScatteredNumbers | AlignedNumbers | SharedNumbers,
+    register: int,
+    number: int,
+    shape: AccessShape,
+    data: GpuOperand,
 ) -> Callable[[LaneGroup], None]:
     def action(lanes: LaneGroup) -> None:
         vectors = lanes.vectors
@@ -411,6 +416,127 @@ class AlignedNumbers:
         lanes.ir.do(f"call void @{name}({', '.join(f'{kind} {each}' for kind, each in values)})")
 
 
+@frozen(eq=False)
+class SharedNumbers:
+    """Numbers that all lanes have at one address: in memory that they share, or each in its private memory."""
+
+    private: AlignedNumbers
+    is_flat: bool
+
+    def read(self, lanes: LaneGroup) -> list[str]:
+        """Read all numbers."""
+        writer, ir = self.private.writer, lanes.ir
+        if not self.is_flat:
+            return self._read_shared(lanes)
+        own, other, found = (ir.name(stem) for stem in ("own", "other", "found"))
+        is_private = ir.put(f"load i64, ptr {_step_cell(writer, str(self.private.cell))}")
+        writer.fork(ir.put(f"icmp ne i64 {is_private}, 0"), own, other)
+        writer.label(own)
+        pairs = [self.private.read(lanes)]
+        writer.jump(found)
+        writer.label(other)
+        pairs.append(self._read_shared(lanes))
+        writer.jump(found)
+        writer.label(found)
+        whole = lanes.vectors.type(f"u{8 * self.private.shape.size}")
+        return [
+            ir.put(f"phi {whole} [ {one}, %{own} ], [ {shared}, %{other} ]") for one, shared in zip(*pairs, strict=True)
+        ]
+
+    def _read_shared(self, lanes: LaneGroup) -> list[str]:
+        writer, shape, ir = self.private.writer, self.private.shape, lanes.ir
+        kind, found = f"u{8 * shape.size}", []
+        start = ir.put(f"load i64, ptr {_place_cell(writer, str(self.private.cell))}")
+        for number in range(shape.count):
+            place = ir.put(f"inttoptr i64 {ir.put(f'add i64 {start}, {number * shape.size}')} to ptr")
+            value = ir.put(f"load {writer.one.type(kind)}, ptr {place}, align 1")
+            found.append(lanes.vectors.spread(value, kind))
+        return found
+
+    def write(self, lanes: LaneGroup, number: int, value: str) -> None:
+        """Write one of the numbers in private memory."""
+        self.private.write(lanes, number, value)
+
+
+def _find_shared(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> SharedNumbers | None:
+    """Write the search for the one address of all lanes; return None where it is not known that they have one.
+
+    Numbers are stored in private memory only, and what is read elsewhere may be no private memory of other waves.
+    """
+    is_flat, is_store = shape.space == FLAT, shape.action == "store"
+    vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+    is_whole = shape.size == 4 or (shape.size < 4 and shape.count == 1)
+    if not is_whole or vaddr is None or shape.space not in (FLAT, GLOBAL) or shape.action not in ("load", "store"):
+        return None
+    words = [writer.shared.get(vaddr.index + part) for part in range(1 if has_base(saddr) else 2)]
+    if None in words or vaddr.kind is not OperandKind.VGPR or (is_store and not is_flat):
+        return None
+    if writer.address in writer.differing:
+        return None
+    writer.expecting.add(writer.address)
+    (offset,) = local_offsets(instruction, shape)
+    registers = {number for is_register, number in filter(None, words) if is_register}
+    with writer.checks(registers | _registers_of(writer, saddr), set()) as run:
+        one, ir, cell = writer.one, writer.ir, 2 * run.count
+        numbers = [writer.scalar_word(word) if is_register else str(word) for is_register, word in filter(None, words)]
+        address = one.resized(numbers[0], WORD, LONG)
+        if len(numbers) == 2:
+            high = one.operate("shl", LONG, one.resized(numbers[1], WORD, LONG), "32")
+            address = one.operate("or", LONG, high, address)
+        elif saddr is not None:
+            address = one.operate("add", LONG, address, writer.scalar(saddr, 64))
+        address = one.operate("add", LONG, address, str(offset))
+        own, other, found = (ir.name(stem) for stem in ("own", "other", "found"))
+        if is_flat:
+            upper = one.operate("lshr", LONG, address, "32")
+            is_private = one.operate("icmp eq", LONG, upper, writer.cell(Cell.PRIVATE))
+            if is_store:
+                writer.leave_unless(is_private)
+            else:
+                writer.fork(is_private, own, other)
+                writer.label(own)
+            host, within = _find_private_row(writer, address, shape)
+            ir.do(f"store i64 {host}, ptr {_place_cell(writer, str(cell))}")
+            ir.do(f"store i64 {one.operate('shl', LONG, within, '3')}, ptr {_place_cell(writer, str(cell + 1))}")
+            ir.do(f"store i64 1, ptr {_step_cell(writer, str(cell))}")
+            if not is_store:
+                writer.jump(found)
+                writer.label(other)
+        if not is_store:
+            place = _find_for_all(writer, address, shape.size * shape.count)
+            ir.do(f"store i64 {place}, ptr {_place_cell(writer, str(cell))}")
+            ir.do(f"store i64 0, ptr {_step_cell(writer, str(cell))}")
+        if is_flat and not is_store:
+            writer.jump(found)
+            writer.label(found)
+    return SharedNumbers(AlignedNumbers(writer, shape, 4 * writer.wave_size, cell), is_flat)
+
+
+def _find_for_all(writer: RegionWriter, address: str, size: int) -> str:
+    """Write the search for global memory that is no private memory; return its place."""
+    one = writer.one
+    place = writer.ir.put(f"call i64 @find(ptr %cells, i64 {address}, i64 {size})")
+    writer.leave_unless(one.operate("icmp ne", LONG, place, "0"))
+    distance = one.operate("sub", LONG, address, writer.cell(Cell.SCRATCH_BASE))
+    writer.leave_unless(one.operate("icmp uge", LONG, distance, writer.cell(Cell.SCRATCH_WHOLE)))
+    return place
+
+
+def _find_private_row(writer: RegionWriter, address: str, shape: AccessShape) -> tuple[str, str]:
+    """Write the check of the private address of all lanes; return its dword and the bytes before it in that."""
+    one, room = writer.one, writer.cell(Cell.SCRATCH_SIZE)
+    place = one.operate("and", LONG, address, str(LOW))
+    end = one.operate("add", LONG, place, str(shape.size * shape.count))
+    limit = one.operate("udiv", LONG, room, str(writer.wave_size))
+    writer.leave_unless(one.operate("icmp ule", LONG, end, limit))
+    within = one.operate("and", LONG, place, "3")
+    writer.leave_unless(one.operate("icmp ule", LONG, within, str(4 - shape.size)))
+    own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), room)
+    own = one.operate("add", LONG, own, writer.cell(Cell.SCRATCH))
+    row = one.operate("mul", LONG, one.operate("sub", LONG, place, within), str(writer.wave_size))
+    return one.operate("add", LONG, row, own), within
+
+
 def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> AlignedNumbers | None:
     """Write the search for private memory at an offset that all lanes share; return None for other accesses."""
     is_buffer = shape.space == BUFFER
@@ -570,7 +696,7 @@ def _find_lanes_in_row(writer: RegionWriter, instruction: GpuInstruction, offset
     _keep_row(writer, place, shape.size)
     writer.jump(found)
     writer.label(private)
-    _find_private_row(writer, address, shape, far)
+    _find_near_row(writer, address, shape, far)
     writer.jump(found)
     writer.label(far)
     return found
@@ -595,7 +721,7 @@ def _go_unless_in_row(writer: RegionWriter, register: int, firsts: list[str], st
         writer.label(same)
 
 
-def _find_private_row(writer: RegionWriter, address: str, shape: AccessShape, far: str) -> None:
+def _find_near_row(writer: RegionWriter, address: str, shape: AccessShape, far: str) -> None:
     one, fits, room = writer.one, writer.ir.name("fits"), writer.cell(Cell.SCRATCH_SIZE)
     place = one.operate("and", LONG, address, str(LOW))
     end = one.operate("add", LONG, place, str(shape.size * shape.count))
@@ -1078,35 +1204,32 @@ def _write_scalar_load(writer: RegionWriter, instruction: GpuInstruction, match:
     size, count, _is_signed = SIZES[match[2]]
     base, destination = needed(instruction, "sbase"), needed(instruction, "sdata")
     one, ir = writer.one, writer.ir
-    writer.end_phase()
-    writer.begin_phase()
-    if match[1]:
-        if base.kind is not OperandKind.SGPR:
-            raise UnknownInstruction(f"{instruction.mnemonic} of {base.text}")
-        high = one.operate("and", WORD, writer.scalar_word(base.index + 1), str(0xFFFF))
-        low = one.resized(writer.scalar_word(base.index), WORD, LONG)
-        address = one.operate("or", LONG, one.operate("shl", LONG, one.resized(high, WORD, LONG), "32"), low)
-    else:
-        address = writer.scalar(base, 64)
-    number = None
-    for name in ("offset", "soffset"):
-        operand = instruction.operand(name)
-        if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
-            continue
-        if operand.kind is OperandKind.IMMEDIATE:
-            number = operand.value
+    operands = [instruction.operand(name) for name in ("offset", "soffset")]
+    with writer.checks(_registers_of(writer, base, *operands), set()) as run:
+        cell = str(2 * run.count)
+        if match[1]:
+            if base.kind is not OperandKind.SGPR:
+                raise UnknownInstruction(f"{instruction.mnemonic} of {base.text}")
+            high = one.operate("and", WORD, writer.scalar_word(base.index + 1), str(0xFFFF))
+            low = one.resized(writer.scalar_word(base.index), WORD, LONG)
+            address = one.operate("or", LONG, one.operate("shl", LONG, one.resized(high, WORD, LONG), "32"), low)
         else:
-            address = one.operate("add", LONG, address, one.resized(writer.scalar(operand, 32), WORD, LONG))
-    number = instruction.modifiers.get("offset", 0) if number is None else number
-    address = one.operate("add", LONG, address, str(number))
-    unaligned = one.operate("and", LONG, address, "3")
-    writer.leave_unless(one.operate("icmp eq", LONG, unaligned, "0"))
-    place = ir.put(f"call i64 @find(ptr %cells, i64 {address}, i64 {size * count})")
-    writer.leave_unless(one.operate("icmp ne", LONG, place, "0"))
-    ir.do(f"store i64 {place}, ptr {ir.put(f'getelementptr i64, ptr %places, i64 {writer.wave}')}")
-    writer.end_phase()
-    writer.begin_phase()
-    place = ir.put(f"load i64, ptr {ir.put(f'getelementptr i64, ptr %places, i64 {writer.wave}')}")
+            address = writer.scalar(base, 64)
+        number = None
+        for operand in operands:
+            if operand is None or operand.register == "null" or operand.kind is OperandKind.OFF:
+                continue
+            if operand.kind is OperandKind.IMMEDIATE:
+                number = operand.value
+            else:
+                address = one.operate("add", LONG, address, one.resized(writer.scalar(operand, 32), WORD, LONG))
+        number = instruction.modifiers.get("offset", 0) if number is None else number
+        address = one.operate("add", LONG, address, str(number))
+        unaligned = one.operate("and", LONG, address, "3")
+        writer.leave_unless(one.operate("icmp eq", LONG, unaligned, "0"))
+        place = _find_for_all(writer, address, size * count)
+        ir.do(f"store i64 {place}, ptr {_place_cell(writer, cell)}")
+    place = ir.put(f"load i64, ptr {_place_cell(writer, cell)}")
     pointer = ir.put(f"inttoptr i64 {place} to ptr")
     first = writer.register_of(destination)
     for word in range(count):

@@ -125,7 +125,8 @@ LaneAction = Callable[[LaneGroup], None]
 class AccessRun:
     """Accesses to memory in one phase, all of which are checked in a phase before it, so that none has to be undone.
 
-    They reach private memory and read local memory; waves do not see each other there until the phase ends.
+    They reach private memory, and read local memory and what is in global memory and is not private; waves do not see
+    each other there until the phase ends.
     """
 
     def __init__(self, region: RegionWriter) -> None:
@@ -156,11 +157,16 @@ class RegionWriter:
         generation: int,
         apertures: dict[str, int],
         write_memory: Callable[[RegionWriter, GpuInstruction], bool],
+        differing: frozenset[int] | set[int] = frozenset(),
     ) -> None:
         self.wave_size = lanes
         self.generation = generation
         self.apertures = apertures
         self._write_memory = write_memory
+        self.differing = differing
+        """The instructions that found something else than private memory at the one address of all lanes."""
+        self.expecting: set[int] = set()
+        """Those that expect it there."""
         self.ir = LlvmText()
         self.lanes = Vectors(self.ir, CHUNK)
         self.one = Vectors(self.ir, 1)
@@ -171,6 +177,8 @@ class RegionWriter:
         """The registers that each block writes, with the first instruction in it that does."""
         self.needed_vectors: dict[int, set[int]] = {}
         """The vector registers that each block reads as they were before it, if all lanes execute."""
+        self.shared: dict[int, tuple[bool, int]] = {}
+        """The vector registers that are one number in all executing lanes: a scalar register (true), or a constant."""
         self.asks_for_waves = False
         """Whether the text uses the number of a wave or of its work-group."""
         self.address = 0
@@ -332,8 +340,11 @@ class RegionWriter:
 
     def _note_write(self, written: dict[int, dict[int, int]], register: int) -> None:
         block, number = self.place >> 16, self.place & 0xFFFF
-        if self._run is not None and written is self.written_scalars:
-            self._run.written.add(register)
+        if written is self.written_scalars:
+            if self._run is not None:
+                self._run.written.add(register)
+            is_exec = register in (EXEC, EXEC_HI)
+            self.shared = {at: word for at, word in self.shared.items() if not (is_exec or word == (True, register))}
         written.setdefault(block, {}).setdefault(register, number)
 
     def end_group(self) -> None:
@@ -466,11 +477,15 @@ class RegionWriter:
     def write(self, instruction: GpuInstruction) -> None:
         """Write an instruction that ends no block; raise an error where it has no text here."""
         self._write(instruction)
+        written: set[int] = set()
+        for operand in (each for part in (instruction, *instruction.components) for each in part.operands):
+            if operand.kind in (OperandKind.VGPR, OperandKind.AGPR) and operand.role is not OperandRole.SRC:
+                first = self.vector_register(operand)
+                written |= {*range(first, first + max(operand.count, 1))}
         if self._run is not None:
-            for operand in (each for part in (instruction, *instruction.components) for each in part.operands):
-                if operand.kind in (OperandKind.VGPR, OperandKind.AGPR) and operand.role is not OperandRole.SRC:
-                    first = self.vector_register(operand)
-                    self._run.written_vectors |= {*range(first, first + max(operand.count, 1))}
+            self._run.written_vectors |= written
+        moved = _moved(instruction)
+        self.shared = {register: word for register, word in self.shared.items() if register not in written} | moved
 
     def _write(self, instruction: GpuInstruction) -> None:
         name = instruction.name
@@ -870,6 +885,7 @@ class RegionWriter:
     def begin_block(self, number: int, block: BlockCode) -> None:
         """Begin a block."""
         self.mode = block.mode
+        self.shared = {}
         self.place = number << 16
         self.label(f"block{number}")
 
@@ -1082,6 +1098,27 @@ class RegionWriter:
 
 
 INDEXED = 1 << 27
+
+
+def _moved(instruction: GpuInstruction) -> dict[int, tuple[bool, int]]:
+    """Return the vector registers that an instruction gives one number in all executing lanes, and that number."""
+    found = {}
+    for part in instruction.components or (instruction,):
+        is_pair = part.name == "v_pk_mov_b32"
+        if not is_pair and (single_name(part.name) != "v_mov_b32" or part.variant or part.modifiers):
+            continue
+        target = part.destinations[0]
+        for position, source in enumerate(part.sources):
+            is_scalar, number = source.kind is OperandKind.SGPR and source.bits == (64 if is_pair else 32), source.index
+            if is_scalar and is_pair:
+                number += part.modifiers.get("op_sel", 0) >> position & 1
+            elif not is_pair and source.kind in (OperandKind.CONSTANT, OperandKind.LITERAL):
+                number = bits_of_constant(source, 4)
+            elif not is_scalar:
+                continue
+            if target.kind is OperandKind.VGPR and not (source.negated or source.absolute or target.half is not None):
+                found[target.index + position] = is_scalar, number
+    return found
 
 
 def _constant_words(number: int) -> Callable[[LaneGroup], str]:

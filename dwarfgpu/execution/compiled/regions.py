@@ -50,6 +50,8 @@ FEW = 64
 """The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.1 times, -O0 3 to 2 times."""
 LOOPING = 3
 """A block that a batch executes more often in a launch is in a loop."""
+MOST_DIFFERING = 8
+"""The instructions that expect private memory in vain one by one, before all of a region do not."""
 MOST_WAVES = 1 << 15
 """The waves of all entrances that are kept."""
 _CONDITIONS = {
@@ -88,6 +90,8 @@ class CompiledRegions:
         """Why nothing is compiled any more."""
         self._compilations: dict[tuple[int, int], int] = {}
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
+        self.differing: set[int] = set()
+        """The instructions that found something else than private memory at the one address of all lanes."""
         self._texts: dict[tuple[bytes, int, int], bool] = {}
         self._table = MemoryTable()
         self._entrances: dict[tuple[CompiledRegion, int], Entrance] = {}
@@ -281,6 +285,7 @@ class CompiledRegions:
             generation=device.generation,
             apertures=device.special_sources(),
             write_memory=write_memory,
+            differing=self.differing,
         )
 
     def _region(self, blocks: list[BlockCode]) -> CompiledRegion:
@@ -303,7 +308,7 @@ class CompiledRegions:
         last = max(vectors, default=-1), max(columns, default=0)
         registers = columns, slots, writer.scalars, *written, *changed, *last
         has_barriers = any(block.ending is not None and block.ending.is_barrier for block in blocks)
-        traits = _longest(blocks), writer.asks_for_waves, has_barriers
+        traits = _longest(blocks), writer.asks_for_waves, has_barriers, frozenset(writer.expecting)
         return CompiledRegion(tuple(blocks), function, *registers, *traits)
 
     # --- Executing ------------------------------------------------------------------------------------------------
@@ -354,6 +359,8 @@ class CompiledRegions:
         if is_inside:
             batch.mode = code.mode
             batch.pc = code.instructions[index][0] if index < len(code.instructions) else code.following
+            if batch.pc in region.expecting:
+                self._give_up(region, batch.pc)
             return CompiledRun(count, since=since, is_inside=True, passed=cells[_PASSED])
         assert code.ending is not None  # noqa: S101 (else waves leave inside)
         batch.mode = code.ending.mode
@@ -364,6 +371,16 @@ class CompiledRegions:
         pause = Pause.BARRIER if code.ending.is_barrier else None
         parted = following.copy() if reason == Exit.PARTED else None
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
+
+    def _give_up(self, region: CompiledRegion, address: int) -> None:
+        """Forget a region that expected private memory where there is another one; the next one does not."""
+        self.differing |= {address} if len(self.differing) < MOST_DIFFERING else region.expecting
+        self.entries = {key: entry for key, entry in self.entries.items() if entry[0] is not region}
+        self._entrances.clear()
+        for block in region.blocks:
+            key = block.start, block.mode
+            self.heat[key] = min(self.heat.get(key, 0), HOT - 1)
+            self._compilations[key] = 0
 
     def _entrance(self, region: CompiledRegion, waves: int) -> Entrance:
         """Return where so many waves enter a region."""

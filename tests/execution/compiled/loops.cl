@@ -62,3 +62,18 @@ kernel void tiles(global int *out, global const int *in, int times) {
   }
   out[i] = sum + own[0];
 }
+
+// Generic addresses that all lanes share, of private, local and global memory, also of narrow numbers.
+constant int table[4] = {3, 1, 4, 1};
+kernel void one_address(global int *out, global const int *in, int times) {
+  local int sum[2];
+  int i = get_global_id(0), own[2] = {i, 7};
+  short narrow[2] = {(short)i, 3};
+  for (int k = 0; k < times; k++) {
+    if (i & 1) own[1] += narrow[1] + table[k & 3];
+    narrow[0] += (short)own[0];
+    *(int *)&sum[1] = k;
+    own[0] += *(int *)&sum[1] + *(const int *)&in[2];
+  }
+  out[i] = own[0] ^ own[1] ^ narrow[0];
+}

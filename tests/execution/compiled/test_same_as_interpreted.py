@@ -43,6 +43,7 @@ KERNELS = {
     "long_body": (ZEROS, NUMBERS, 2),
     "in_rows": (ZEROS, NUMBERS, 20),
     "tiles": (ZEROS, NUMBERS, 9),
+    "one_address": (ZEROS, NUMBERS, 9),
     "quotients": (SINGLES, SINGLES.astype(float) + 0.1, RANDOM.random(COUNT).astype(np.float16), NUMBERS, 5),
     "totals": (np.zeros(2, np.float32), np.zeros(1), np.zeros(2, np.int64), np.zeros(2, np.uint32), NUMBERS, 4),
 }
@@ -118,7 +119,7 @@ def assert_same(one, other):
 
 
 QUICK = {
-    ("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"),
+    ("gfx90a", "O2", "private_array"), ("gfx90a", "O0", "counted"), ("gfx90a", "O0", "one_address"),
     *(("gfx1100", "O2", kernel) for kernel in ("red", "in_rows", "tiles")),
 }  # fmt: skip
 BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
@@ -132,7 +133,7 @@ BEFORE_GFX9 = KERNELS.keys() - {"totals", "narrow", "sub", "quotients"}
         for processor in PROCESSORS
         for level in ("O0", "O2")
         for kernel in (sorted(BEFORE_GFX9) if processor == "gfx803" else KERNELS)
-        if kernel not in ("in_rows", "tiles") or processor in ("gfx90a", "gfx1100")
+        if kernel not in ("in_rows", "tiles", "one_address") or processor in ("gfx90a", "gfx1100")
     ],
 )
 def test_every_register_and_byte_is_the_same(build, processor, level, kernel):
@@ -219,6 +220,10 @@ def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience,
         ("gfx90a", "f90a083e001215a0"),  # v_add_f16_sdwa v4, -v0, |s5| dst_sel:BYTE_2 dst_unused:UNUSED_PRESERVE ...
         ("gfx90a", "f908887d01000089"),  # v_cmp_gt_i32_sdwa vcc, v1, sext(s4) src0_sel:BYTE_0 src1_sel:BYTE_1
         ("gfx90a", "f90c0c5200050885"),  # v_mul_lo_u16_sdwa v6, sext(v0), s6 dst_sel:WORD_1 src1_sel:WORD_1
+        # one address of all lanes: v_pk_mov_b32 v[2:3], s[4:5]; flat_load_dwordx2 v[4:5], v[2:3]; flat_load_ushort ...
+        # offset:17; v_mov_b32 v1, 4; global_load_sbyte v1, v1, s[4:5]; and that of a buffer, read and written
+        ("gfx90a", "0250b3d304080018 040054dc02000004 110048dc02000006 8402027e 108044dc01000401"),
+        ("gfx90a", "020106c000000000 0402047e 0502067e 080050dc02000001 0c0070dc02000000"),
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
@@ -390,6 +395,18 @@ def test_a_kernel_that_is_launched_often_is_compiled(build):
             start(device.machine, path, kernel, COUNT)
     blocks = [block for region, _number in devices[1].compiled.entries.values() for block in region.blocks]
     assert sum(block.ending is not None and block.ending.end is not None for block in blocks) >= 2
+
+
+def test_an_address_that_is_expected_to_be_private_is_given_up_where_it_is_not(build):
+    devices = [ready(build("gfx90a", "O0"), "one_address", hot)[0] for hot in (0, 1)]
+    for device in devices:
+        device.run()
+    assert_same(*devices)
+    compiled = devices[1].compiled
+    expecting = frozenset().union(*(region.expecting for region, _number in compiled.entries.values()))
+    assert expecting
+    assert compiled.differing
+    assert not expecting & compiled.differing
 
 
 JUMPS = """
