@@ -155,19 +155,19 @@ class Environment:
             self._fail("making the virtual environment", done.stdout + done.stderr, advice)
 
     def _install(self) -> None:
-        options = ["--disable-pip-version-check", "--no-input", "--editable"]
-        done = subprocess.run(
-            [str(self.python), "-m", "pip", "install", *options, f"{ROOT}[test]"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            cwd=ROOT,
-            check=False,
-        )
-        if done.returncode:
-            advice = "the package index is reachable (else set PIP_INDEX_URL or PIP_PROXY)"
-            self._fail("pip install", done.stdout, advice)
+        for what in (["pip>=25.1"], ["--editable", str(ROOT), "--group", "dev"]):  # older pips know no groups
+            done = subprocess.run(
+                [str(self.python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *what],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                cwd=ROOT,
+                check=False,
+            )
+            if done.returncode:
+                advice = "the package index is reachable (else set PIP_INDEX_URL or PIP_PROXY)"
+                self._fail("pip install", done.stdout, advice)
         # an editable installation is not compiled by pip, and start-up times depend on it
         subprocess.run([str(self.python), "-m", "compileall", "-q", str(ROOT / "dwarfgpu")], check=False)
 

@@ -59,7 +59,7 @@ FAMILIES: dict[int, tuple[tuple[str, ...], ...]] = {
 """Processors with the same instructions; the first of each family is asked."""
 
 HEAD = """\
-# Opcodes of GFX{major}, found by tools/isa.py with LLVM 22. docs/isa.md explains the rows; do not edit them.
+# Opcodes of GFX{major}, found by tools/isa.py with LLVM 22. docs/architecture.md explains the rows; do not edit them.
 """
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -1,1 +1,1 @@
-"""The instruction set of AMD GPUs: decoding of machine code, and its text. docs/isa.md explains the tables."""
+"""The instruction set of AMD GPUs: decoding of machine code, and its text. docs/architecture.md explains the tables."""

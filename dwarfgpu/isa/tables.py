@@ -1,4 +1,4 @@
-"""The opcode tables: text files, one a generation, that tools/isa.py writes. docs/isa.md explains them.
+"""The opcode tables: text files, one a generation, that tools/isa.py writes. docs/architecture.md explains them.
 
 A table is read when a processor of its generation is first asked for; a row is taken apart when its opcode is first
 met.
@@ -189,7 +189,7 @@ def table(processor: str, wave_size: int) -> OpcodeTable:
     raise Unsupported(
         "unknown_processor",
         f"the instructions of {processor} are not known",
-        hint="they are known for GFX8, GFX9, GFX10, GFX11 and GFX12.0; docs/isa.md lists the processors",
+        hint="they are known for GFX8, GFX9, GFX10, GFX11 and GFX12.0; `dwarfgpu targets` lists the processors",
     )
 
 
