@@ -53,6 +53,8 @@ _ALWAYS_DEFINED = re.compile(
 )
 _ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS"))
 _ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc"))
+_KEEPS = re.compile("_mix|v_writelane|v_cvt_|v_permlane64|swap")
+"""Operations that may keep a part of their destination, or all of it."""
 _OTHER_LANES = re.compile(r"v_(readlane|writelane|readfirstlane|permlane|interp)|ds_|s_")
 _BRANCHES = {"s_cbranch_scc0": SCC, "s_cbranch_scc1": SCC, "s_cbranch_vccz": ("s", VCC), "s_cbranch_vccnz": ("s", VCC)}
 
@@ -189,7 +191,7 @@ class InitCheck:
             is_partial |= writer.lanes == 64 and bool({"vcc_lo", "vcc_hi"} & set(registers))
         name = instruction.name
         is_relative = "movrel" in name or "swaprel" in name
-        is_partial |= "_mix" in name or name == "v_writelane_b32" or name.startswith("v_cvt_") or "swap" in name
+        is_partial |= bool(_KEEPS.search(name))
         if is_partial:
             reads += dsts
         reads = list(dict.fromkeys(reads))
@@ -314,7 +316,7 @@ class InitCheck:
             else:
                 flags = flags | (np.array([[bits != 0]]) if isinstance(bits, int) else bits != 0)
         mask = None if matrix else batch.mask
-        if matrix:
+        if matrix or step.instruction.variant.startswith("dpp"):
             flags = flags.any(axis=1, keepdims=True)
         for cell in step.dsts:
             file, index = cell

@@ -19,7 +19,7 @@ from attrs import evolve
 from dwarfgpu.execution import instructions, lane_moves
 from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
 from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, needed
-from dwarfgpu.execution.checks.undefined_registers import undefined_of
+from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, undefined_of
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
 from dwarfgpu.isa.instruction import OperandKind
@@ -145,6 +145,11 @@ def compiled(lines: list[str], names: dict[str, Any]) -> Callable[[Any], None]:
     return made
 
 
+def in_any_lane(bits: Lanes, mask: Lanes) -> Lanes:
+    """Return the bits that any executing lane has, for all lanes."""
+    return np.bitwise_or.reduce(bits if mask is None else bits * mask, axis=1, keepdims=True)
+
+
 def column(number: Any, kind: str) -> Lanes:
     """Return a scalar number as a column."""
     array = np.array([[number]], np.uint64) if isinstance(number, int) else number.astype(np.uint64)
@@ -233,9 +238,9 @@ class PropagationWriter:
         ]
         evaluate = self.bits.name(undefined_results)
         self.bits.write(f"{result} = {evaluate}({self.bits.name(meaning.formula)}, {given}, ({', '.join(texts)},))")
-        if instruction.modifiers.get("clamp") and KINDS.get(meaning.results[0], "f")[0] != "f":
+        if {"clamp", "omod"} & instruction.modifiers.keys() and meaning.results[0] in KINDS:
             size = KINDS[meaning.results[0]][1]
-            self.bits.write(f"{result}[0] = {self.bits.name(_TAINTED[size])}({result}[0])")
+            self.bits.write(f"{result}[0] = {self.bits.name(_TAINTED[size])}({', '.join(texts)})")
 
     def _vector(self, meaning: InstructionMeaning) -> None:
         instruction = self.instruction
@@ -304,7 +309,8 @@ class PropagationWriter:
         self.before.append(f"lane = {self.values.scalar(lane)}")
         write, lanes = self.bits.name(instructions.write_lane), self.model.lanes
         register = cell(target)
-        self.bits.write(f"{register} = {write}({register}, {self.bits.scalar(value)}, lane, b.count, {lanes})")
+        text = f"{write}({register}, {self.bits.scalar(value)}, lane, b.count, {lanes})"
+        self.bits.write(f"{register} = {text} if not {self._flag(lane)} else {self.bits.name(UNDEFINED)}")
 
     def permuted(self) -> None:
         """Write ds_permute and ds_bpermute: the address is the real one; what an undefined one chooses is undefined."""
@@ -315,7 +321,10 @@ class PropagationWriter:
         span = 32 if self.model.generation >= 10 else self.model.lanes
         offset = instruction.modifiers.get("offset", 0)
         text = f"{move}(b, V{address[1:]} + {offset}, {data}, {span})"
-        self.bits.write_register(target, f"{text} | {self.bits.name(_TAINTED['4'])}({address})")
+        unsure = f"{self.bits.name(_TAINTED['4'])}({address})"
+        if name == "ds_permute_b32":  # one that gives its number to an undefined lane may give it to any
+            unsure = f"{self.bits.name(in_any_lane)}({unsure}, m)"
+        self.bits.write_register(target, f"{text} | {unsure}")
 
     def row_permuted(self) -> None:
         """Write the permutations within rows of 16 lanes; the numbers of lanes are the real ones."""
