@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _DOES = {
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
-    "end": "this wave has ended", "use": "use", "": "these lanes do not execute it",
+    "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
+    "": "these lanes do not execute it",
 }  # fmt: skip
 
 

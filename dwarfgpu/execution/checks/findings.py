@@ -16,6 +16,7 @@ RACE, BARRIER, WAIT, BOUNDS, INIT = "race", "barrier", "wait", "bounds", "init"
 CHECKS = RACE, BARRIER, WAIT, BOUNDS, INIT
 """The checks that there are."""
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
+LEFT_OUT = "left-out"
 """What a side does."""
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",

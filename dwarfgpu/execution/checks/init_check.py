@@ -18,6 +18,7 @@ from dwarfgpu.execution.batch import M0, VCC, lane_flags, number_of
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter
 from dwarfgpu.execution.checks.findings import (
     INIT,
+    LEFT_OUT,
     READ,
     UNDEFINED_ADDRESS,
     UNDEFINED_BRANCH,
@@ -435,6 +436,8 @@ class InitCheck:
                 sides.insert(0, self.side(READ, origin.pc, wave, lanes))
             elif origin.register is not None:
                 register = cell_text(origin.register)
+                if origin.register in self._partly:
+                    sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
             finding = self.found[key] = CheckFinding(
                 INIT, kind, tuple(sides), origin.space, origin.address, origin.size, register
             )

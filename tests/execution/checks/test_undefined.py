@@ -149,3 +149,23 @@ def test_a_buffer_without_contents_has_a_pattern(built):
     launched = launch(machine_for(path, "copy"), path, "copy", grid=512, work_group=128, args=args)
     assert launched.machine.run().has_ended
     assert (launched.buffers[0].view(np.uint32)[:512] == 0xAAAAAAAA).all()
+
+
+IN_SOME_LANES = """kernel void some(global int *out, global int *in) {
+  int x;
+  __asm__ volatile("v_cmp_lt_i32 vcc_lo, 10, %1\\ns_and_saveexec_b32 s20, vcc_lo\\nv_mov_b32 v77, 7\\n"
+                   "s_mov_b32 exec_lo, s20\\nv_mov_b32 %0, v77" : "=v"(x) : "v"(in[get_global_id(0)])
+                   : "v77", "s20", "vcc");
+  out[get_global_id(0)] = x;
+}
+"""
+
+
+def test_a_register_is_defined_in_the_lanes_in_which_it_was_written(require_tool, tmp_path, capsys):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(IN_SOME_LANES)
+    words = ["--grid=32", "--work-group=32", "out=zeros(32)", "in=arange(32)", "--check=init"]
+    assert main(["run", str(tmp_path / "k.cl"), "some", *words]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "error: uninitialized value stored in global memory: v77, 11 hazards write without these lanes at" in text
+    assert text.count("lanes 0-10,") == 2
