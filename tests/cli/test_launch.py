@@ -194,7 +194,7 @@ def test_hsa_needs_a_target_with_such_queues(run, tmp_path):
 
 
 def test_the_example_is_what_a_launch_gives(tmp_path):
-    """docs/launch.md shows the launch; the path of the code object depends on where a snapshot is."""
+    """The example is what a launch writes; the path of the code object depends on the place of the snapshot."""
     file = "fixtures/containers/tiny.gfx90a.co"
     machine = machine_for(file, "tiny")
     launch(machine, file, "tiny", grid=(128,), work_group=(64,), args=[np.arange(4, dtype=np.int32), 5])

@@ -20,7 +20,9 @@ def blocks(language: str) -> list[str]:
 
 def of_vscode() -> list[dict[str, Any]]:
     (text,) = blocks("json")
-    found: list[dict[str, Any]] = json.loads(text.replace("${workspaceFolder}", str(ROOT)))["configurations"]
+    found: list[dict[str, Any]] = json.loads(text.replace("${workspaceFolder}", str(ROOT / "dwarfgpu/examples")))[
+        "configurations"
+    ]
     return found
 
 
@@ -30,7 +32,7 @@ def of_neovim() -> list[dict[str, Any]]:
     (table,) = re.findall(r"dap\.configurations\.opencl = \{\n  (\{.*?\n  \}),", text, re.DOTALL)
     as_list = re.sub(r"args = \{(.*?)\}", r"args = [\1]", table)
     as_json = re.sub(r"(\w+) = ", r'"\1": ', as_list)
-    return [json.loads(re.sub(r",\s*\}", "}", as_json).replace("${workspaceFolder}", str(ROOT)))]
+    return [json.loads(re.sub(r",\s*\}", "}", as_json).replace("${workspaceFolder}", str(ROOT / "dwarfgpu/examples")))]
 
 
 @pytest.mark.parametrize("given", [*of_vscode(), *of_neovim()], ids=["launch", "attach", "neovim"])

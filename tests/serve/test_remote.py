@@ -71,7 +71,7 @@ def test_threads_have_names_and_positions(three):
 
 def test_the_code_object_is_the_program_and_others_are_libraries(tmp_path):
     served = RemoteStub(open_served(STATE)[0])
-    path = str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co")
+    path = str(ROOT / "dwarfgpu/examples/lane-pc.co")
     assert read(served, "exec-file", "1").decode() == path
     assert ask(served, "qOffsets") == b"TextSeg=7f0000000000"
     machine = served.machine
