@@ -194,14 +194,14 @@ BUDGETS: dict[str, float] = {
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
-    "audits.judge": 4.37,  # limits of producers
+    "audits.judge": 4.57,  # limits of producers
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
-    "render": 9.78,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
-    "questions": 12.6,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "render": 9.84,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
+    "questions": 12.72,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.3,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.48,
     "gdbplugin": 2.16,
@@ -212,7 +212,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.42
+MOST_LINES_OF_TESTS = 85.49
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.35, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.judge.judgement import RULES, Judge, other_build
+from dwarfgpu.audits.judge.judgement import RULES, Judge, KernelVerdict, kernel_sum, kernel_verdict, other_build
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
+from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
+from dwarfgpu.audits.verify.reports import FileReport
+from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.execution.launch.triton import kernel_and_arguments
+from dwarfgpu.execution.launch.planning import sizes
+from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
+from dwarfgpu.immutable import frozen
+from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.verification import asked, report_status, sarif_document, shown_of, verdict_of
 from dwarfgpu.render import judging as text_of
@@ -15,12 +23,16 @@ from dwarfgpu.render.judging import judged_page, value_words
 from dwarfgpu.render.layout import WIDTH, counted, laid_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.audits.judge.comparison import ComparedPart
     from dwarfgpu.audits.judge.judgement import Judgement
-    from dwarfgpu.audits.verify.reports import FileReport
+    from dwarfgpu.audits.verdicts import Verdict
+    from dwarfgpu.audits.verify.findings import FileFinding
+    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.program import Program
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
@@ -29,65 +41,173 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     Frames: at every instruction, including prologues and epilogues, unwinding must find the return address of the call
     that was made, the same CFA throughout the activation, and the caller's registers in every lane. Lanes: a waiting
     lane must be located where it stopped or will resume, and the active lanes must be those that execute the source
-    line. Variables: each must be readable where a statement begins, and a value in registers may change only where a
-    statement names the variable.
+    line. Variables: each must be readable at every instruction behind the prologue, and a value in registers may change
+    only where a statement names the variable.
 
     -against runs another build of the same source too: a code object for any processor, or a shared object of the host.
     A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At each
     statement, every variable of every lane is compared with the other build: it is right, wrong, or missing although
     the source needs it.
 
-    KERNEL, ARG and the sizes are those of `run`. A finding names the function, the first and last instruction, what is
-    wrong, and the row of debugging information at fault. What the producer is known to be unable to write (limits: no
-    places of lanes, no call frame information, parameters that are dropped, steps back) is counted in a line for each,
-    and counts only with -strict. The exit status is 1 if there are errors or warnings that count or less is right than
-    -fail-below, 2 if the question is wrong, and 3 if the kernel has not ended or less was judged than -require.
+    KERNEL, ARG and the sizes are those of `run`. Without ARG the arguments are made from their types, and without
+    KERNEL every kernel is judged, each for at most 50,000 instructions (-limit), with one table at the end: of the
+    variables in scope at each instruction, how many are right, wrong, or have no location.
+
+    A finding names the function, the first and last instruction, what is wrong, and the row of debugging information at
+    fault. What the producer is known to be unable to write (limits: no places of lanes, no call frame information,
+    parameters that are dropped, steps back) is counted in a line for each, and counts only with -strict. The exit
+    status is 1 if there are errors or warnings that count or less is right than -fail-below, 2 if the question is
+    wrong, and 3 if the kernel has not ended or less was judged than -require.
     """
-    if not arguments.has("grid"):
-        raise arguments.wrong("needs -grid")
     wanted = verdict_of(arguments, RULES)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
-    if arguments.has("fail-below") and not arguments.has("against"):
-        raise arguments.wrong("takes -fail-below only with -against: it is about values that are right")
     with asked():
-        kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
-        running = launched_with(selection.opened, kernel, words, arguments.get)
-        other = None
-        if arguments.has("against"):
-            other = other_build(arguments.get("against"), running, kernel, words, arguments.get)
-    judge_ = Judge(running, other)
-    with running.progress_shown():
+        launches, is_one = _launches(selection, arguments)
+        if not is_one:
+            if arguments.has("html"):
+                raise arguments.wrong("writes a page about one kernel: name it")
+            return _every_kernel(launches, wanted, arguments)
+        (launch,) = launches
+        judge_ = launch.judge(arguments)
+    with judge_.running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
     report = wanted.report(judgement.report)
-    compared = judgement.comparison
+    compared, other = judgement.comparison, judge_.against
     status = report_status(wanted, report)
-    hints = []
-    share = None if compared is None else compared.total().share_right
-    if arguments.has("fail-below") and share is not None and 100 * share < arguments.get("fail-below"):
+    hints = [*_too_little(judgement.variables if compared is None else compared.total(), arguments)]
+    if hints:
         status = NO_ANSWER
-        hints.append(f"{text_of.share_text(share)} of the values are right: less than {arguments.get('fail-below'):g}%")
     for is_asked_for, hint in _incomplete(judgement, None if other is None else other.problem, arguments):
         status = status if is_asked_for else BAD_FILE
         hints.append(hint)
     if arguments.has("sarif"):
         return sarif_document([report], RULES, status)
     if arguments.has("html"):
-        return _page(selection, arguments, judge_, judgement, report, status)
+        return _page(launch, arguments, judge_, judgement, report, status)
 
     def text(output: Output) -> Iterator[str]:
         yield from text_of.judgement_text(judgement, report, **shown_of(arguments))
 
     document = Document(text_of.judgement_json(judgement, report), text, rows="findings")
     document.status = status
-    document.hints += hints
-    if compared is not None and compared.is_cut:
-        document.hints.append("there are more statements than are recorded: the later ones are not compared")
+    document.hints += [*hints, *_left_out(judgement)]
+    return document
+
+
+def _too_little(part: ComparedPart, arguments: Arguments) -> Iterator[str]:
+    """Yield that less is right than the user wants."""
+    least, share = arguments.get("fail-below"), part.share_right
+    if least is not None and (share is None or 100 * share < least):
+        yield f"{text_of.share_text(share)} of the values are right: less than {least:g}%"
+
+
+def _left_out(judgement: Judgement) -> Iterator[str]:
+    """Yield what was not judged because something is missing or too much."""
+    if judgement.comparison is not None and judgement.comparison.is_cut:
+        yield "there are more statements than are recorded: the later ones are not compared"
     if judgement.without_text:
         files = ", ".join(judgement.without_text[:4])
-        document.hints.append(
-            f"the text of {files} was not found, so changes of variables and steps back there are not judged"
-        )
+        yield f"the text of {files} was not found, so changes of variables and steps back there are not judged"
+
+
+# --- What is launched -------------------------------------------------------------------------------------------------
+
+BUDGET = 50_000
+"""The instructions of a kernel that is judged with all others of its file."""
+
+
+@frozen(eq=False)
+class _Launch:
+    """A kernel and its arguments, as words, or None where they are made from their types."""
+
+    program: Program
+    kernel: str
+    words: list[str] | None
+    given: Callable[[str], Any]
+    """Returns an option of the user."""
+
+    def judge(self, arguments: Arguments) -> Judge:
+        """Launch the kernel, and return what judges it."""
+        running, option, args = self.start()
+        other = None
+        if arguments.has("against"):
+            other = other_build(arguments.get("against"), running, self.kernel, args, option)
+        return Judge(running, other)
+
+    def start(self) -> tuple[Running, Callable[[str], Any], Any]:
+        """Launch the kernel; return also the options and the arguments."""
+        defaults: dict[str, Any] = {}
+        args: Any = self.words
+        if self.words is None:
+            grid, group = launch_sizes(self.program.file, self.kernel)
+            defaults = {"grid": ",".join(map(str, grid)), "work-group": ",".join(map(str, group))}
+            if self.given("grid") is not None:
+                grid = sizes(self.given("grid"), "--grid")
+                if self.given("work-group") is None:
+                    defaults["work-group"] = ",".join(str(min(pair)) for pair in zip(group, grid, strict=False))
+            args = made_arguments(self.program.file, self.kernel, prod(grid), self.given("seed") or 0)
+
+        def option(name: str) -> Any:
+            value = self.given(name)
+            return defaults.get(name) if value is None else value
+
+        return launched_with(self.program, self.kernel, args, option), option, args
+
+
+def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch], bool]:
+    """Return what is launched, and whether that is one kernel that the user has named."""
+    program = selection.opened
+    if not arguments.words and triton_launch(program.file) is None:
+        names = program.file.kernel_names()
+        if not names:
+            raise NotFound("no_kernel", f"{program.file.name} has no kernels")
+        return [_Launch(program, name, None, arguments.get) for name in names], False
+    kernel, words = kernel_and_arguments(program.file, arguments.words)
+    if words and not arguments.has("grid"):
+        raise arguments.wrong("needs -grid for arguments that are given")
+    return [_Launch(program, kernel, words or None, arguments.get)], True
+
+
+def _every_kernel(launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:
+    """Judge each kernel with arguments that are made, within a budget; all findings are told together."""
+    rows: list[KernelVerdict] = []
+    findings: dict[tuple[object, ...], FileFinding] = {}
+    left_out: Counter[str] = Counter()
+    hints: list[str] = []
+    for launch in counted_progress(launches, "kernels"):
+        try:
+            judge_ = launch.judge(arguments)
+            judgement = judge_.run(arguments.get("limit") or BUDGET)
+        except DwarfGpuError as error:
+            rows.append(KernelVerdict(launch.kernel, problem=error.message))
+            continue
+        for finding in judgement.report.findings:
+            findings.setdefault((finding.rule.name, finding.section, finding.offset, finding.message), finding)
+        left_out.update(judgement.report.left_out or {})
+        rows.append(kernel_verdict(launch.kernel, judgement, judge_.against))
+        hints += [hint for hint in _left_out(judgement) if hint not in hints]
+    file = launches[0].program.file
+    found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
+    report = wanted.report(FileReport(file.name, tuple(found), left_out=dict(left_out) or None))
+    status = report_status(wanted, report)
+    total = kernel_sum(rows)
+    low = [*_too_little(total.variables, arguments)]
+    if low:
+        status, hints = NO_ANSWER, [*low, *hints]
+    judged, required = sum(row.judged for row in rows), arguments.get("require") or 1
+    if judged < required:
+        status = BAD_FILE
+        hints.append(f"{counted(judged, 'instruction')} judged, {required} required")
+    if arguments.has("sarif"):
+        return sarif_document([report], RULES, status)
+
+    def text(output: Output) -> Iterator[str]:
+        yield from text_of.kernels_text(rows, total, report, **shown_of(arguments))
+
+    document = Document(text_of.kernels_json(rows, total, report), text, rows="kernels")
+    document.status = status
+    document.hints += hints
     return document
 
 
@@ -106,12 +226,11 @@ def _incomplete(judgement: Judgement, problem: str | None, arguments: Arguments)
 
 
 def _page(
-    selection: Selection, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport, status: int
+    launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport, status: int
 ) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
     wave, lane = chosen_lane(judge_)
-    kernel, words = kernel_and_arguments(selection.opened.file, arguments.words)
-    again = launched_with(selection.opened, kernel, words, arguments.get)
+    kernel, again = launch.kernel, launch.start()[0]
     with again.progress_shown():
         recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)
         history = recorder.run(arguments.get("limit"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.judge.comparison import BuildJudgement
-    from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
+    from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement, KernelVerdict
     from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
     from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.program.frames.answers import LaneAnswer
@@ -48,6 +48,48 @@ def judgement_text(
     yield from fitted(f"{judgement.instructions:,} instructions executed: {what}{how}", 4)
 
 
+def kernels_text(
+    rows: Sequence[KernelVerdict],
+    total: KernelVerdict,
+    report: FileReport,
+    *,
+    shows_all: bool = False,
+    shows_limits: bool = False,
+) -> Iterator[str]:
+    """Yield the findings of all kernels, a table of them, and a line that sums up."""
+    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
+    if report.findings:
+        yield ""
+    yield from KERNEL.lines([*rows, *([total] if len(rows) > 1 else [])], width=room(), is_headed=True)
+    for row in rows:
+        if row.problem is not None:
+            how = "not judged" if not row.instructions else "not judged to its end"
+            yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}", 4)
+    yield ""
+    what = verdict_text(report.findings, report.known)
+    yield from fitted(f"{counted(len(rows), 'kernel')}, {total.instructions:,} instructions executed: {what}", 4)
+
+
+def kernels_json(rows: Sequence[KernelVerdict], total: KernelVerdict, report: FileReport) -> dict[str, Any]:
+    """Return the judgement of all kernels as a JSON document."""
+    return {
+        **report_json(report),
+        "instructions": total.instructions,
+        "kernels": [*map(KERNEL.json, rows)],
+        "findings": [*map(FINDING.json, report.findings)],
+    }
+
+
+def _of_judged(name: str) -> Callable[[KernelVerdict], str]:
+    """Return what writes the share of the instructions; nothing where nothing says so of any."""
+
+    def text(row: KernelVerdict) -> str:
+        is_silent = not row.judged or (name == "frames" and row.missing == row.judged)
+        return "-" if is_silent else f"{getattr(row, name) / row.judged:.0%}"
+
+    return text
+
+
 def cut_name(name: str) -> str:
     """Return a name that is short enough for a table on a screen of 80 columns."""
     return shortened(shown(name), LONGEST_NAME)
@@ -70,14 +112,29 @@ FUNCTION = Record(
 )
 
 
+KERNEL = Record(
+    fact("kernel=name", "kernel", text=cut_name),
+    number("instructions", "instructions"),
+    "judged",
+    *(number(f"{name}=variables.{name}", title) for name, title in (("right", "right"), ("wrong", "wrong"))),
+    number("absent=variables.missing", "absent"),
+    "frames_right=frames frames_missing=missing lanes_right=lanes",
+    fact("", "frames", _of_judged("frames"), side="r"),
+    fact("", "lanes", _of_judged("lanes"), side="r"),
+    "problem",
+)
+
+
 def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
+    counts = judgement.variables
     return {
         **report_json(report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
+        "variables": {"right": counts.right, "wrong": counts.wrong, "absent": counts.missing},
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],
     }

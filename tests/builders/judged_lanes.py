@@ -94,10 +94,17 @@ def missed(judged: Any, processor: Processor, tools: tuple[str, str], folder: Pa
     for rule, defect in defects:
         path = assembled(processor, tools, folder, defect)
         findings = judged(path, "X", **SIZES).report.findings
-        places = {finding.offset for finding in findings if rule in (finding.rule.name, finding.rule.part)}
-        if offset_of(path, defect.label) + defect.behind not in places:
+        of_rule = [finding for finding in findings if rule in (finding.rule.name, finding.rule.part)]
+        place = offset_of(path, defect.label) + defect.behind
+        if not any(finding.offset <= place <= last_of(finding) for finding in of_rule):
             found.append((defect.name, [(hex(finding.offset), finding.message) for finding in findings]))
     return found
+
+
+def last_of(finding: Any) -> int:
+    """The offset of the last instruction that a finding is about."""
+    ends = re.match(r"\S+\+0x([0-9a-f]+) to \+0x([0-9a-f]+): ", finding.message)
+    return int(finding.offset) + (int(ends[2], 16) - int(ends[1], 16) if ends else 0)
 
 
 PROCEDURES = ["", "_1_then", "_1_1_then", "_1_1_else", "_1_else"]

@@ -192,3 +192,37 @@ def test_a_baseline_of_two_builds_leaves_nothing(tmp_path):
     status, out, _err = run(*OPTIMIZED, *OTHER, "--baseline", path)
     assert status == 0
     assert "no findings" in out
+
+
+def test_every_kernel_is_judged_with_arguments_that_are_made():
+    file = SAXPY[1].format("gfx1100.w32.O2")
+    status, out, err = run("judge", file)
+    assert (status, err) == (0, "")
+    assert all(len(line) <= 80 for line in out.splitlines())
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}
+    assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "frames", "lanes"]
+    assert "records is not judged to its end: MEMORY_VIOLATION" in " ".join(out.split())  # a list of null pointers
+    _status, out, _err = run("judge", file, "--json")
+    document = json.loads(out)
+    kernels = {each["kernel"]: each for each in document["kernels"]}
+    assert set(kernels) == {"saxpy", "divergent", "spaces", "records"}
+    assert [rows[name][1].replace(",", "") for name in kernels] == [
+        str(each["instructions"]) for each in kernels.values()
+    ]
+    assert all(each["right"] > 0 == each["wrong"] for each in kernels.values())
+    assert [name for name, each in kernels.items() if each["problem"]] == ["records"]
+    assert document["limits"] == len(document["findings"]) > 0
+    assert [run("judge", file, "--require", count)[0] for count in ("50", "100000")] == [0, 3]
+    assert [run("judge", file, "--fail-below", percent)[0] for percent in ("10", "90")] == [0, 1]
+
+
+def test_a_kernel_alone_has_arguments_that_are_made_too():
+    status, out, err = run("judge", OPTIMIZED[1], "saxpy", "--seed", "3")
+    assert (status, err) == (0, "")
+    _status, first, _err = run("judge", OPTIMIZED[1], "saxpy", "--json")
+    _status, again, _err = run("judge", OPTIMIZED[1], "saxpy", "--json", "--grid", "128", "--work-group", "64")
+    assert json.loads(first)["variables"] == json.loads(again)["variables"]
+    status, out, _err = run("judge", OPTIMIZED[1], "saxpy", "--against", OTHER[1])
+    assert status == 1
+    assert "against cl-kernels.gfx1100.w32.O0.v5.co" in out
+    assert run("judge", OPTIMIZED[1], *OTHER, "--json", "--ignore", "against")[0] == 0

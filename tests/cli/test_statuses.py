@@ -231,7 +231,9 @@ ROWS = """
     2 fleet bt x --scheduler tcp://127.0.0.1:1 | a scheduler of other machines needs --out
     2 fleet bt x --scheduler cluster | is no scheduler
     2 fleet bt '/nowhere/*.json' | no file matches the pattern
-    2 judge $LANES | the following arguments are required: --grid/-grid
+    2 judge $LANES X 'zeros(64)' 40 | needs -grid for arguments that are given
+    2 judge $LANES --html | writes a page about one kernel
+    2 judge fixtures/host/values.gcc.O0.v5.x86_64 | has no kernels
     2 judge $LANES Y $SIZES | Y
     2 judge $LANES X $SIZES 'zeros(64)' | no value for limit of X
     3 $SAXPY --against fixtures/none.co | none.co
@@ -239,7 +241,6 @@ ROWS = """
     2 $SAXPY --against $LANES | saxpy
     2 $SAXPY --against fixtures/host/values.gcc.O0.v5.x86_64 | has no function saxpy
     2 $SAXPY --against fixtures/asm/lists.powerpc | lists.powerpc is for
-    2 $SAXPY --fail-below 50 | takes -fail-below only with -against
     2 $SAXPY --against $PLAIN --fail-below 101 | takes -fail-below with a number from 0 on, to 100
     2 $SAXPY --ignore statement-bak | hint: did you mean statement-back?
     2 $SAXPY --severities pyproject.toml | pyproject.toml:1: '' is no severity

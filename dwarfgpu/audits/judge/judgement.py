@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.audits.judge import comparison, lane_places, statements, unwinding, variable_values
-from dwarfgpu.audits.judge.comparison import StatementComparison, StatementUses
+from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.sightings import Sightings
@@ -36,6 +36,9 @@ RULES: dict[str, CheckRule] = {
 }
 
 
+NO_VARIABLES = ComparedPart("", 0, 0, 0)
+
+
 @frozen
 class JudgedFunction:
     """How many instructions of a function were judged, and what came of it."""
@@ -61,6 +64,57 @@ class Judgement:
     """The source files whose text was not found, so that changes of variables are not judged."""
     comparison: BuildJudgement | None = None
     """What comparing the variables with another build has shown, if there is one."""
+    variables: ComparedPart = NO_VARIABLES
+    """The variables in scope at each instruction behind a prologue: right, wrong, or without a location."""
+    lanes_right: int = 0
+    """The instructions at which nothing is wrong with what is said of lanes, and nothing is missing."""
+
+
+@frozen
+class KernelVerdict:
+    """What came of a kernel that was judged with all others of its file."""
+
+    name: str
+    instructions: int = 0
+    """What was executed, counted once for each wave."""
+    judged: int = 0
+    """The different instructions."""
+    variables: ComparedPart = NO_VARIABLES
+    frames: int = 0
+    """The instructions at which callers are right."""
+    missing: int = 0
+    """Those without call frame information."""
+    lanes: int = 0
+    problem: str | None = None
+    """Why it was not judged, or not to its end."""
+
+
+def kernel_verdict(name: str, judgement: Judgement, against: OtherBuild | None) -> KernelVerdict:
+    """Return the row of a kernel: of its variables what another build shows, if there is one."""
+    functions, compared = judgement.functions, judgement.comparison
+    problem = None if judgement.halt.has_ended else str(judgement.halt)
+    if against is not None:
+        problem = problem or against.problem
+    return KernelVerdict(
+        name,
+        judgement.instructions,
+        sum(function.judged for function in functions),
+        judgement.variables if compared is None else compared.total(),
+        sum(function.right for function in functions),
+        sum(function.missing for function in functions),
+        judgement.lanes_right,
+        problem,
+    )
+
+
+def kernel_sum(rows: Sequence[KernelVerdict]) -> KernelVerdict:
+    """Return the sum of some rows."""
+    of = [row.variables for row in rows]
+    variables = ComparedPart("", *(sum(getattr(part, name) for part in of) for name in ("right", "wrong", "missing")))
+    numbers = [sum(getattr(row, name) for row in rows) for name in ("frames", "missing", "lanes")]
+    return KernelVerdict(
+        "all", sum(row.instructions for row in rows), sum(row.judged for row in rows), variables, *numbers
+    )
 
 
 OFTEN = 4
@@ -132,8 +186,14 @@ class Judge:
         ]
         file = self.running.launched.plan.file
         report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
+        seen = {pc for counts in self.sightings.functions.values() for pc in counts.seen}
+        wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
+        wrong = {(subject.name, pc) for subject, pc, _sighting in self.sightings.of_part("value")}
+        located, absent = self.values.located, self.values.absent - self.values.located
+        variables = ComparedPart("", len(located - wrong), len(located & wrong), len(absent))
         executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
-        return Judgement(report, tuple(functions), halt, executed, without_text, compared)
+        about = halt, executed, without_text, compared, variables, len(seen - wrong_lanes)
+        return Judgement(report, tuple(functions), *about)
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
         """Compare the variables with those of the other build, if there is one."""
@@ -186,7 +246,7 @@ class GpuBuild:
 
 
 def other_build(
-    path: str, judged: Running, kernel: str, words: Sequence[str], option: Callable[[str], Any]
+    path: str, judged: Running, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
 ) -> OtherBuild:
     """Open the other build, ready to run the kernel with the same arguments."""
     from dwarfgpu.execution.control.running import launched_with

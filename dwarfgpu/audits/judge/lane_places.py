@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject, places_limit
+from dwarfgpu.audits.judge.sightings import Sighting, Subject, active_limit, places_limit
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.lanes import first_lane
@@ -119,7 +119,8 @@ class LaneJudge:
             return
         if simt.find("DW_AT_LLVM_active_lane") is None:
             message = f"EXEC is {said:#x} for a while, and {active:#x} execute the source, which nothing says"
-            self._see("active", "EXEC", arrival, row, message, said ^ active)
+            limit = self.sightings.limit(active_limit, arrival.pc)
+            self._see("active", "EXEC", arrival, row, message, said ^ active, limit)
             return
         message = f"DW_AT_LLVM_active_lane is {said:#x}, and {active:#x} execute the source"
         self._see("active", "mask", arrival, row, message, said ^ active)

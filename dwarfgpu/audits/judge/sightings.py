@@ -64,13 +64,21 @@ class FunctionCounts:
 
 def places_limit(code: LoadedCode) -> str | None:
     """Return the limit of a producer that never says where lanes are; None if it does so in a function of a file."""
-    dwarf = code.file.dwarf
-    for unit in dwarf.index.units:
-        empty: list[Abbreviation] = []
-        for abbreviation in noted(unit, unit.table.all, empty):
-            if "DW_AT_LLVM_lane_pc" in abbreviation.names(unit.dialect, unit.version):
-                return None
-    return "no-lane-places"
+    return None if _has_attribute(code, "DW_AT_LLVM_lane_pc") else "no-lane-places"
+
+
+def active_limit(code: LoadedCode) -> str | None:
+    """Return the limit of a producer that never says which lanes are active."""
+    return None if _has_attribute(code, "DW_AT_LLVM_active_lane") else "no-active-lanes"
+
+
+def _has_attribute(code: LoadedCode, name: str) -> bool:
+    none: list[Abbreviation] = []
+    return any(
+        name in abbreviation.names(unit.dialect, unit.version)
+        for unit in code.file.dwarf.index.units
+        for abbreviation in noted(unit, unit.table.all, none)
+    )
 
 
 def frames_limit(code: LoadedCode) -> str | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "value",
-    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read where a statement begins.",
+    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read at every instruction behind the prologue.",
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
@@ -98,8 +98,16 @@ class LocatedVariables:
     """The variables with a location at places of frames; the scopes and the lists are read once for many places."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]]]] = {}
+        self._known: dict[
+            int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]], list[tuple[Die, str]]]
+        ] = {}
         """By identity of the scope, which is kept."""
+
+    def in_scope(self, frame: Frame) -> list[tuple[Die, str]]:
+        """Return the variables of the scopes around the place of a frame whose value is no constant, with names."""
+        scope = frame.scope
+        known = None if scope is None else self._known.get(id(scope))
+        return [] if known is None else known[2]
 
     def at(self, frame: Frame) -> list[LocatedVariable]:
         """Return the variables with a location at the place of a frame, in its order."""
@@ -110,7 +118,8 @@ class LocatedVariables:
         if known is None:
             variables = [variable for variable in frame.variables() if variable.kind != STATIC]
             spans = [(variable.die, _spans_of(variable)) for variable in variables]
-            known = self._known[id(scope)] = scope, spans
+            names = [(each.die, each.name) for each in variables if not each.is_artificial and not each.is_constant()]
+            known = self._known[id(scope)] = scope, spans, names
         place = frame.place_in_file
         located = []
         for die, of_die in known[1]:
@@ -158,6 +167,10 @@ class ValueJudge:
         """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
+        self.located: set[tuple[str, int]] = set()
+        """The variables that have a location at an instruction: name and address."""
+        self.absent: set[tuple[str, int]] = set()
+        """Those that are in scope there and have none."""
         count = self.running.machine.wave_count
         self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
         """The waves whose variables are followed from instruction to instruction."""
@@ -216,20 +229,22 @@ class ValueJudge:
     # --- Reading --------------------------------------------------------------------------------------------------
 
     def judge(self, arrival: InstructionVisit, row: int) -> None:
-        """Read the variables where a statement begins, behind the first one of a function; report what fails."""
+        """Read the variables at an instruction behind the first statement of a function; report what fails."""
         pc = arrival.pc
         if pc in self._read:
             return
         self._read.add(pc)
         frames = self.run.stopped.stack(arrival.wave(row)).call(0)
-        start = self.running.line_at(pc)
-        if start is None or start.start != pc or frames[-1].scope is None:
+        if frames[-1].scope is None:
             return
         if is_in_prologue(self.running, frames[-1], pc):
             return
         self.sightings.note(RULES["failed"], pc)
         for frame in frames:
-            located = self._located.at(frame)
+            located, scope = self._located.at(frame), self._located.in_scope(frame)
+            present = {here.die for here in located}
+            for die, name in scope:
+                (self.located if die in present else self.absent).add((name, pc))
             if all(here in self._readable for here in located):
                 continue
             variables = {variable.die: variable for variable in frame.variables()}

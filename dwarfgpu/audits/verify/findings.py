@@ -28,6 +28,7 @@ NOTE: Final = "note"
 IDIOM: Final = "idiom"
 LIMITS: Final = {
     "no-lane-places": "no function says where lanes that wait are: the producer has no DW_AT_LLVM_lane_pc",
+    "no-active-lanes": "no function says which lanes are active: the producer has no DW_AT_LLVM_active_lane",
     "no-call-frames": "no function has call frame information",
     "parameter-dropped": "optimized code has no location for a parameter where its function begins",
     "moved-code": "the statements of optimized code are in another order",

@@ -316,8 +316,13 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
             raise
 
 
-def launched_with(program: Program, kernel: str, words: Sequence[str], option: Callable[[str], Any]) -> Running:
-    """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has."""
+def launched_with(
+    program: Program, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
+) -> Running:
+    """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has.
+
+    Arguments by position may also be numbers, bytes and arrays.
+    """
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import launch, machine_for
 
@@ -331,7 +336,7 @@ def launched_with(program: Program, kernel: str, words: Sequence[str], option: C
         kernel,
         grid=planning.sizes(option("grid"), "--grid"),
         work_group=planning.work_group_size(option("work-group")),
-        args=planning.mixed_arguments(words, "argument"),
+        args=words if isinstance(words, dict) else planning.mixed_arguments(words, "argument"),
         **planning.memory_options(option),
         at_once=option("at-once"),
         seed=option("seed"),

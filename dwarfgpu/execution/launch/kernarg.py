@@ -37,7 +37,7 @@ MAX_SIZE = 1 << 20
 
 _MODEL = DataModel()
 _FLOATS = {2: HALF, 4: SINGLE, 8: DOUBLE}
-_POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
+POINTERS = ("global_buffer", "pipe", "queue", "image", "sampler")
 
 
 @frozen
@@ -132,7 +132,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         data, contents = b"", None
         value, kind = given, argument_type(_MODEL, argument, known[index] if index < len(known) else None)
         text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
-        described = ArgumentType(text, argument.value_kind in _POINTERS, kind)
+        described = ArgumentType(text, argument.value_kind in POINTERS, kind)
         if given is not _NOTHING:
             value = converted(given, described, what, read_input)
         if value is _NOTHING:
@@ -141,7 +141,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
             local = align(local, max(argument.pointee_align or 16, 1))
             data = _address(local, length, what)
             local += _local_bytes(value, what)
-        elif argument.value_kind in _POINTERS:
+        elif argument.value_kind in POINTERS:
             contents = None if isinstance(value, bytes) else _buffer(value)
             data = bytes(length) if contents is not None else _address(value, length, what)
         else:
