@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 8.73,  # arguments of a launch; tables of pandas
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
-    "audits.judge": 4.57,  # limits of producers
+    "audits.judge": 4.57,  # limits of producers, made arguments
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
