@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from bench_cores import cores
+from bench_dap import dap
 from bench_debugger import debugger
 from bench_files import files
 from bench_fleet import fleet
@@ -146,6 +147,7 @@ GROUPS = {
     "cores": cores,
     "variables": variables,
     "debugger": debugger,
+    "dap": dap,
     "gdb": gdb,
     "gdb-waves": gdb_waves,
     "memory-model": memory_model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -194,6 +195,7 @@ def configured(session: DebugSession, _arguments: RequestArguments) -> None:
 
 
 def _go(session: DebugSession) -> None:
+    gc.enable()
     debugger = session.debugger
     is_launched = debugger.state_of(KernelRun).launched is not None
     if is_launched and not session.configuration.get("stopOnEntry"):

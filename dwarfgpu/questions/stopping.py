@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH, Breakpoint
-from dwarfgpu.execution.control.report import endless_loop
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.questions.document import Document, Output
@@ -14,7 +13,6 @@ from dwarfgpu.questions.focus import title
 from dwarfgpu.questions.scripts import joined, run_lines
 from dwarfgpu.questions.stack import show_frame
 from dwarfgpu.render.lanes import lanes_of, signal_text
-from dwarfgpu.render.running import loop_text
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
@@ -95,9 +93,8 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
             if has_switched:
                 yield f"[Switching to {debugger.noun} {title(debugger)}]"
             yield from why_stopped(debugger, halt)
-            loop = endless_loop(debugging.running, halt)
-            if loop is not None:
-                yield from loop_text(loop)
+            if halt.loop is not None:
+                yield from _loop_lines(debugging, halt)
             yield from _where(debugger)
             if result is not None:
                 known = f"Value returned has type: {result['type']}. Cannot determine contents"
@@ -105,6 +102,16 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
         stops.run(debugger, halt.points)
 
     return Document(data, lines)
+
+
+def _loop_lines(debugging: Debugging, halt: Halt) -> Iterator[str]:
+    """Yield the loop that waves do not leave."""
+    from dwarfgpu.execution.control.report import endless_loop
+    from dwarfgpu.render.running import loop_text  # with what says why waves crash, which costs start-up time
+
+    loop = endless_loop(debugging.running, halt)
+    if loop is not None:
+        yield from loop_text(loop)
 
 
 def _result(debugger: Debugger, debugging: Debugging, returned: ReturnType) -> dict[str, Any]:
