@@ -36,7 +36,7 @@ GROUND = {
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
 EVALUATOR = GROUND | TOOLBOX | {"machines.protocol", "expr"}
 LIBRARY = EVALUATOR | {"compilers", "dialects", "cfi", "objfile", "isa", "machines", "execution", "program", "states"}
-STOPPING = {"execution.breakpoints", "execution.halts"}
+STOPPING = {"execution.breakpoints", "execution.halts", "execution.checks.findings"}
 PROGRAMS = GROUND | STOPPING | {"program", "states", "execution.launch", "execution.control"}
 LAUNCHED = LIBRARY | PROGRAMS
 
@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "execution": GROUND | STOPPING | {"lanes", "bits", "targets", "machines.protocol", "isa", "machines"},
     # where a user wants waves to stop, and why they have
     **dict.fromkeys(STOPPING, GROUND | STOPPING | {"execution"}),
-    "execution.launch": LIBRARY,
+    "execution.launch": LIBRARY | STOPPING,
     "execution.control": LAUNCHED,
     # the evaluator: of a backend it knows the protocol alone
     "expr": EVALUATOR,
@@ -212,7 +212,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.49
+MOST_LINES_OF_TESTS = 85.55
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.35, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -13,6 +13,7 @@ from dwarfgpu.dap.places import source_body, source_named
 from dwarfgpu.dap.requests import RequestArguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.breakpoints import set_watchpoint
 from dwarfgpu.questions.values import LogText
@@ -27,17 +28,16 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+_LABELS = {
+    "race": "Data races", "barrier": "Barriers that not all work-items reach",
+    "wait": "Registers used before they are loaded", "bounds": "Accesses outside of the buffer of their pointer",
+    "init": "Values used before they are set",
+}  # fmt: skip
 FILTERS = {
-    "fault": "Memory faults, and other errors of a wave",
-    "trap": "Traps: abort(), assert(), debugtrap",
-    "race": 'Data races (with "check")',
-    "barrier": 'Barriers that not all work-items reach (with "check")',
-    "wait": 'Registers used before they are loaded (with "check")',
-    "bounds": 'Accesses outside of the buffer of their pointer (with "check")',
-}
+    "fault": "Memory faults, and other errors of a wave", "trap": "Traps: abort(), assert(), debugtrap",
+    **{name: f'{_LABELS.get(name, name)} (with "check")' for name in CHECKS},
+}  # fmt: skip
 """The exceptions that users choose from."""
-UNCHECKED = ("fault", "trap")
-"""Those that need no check."""
 LINE, FUNCTION, INSTRUCTION, DATA = "breakpoint", "function breakpoint", "instruction breakpoint", "data breakpoint"
 """The kinds of breakpoints, which are also the reasons of their stops."""
 ACCESSES = {"write": WATCH, "read": READ_WATCH, "readWrite": ACCESS_WATCH}
@@ -331,7 +331,7 @@ def _filter_body(session: DebugSession, name: str) -> Json:
     checks = getattr(machine, "checks", None)
     if name not in FILTERS:
         return {"verified": False, "message": f"there is no exception {name[:40]!r}: they are {', '.join(FILTERS)}"}
-    if name in UNCHECKED or (checks is not None and name in checks.checks):
+    if name not in CHECKS or (checks is not None and name in checks.checks):
         return {"verified": True}
     return {"verified": False, "message": f'launch with "check": "{name}"'}
 

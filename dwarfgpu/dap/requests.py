@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_NUMBER = 1 << 53
+"""The largest number that every client can write."""
+
 NOW, STOPS, AFTER, STOPPED = "now", "stops", "after", "stopped"
 """What becomes of a request while the kernel runs: it is answered at once, it stops the kernel, it is answered at a
 pause between instructions, or it is refused because the kernel must have stopped."""
@@ -137,6 +140,8 @@ class RequestArguments:
         value = default if value is None else value
         if value is None:
             raise self.missing(name)
+        if abs(value) > MAX_NUMBER:
+            raise UsageError(f"`{self.command}`: `{name}` is too large")
         return value
 
     def flag(self, name: str) -> bool:

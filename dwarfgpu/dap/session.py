@@ -111,6 +111,10 @@ class DebugSession:
         self.can_pause = False
         """Whether the run can be interrupted for a request and go on unnoticed."""
         self.points: ClientPoints | None = None
+        self.letter: str | None = None
+        """The format of the values that the request wants."""
+        self.is_copying = False
+        """Whether a value is for the clipboard, where it is whole."""
         self._progress: tuple[float, str] | None = None
         """When progress is told next, and its name, which is empty before the first time."""
         self._progress_count = 0
@@ -155,6 +159,8 @@ class DebugSession:
             self.after = [self.end]
         except (RecursionError, MemoryError) as error:
             self.refuse(message, exhausted(error))
+        except KeyboardInterrupt:
+            self.wire.refuse(message, NO_ANSWER, "interrupted", "cancelled")
         except Exception as error:  # noqa: BLE001 (the session goes on, and the defect is told)
             self.wire.refuse(message, BROKEN, f"a defect of dwarfgpu: {type(error).__name__}: {error}")
         todo, self.after = self.after, after
@@ -177,8 +183,10 @@ class DebugSession:
         if request.needs_machine and self.debugger.attached is None:
             raise UsageError(f"`{command}` needs a kernel: `launch` or `attach` comes first")
         self.start = message if command in ("launch", "attach") else self.start
+        arguments = RequestArguments(command, message.get("arguments"))
+        self.letter = "x" if arguments.object("format").flag("hex") else None
         with self.asking():
-            return request.load()(self, RequestArguments(command, message.get("arguments")))
+            return request.load()(self, arguments)
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -281,6 +289,8 @@ class DebugSession:
 
     def look(self, device: Any) -> None:
         """Answer what has come meanwhile; is called between the turns of waves."""
+        if not self.is_running:  # the past is searched for an answer
+            return
         while not self.inbox.empty():
             message = self.inbox.get()
             row = None

@@ -26,6 +26,7 @@ STEP_COMMANDS = {
 }  # fmt: skip
 """The command of the debugger for a request, by lines and by instructions."""
 OUTERMOST = "the kernel is the outermost function, which nothing has called: `continue` runs it to its end"
+AT_END = "The kernel has ended: steps go back from here, and `continue` ends the session."
 REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP: "step"}
 """Why the kernel has stopped, in words of the protocol; whatever is not here is an exception."""
 
@@ -118,9 +119,8 @@ def tell(session: DebugSession, halt: Halt, *, reason: str = "", is_selected: bo
         for finding in found.findings[session.findings_told :]:
             tell_finding(session, debugging, finding)
         session.findings_told = len(found.findings)
-    if debugging.has_ended:
-        session.wire.event("exited", {"exitCode": 0})
-        session.end()
+    if debugging.has_ended and session.configuration.get("stopAtEnd") is not True:
+        _exit(session)
         return
     if any(point.commands and point.texts is None for point in halt.points):
         before = stops.stops
@@ -133,6 +133,11 @@ def tell(session: DebugSession, halt: Halt, *, reason: str = "", is_selected: bo
     session.wire.event("stopped", _stop_body(session, debugging, halt, reason))
     if session.points is not None:
         session.points.drop_forgotten()
+
+
+def _exit(session: DebugSession) -> None:
+    session.wire.event("exited", {"exitCode": 0})
+    session.end()
 
 
 def _select_living(session: DebugSession, debugging: Debugging) -> None:
@@ -157,6 +162,8 @@ def _stop_body(session: DebugSession, debugging: Debugging, halt: Halt, reason: 
         kind = "entry"
     elif halt.change is not None or halt.reason == "scope":
         kind = "data breakpoint"
+    elif debugging.has_ended:
+        kind, lines = "pause", [AT_END]
     elif halt.kind in (halts.ENDED, halts.STEP) and not reason:
         kind, lines = "step", [halt.reason] if halt.kind == halts.ENDED else lines
     body: Json = {"reason": kind, "allThreadsStopped": True, "preserveFocusHint": False}
@@ -189,15 +196,14 @@ def go_on(session: DebugSession, arguments: RequestArguments) -> Json:
     """Let all waves run, or one."""
     debugging, wave = _begin(session, arguments)
     is_alone = debugging.only is not None
-    _check_running(debugging)
+    if debugging.has_ended:
+        session.after.append(lambda: _exit(session))
+        return {"allThreadsContinued": True}
+    debugging.check_that_it_runs()
     session.debugger.wave_number, session.debugger.frame_number = wave, 0
     _continued(session, wave, is_alone=is_alone)
     session.after.append(lambda: run(session, lambda each: each.go_on(), can_pause=True))
     return {"allThreadsContinued": not is_alone}
-
-
-def _check_running(debugging: Debugging) -> None:
-    debugging.check_that_it_runs()
 
 
 def step(session: DebugSession, arguments: RequestArguments) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -98,16 +99,23 @@ def row_body(session: DebugSession, row: Item, value: str = "value") -> Json:
 class ItemWriter:
     """Makes rows of what there is in a frame, in a lane."""
 
-    def __init__(self, session: DebugSession, frame: Frame, lane: int | None, *, letter: str | None = None) -> None:
+    def __init__(self, session: DebugSession, frame: Frame, lane: int | None) -> None:
+        self.session = session
         self.frame = frame
         self.lane = lane
         self.place = Viewpoint(session.debugger.wave_number or 0, frame.number)
-        self.look: Look = evolve(session.debugger.renderer(letter, frame=frame).look, is_pretty=False)
+        self._look = evolve(session.debugger.renderer(frame=frame).look, is_pretty=False)
+
+    @property
+    def look(self) -> Look:
+        """How values look, in the format of the request."""
+        letter = self.session.letter
+        return self._look if letter is None else evolve(self._look, letter=letter)
 
     def with_lane(self, lane: int | None) -> ItemWriter:
         """Return a writer for another lane."""
-        other = ItemWriter.__new__(ItemWriter)
-        other.frame, other.lane, other.place, other.look = self.frame, lane, self.place, self.look
+        other = copy(self)
+        other.lane = lane
         return other
 
     def of(self, name: str, quantity: Quantity, expression: str | None) -> Item:
@@ -144,7 +152,8 @@ class ItemWriter:
             parts, address = self._parts(value, expression), self._address(value)
         except DwarfGpuError:
             parts = address = None
-        return Item(name, shortened(text, LONGEST), kind, expression, parts, address)
+        is_whole = self.session.is_copying
+        return Item(name, text if is_whole else shortened(text, LONGEST), kind, expression, parts, address)
 
     def _address(self, value: Object) -> str | None:
         inner = resolved(value.type)
@@ -392,10 +401,6 @@ def _launch_rows(session: DebugSession, writer: ItemWriter, first: int, end: int
 # --- Requests ---------------------------------------------------------------------------------------------------------
 
 
-def _letter(arguments: RequestArguments) -> str | None:
-    return "x" if arguments.object("format").flag("hex") else None
-
-
 def variables(session: DebugSession, arguments: RequestArguments) -> Json:
     """Return the parts of something, all or from a number on."""
     parts: Parts = session.parts.get(arguments.number("variablesReference"), "variable")
@@ -441,7 +446,7 @@ def set_variable(session: DebugSession, arguments: RequestArguments) -> Json:
     if row.expression is None:
         raise UsageError(f"{name} cannot be assigned to: it has no name in the program", kind="no_name")
     lane = parts.lane if row.lane is None else row.lane
-    return _assigned(session, parts.place, lane, row.expression, value, arguments)
+    return _assigned(session, parts.place, lane, row.expression, value)
 
 
 def set_expression(session: DebugSession, arguments: RequestArguments) -> Json:
@@ -449,24 +454,24 @@ def set_expression(session: DebugSession, arguments: RequestArguments) -> Json:
     place = session.frame(arguments)
     with session.at(place) as debugger:
         lane = debugger.lane
-    return _assigned(session, place, lane, arguments.text("expression"), arguments.text("value"), arguments)
+    return _assigned(session, place, lane, arguments.text("expression"), arguments.text("value"))
 
 
-def _assigned(
-    session: DebugSession,
-    place: Viewpoint | None,
-    lane: int | None,
-    expression: str,
-    value: str,
-    arguments: RequestArguments,
-) -> Json:
+def _assigned(session: DebugSession, place: Viewpoint | None, lane: int | None, expression: str, value: str) -> Json:
     with session.at(place, lane) as debugger:
         frame = debugger.frame
         lanes = frame.lane_numbers(None if lane is None else [lane])
         frame.expression(f"{expression} = {value}").perform(lanes)
-        row = ItemWriter(session, debugger.frame, lane, letter=_letter(arguments)).of(
-            expression, debugger.frame.quantity(expression), expression
+        frame = debugger.frame
+        row = ItemWriter(session, frame, lane).of(expression, frame.quantity(expression), expression)
+        target = frame.expression(expression).find(frame.lane(lane))
+        reference = (
+            None if target.address is None else ItemWriter(session, frame, lane).memory_reference(target.address)
         )
+        size = target.bits() // 8
+    if reference is not None and session.supports("supportsMemoryEvent"):
+        written = {"memoryReference": reference, "offset": 0, "count": size}
+        session.after.append(lambda: session.wire.event("memory", written))
     session.after.append(lambda: session.changed("variables"))
     return row_body(session, row)
 
@@ -487,9 +492,11 @@ def evaluate(session: DebugSession, arguments: RequestArguments) -> Json:
     with session.at(place):
         if context in ("hover", "variables", "clipboard") and is_assignment(text):
             raise UsageError("an assignment is not evaluated here", kind="cannot_run")
-        writer = ItemWriter(session, debugger.frame, debugger.lane, letter=_letter(arguments))
+        writer = ItemWriter(session, debugger.frame, debugger.lane)
         before = _changes(session)
+        session.is_copying = context == "clipboard"
         row = writer.of(text, debugger.frame.quantity(text), text)
+        session.is_copying = False
         if _changes(session) != before:
             session.after.append(lambda: session.changed("variables"))
     return row_body(session, row, "result")

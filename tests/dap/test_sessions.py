@@ -1,5 +1,6 @@
 """What editors see: breakpoints, lanes, steps both ways, variables, memory, and the ends of sessions."""
 
+import subprocess
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
@@ -252,6 +253,32 @@ def test_into_a_function_and_out_of_it(client: LocalClient) -> None:
     assert client.top()["name"] == "spaces"
 
 
+def test_the_way_back_from_the_end(client: LocalClient) -> None:
+    stop = client.launched(stopAtEnd=True)
+    assert "has ended" in stop["description"]
+    assert len(client.ask("threads")["threads"]) == 2
+    assert "has ended" in client.fails("next", threadId=1)
+    client.goes("stepBack")
+    assert client.line() in (line_of("void divergent"), OUT, OUT + 1)
+    client.ask("setBreakpoints", source={"path": str(KERNELS)}, breakpoints=[{"line": OUT}])
+    assert client.goes("reverseContinue")["reason"] == "breakpoint"
+    client.ask("setBreakpoints", source={"path": str(KERNELS)}, breakpoints=[])
+    assert "has ended" in client.goes("continue")["description"]
+    client.ask("continue", threadId=1)
+    client.event("terminated")
+
+
+def test_what_a_kernel_prints(client: LocalClient, tmp_path, require_tool) -> None:
+    require_tool("clang-22", "clang")
+    source = tmp_path / "talk.cl"
+    source.write_text('kernel void talk(int n) { if (get_global_id(0) == 0) printf("n is %d\\n", n); }\n')
+    client.start(program=str(source), kernel="talk", grid=64, workGroup=64, args={"n": 7})
+    client.ask("configurationDone")
+    client.event("exited")
+    printed = [each["body"] for each in client.log if each.get("event") == "output"]
+    assert printed == [{"category": "stdout", "output": "n is 7\n"}]
+
+
 def test_goto_sends_a_wave_elsewhere(client: LocalClient) -> None:
     client.launched(LEFT)
     (target, *_others) = client.ask("gotoTargets", source={"path": str(KERNELS)}, line=OUT)["targets"]
@@ -382,6 +409,30 @@ def test_a_state_that_cannot_be_attached(client: LocalClient) -> None:
     client.ask("disconnect")
 
 
+def test_a_gpu_core_file_opens_at_the_wave_that_has_crashed(client: LocalClient) -> None:
+    stop = client.attached(state=str(ROOT / "docs/examples/crash.core"))
+    assert (stop["reason"], stop["threadId"], stop["text"]) == ("exception", 3, "MEMORY_VIOLATION")
+    assert [each["id"] for each in client.ask("threads")["threads"]] == [3, 1, 2]
+    assert "lane-pc.c:21: MEMORY_VIOLATION" in client.ask("exceptionInfo", threadId=3)["description"]
+
+
+def test_threads_of_the_host_have_no_lanes(client: LocalClient, tmp_path, require_tool) -> None:
+    source, program, core = (tmp_path / name for name in ("host.c", "host", "host.core"))
+    source.write_text("int twice(int x) { return 2 * x; }\nint main(void) { return twice(4); }\n")
+    subprocess.run([require_tool("gcc"), "-g", "-O0", str(source), "-o", str(program)], check=True)
+    steps = ("break twice", "run", f"generate-core-file {core}")
+    words = [word for step in steps for word in ("-ex", step)]
+    subprocess.run([require_tool("gdb"), "-nx", "-batch", *words, str(program)], check=True, capture_output=True)
+    stop = client.attached(program=str(program), state=[str(core)])
+    thread = stop["threadId"]
+    assert client.ask("threads")["threads"][0]["name"].startswith("LWP ")
+    frames = client.ask("stackTrace", threadId=thread)["stackFrames"]
+    assert [each["name"] for each in frames[:2]] == ["twice", "main"]
+    assert client.scope("Arguments", thread)["x"]["value"] == "4"
+    assert client.scope("Registers", thread)["rip"]["value"].startswith("0x")
+    assert "does not exist" in client.fails("dwarfgpu/setLane", threadId=thread, lane=1)
+
+
 # --- Values ---------------------------------------------------------------------------------------------------------
 
 
@@ -410,6 +461,12 @@ def test_structures_arrays_and_pointers_have_parts(client: LocalClient) -> None:
     frame = client.top()["id"]
     shown = client.ask("evaluate", expression="item.count", frameId=frame, format={"hex": True})["result"]
     assert shown == "0xc"
+    rows = client.ask("variables", variablesReference=item["sizes"]["variablesReference"], format={"hex": True})
+    assert rows["variables"][2]["value"] == "0x9"
+    assert client.event("memory")["count"] == 2
+    whole = client.ask("evaluate", expression="*vectors@64", frameId=frame, context="clipboard")["result"]
+    assert len(whole) > 1000
+    assert len(client.value("*vectors@64")) == 500
     assert "assignment" in client.fails("evaluate", expression="item.count = 4", frameId=frame, context="hover")
     assert "nothing" in client.fails("evaluate", expression="nothing", frameId=frame, context="watch")
     assert client.value("item.count = 4", "repl") == "4"
