@@ -411,18 +411,20 @@ def variables(session: DebugSession, arguments: RequestArguments) -> Json:
     if kind is not None and (kind == "indexed") != bool(parts.indexed):
         return {"variables": []}
     end = first + (min(count, MOST_ROWS) if count > 0 else MOST_ROWS)
+    with session.at(parts.place) as debugger:
+        focus = debugger.lane
     with session.at(parts.place, parts.lane):
         rows = list(parts.rows(first, end))
-    bodies = [_variable(session, row) for row in rows]
+    bodies = []
+    for row in rows:
+        body = {"name": row.name, **row_body(session, row)}
+        if row.expression is not None and (parts.lane if row.lane is None else row.lane) == focus:
+            body["evaluateName"] = row.expression  # which is evaluated in the lane of the frame
+        bodies.append(body)
     if not count and parts.indexed > end:
         text = f"{parts.indexed - end:,} more: `start` and `count` ask for some of them"
         bodies.append({"name": "...", "value": text, "variablesReference": 0})
     return {"variables": bodies}
-
-
-def _variable(session: DebugSession, row: Item) -> Json:
-    body = {"name": row.name, **row_body(session, row)}
-    return body | ({} if row.expression is None else {"evaluateName": row.expression})
 
 
 def found_row(session: DebugSession, parts: Parts, name: str) -> Item:
