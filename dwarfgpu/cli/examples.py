@@ -68,8 +68,11 @@ def example(session: Session, options: Any) -> int:
 def _write(source: Path, target: Path) -> None:
     """Write a file of an example, but not in place of another file."""
     data = source.read_bytes()
-    if target.exists() and target.read_bytes() != data:
-        raise UsageError(f"{target} exists and is another file", hint="choose another folder with -o")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_output(str(target)) as file:
-        file.write(data)
+    try:
+        if target.exists() and target.read_bytes() != data:
+            raise UsageError(f"{target} exists and is another file", hint="choose another folder with -o")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_output(str(target)) as file:
+            file.write(data)
+    except OSError as error:
+        raise UsageError(f"{target} cannot be written: {error.strerror or error}", kind="unwritable") from None

@@ -76,6 +76,8 @@ def test_other_files_are_not_overwritten_and_names_are_checked(tmp_path, monkeyp
     done = run("example", "blur")
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, "dwarfgpu: error: blur.cl exists and is another file")
     assert (tmp_path / "blur.cl").read_text() == "mine"
+    assert "\nhint: " not in run("example", "-o", "blur.cl/below").stderr
+    assert "blur.cl/below/blur.cl cannot be written: Not a directory" in run("example", "-o", "blur.cl/below").stderr
     assert "hint: did you mean lanes?" in run("example", "lane").stderr
 
 
