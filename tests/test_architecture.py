@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.59,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.67,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 20.33,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "execution": 20.72,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.52,
     "program.types": 2.11,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
@@ -202,7 +202,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
     "render": 9.84,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
     "questions": 12.72,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.3,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
+    "cli": 2.31,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -212,7 +212,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.55
+MOST_LINES_OF_TESTS = 85.58
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.35, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -207,10 +207,12 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option(
                 "-check KINDS",
                 "look for data races (race), missed barriers (barrier), missing waits (wait), accesses outside of "
-                "buffers (bounds) and uninitialized values (init); --check: all",
+                "buffers (bounds), misaligned ones (align) and uninitialized values (init); --check: all",
                 bare="all",
             ),
             option("-max-findings N", "with --check: show at most N findings (10)", read=int),
+            option("-read-only NAME", "with --check: a buffer that is not to be written; repeatable", is_many=True),
+            option("-write-only NAME", "with --check: a buffer that is not to be read; repeatable", is_many=True),
             option("-suppress FILE", "with --check: leave out the findings that the lines of FILE name"),
             option("-error-exitcode N", "with --check: the exit status if there are errors (1)", read=int),
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),

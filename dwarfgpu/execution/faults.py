@@ -36,6 +36,8 @@ class NamedBuffer:
     size: int
     padding: int = 0
     """The bytes before and behind it that have no memory."""
+    access: str = ""
+    """``read-only`` or ``write-only``, if a check is to see that it is."""
 
     def distance(self, address: int) -> int:
         """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""

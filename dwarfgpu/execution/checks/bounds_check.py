@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.checks.findings import BOUNDS, INVALID, CheckFinding, FindingSide
+from dwarfgpu.execution.checks.findings import (
+    ATOMIC,
+    BOUNDS,
+    FORBIDDEN,
+    INVALID,
+    READ,
+    READ_ONLY,
+    WRITE,
+    WRITE_ONLY,
+    CheckFinding,
+    FindingSide,
+)
 from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
 from dwarfgpu.isa.semantics.numbers import ALL
 
@@ -69,6 +80,10 @@ class BoundsCheck:
         self.loaded: list[Column] | None = None
         """The provenance of what it has read, if there are pointers in that memory."""
         self._starts = np.zeros(0, np.int64)
+        closed = {access: {number for number, buffer in enumerate(buffers, 1) if buffer.access == access}
+                  for access in (READ_ONLY, WRITE_ONLY)}  # fmt: skip
+        self.closed = {READ: closed[WRITE_ONLY], WRITE: closed[READ_ONLY], ATOMIC: closed[READ_ONLY]}
+        """The buffers that an action is not for."""
 
     batch: WaveBatch
     """The waves that execute it."""
@@ -117,7 +132,11 @@ class BoundsCheck:
     def holds(self, segment: MemorySegment) -> bool:
         """Return whether all lanes of the access may be in a segment, which has no pointers; else each is looked at."""
         now = self.now
-        is_own = now is None or (isinstance(now, int) and self.buffers[now - 1].address == segment.start)
+        is_own = now is None or (
+            isinstance(now, int)
+            and self.buffers[now - 1].address == segment.start
+            and now not in self.closed[self.action]
+        )
         return is_own and segment.start not in self.shadows and not self.stores_pointers
 
     def access(self, batch: WaveBatch, segment: MemorySegment, mask: Lanes, offsets: Lanes, size: int,
@@ -126,6 +145,10 @@ class BoundsCheck:
         now = self.now
         if now is None:
             return
+        if closed := self.closed[self.action]:
+            flags = np.isin(np.broadcast_to(known(now), offsets.shape), [*closed])
+            self._report(batch, flags if mask is None else flags & mask, offsets + segment.start, size, value,
+                         FORBIDDEN[self.action])  # fmt: skip
         if isinstance(now, int):
             if self.buffers[now - 1].address == segment.start:
                 return
@@ -153,7 +176,7 @@ class BoundsCheck:
             return
         if fault.outside is not None:
             memory, address = fault.outside
-            self._add(batch, flags, address, address, size, memory.name.partition(" ")[0], memory, None)
+            self._add(batch, flags, (address, address), size, memory.name.partition(" ")[0], memory, None)
         elif fault.addresses is not None:
             addresses = np.broadcast_to(np.asarray(fault.addresses, np.uint64).reshape(
                 (1, 1) if np.ndim(fault.addresses) == 0 else np.shape(fault.addresses)), shape)  # fmt: skip
@@ -162,7 +185,7 @@ class BoundsCheck:
     # --- Findings -----------------------------------------------------------------------------------------------------
 
     def _report(self, batch: WaveBatch, wrong: Lanes, addresses: Lanes, size: int,
-                value: Callable[[int, int], bytes | None]) -> None:  # fmt: skip
+                value: Callable[[int, int], bytes | None], kind: str | None = None) -> None:  # fmt: skip
         """Report lanes, by buffers and by the side on which they are."""
         of = np.broadcast_to(known(self.now), wrong.shape)
         for number in np.unique(of[wrong]).tolist():
@@ -172,12 +195,14 @@ class BoundsCheck:
             for flags in (mine & (addresses >= start), mine & (addresses < start)):
                 if flags.any():
                     low, high = (int(each) & ALL for each in (addresses[flags].min(), addresses[flags].max()))
-                    self._add(batch, flags, low, high, size, "global", buffer, value)
+                    self._add(batch, flags, (low, high), size, "global", buffer, value, kind)
 
-    def _add(self, batch: WaveBatch, flags: Lanes, low: int, high: int, size: int, space: str,
-             buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None) -> None:  # fmt: skip
+    def _add(self, batch: WaveBatch, flags: Lanes, ends: tuple[int, int], size: int, space: str,
+             buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None,
+             kind: str | None = None) -> None:  # fmt: skip
+        low, high = ends
         is_before = buffer is not None and low < buffer.address
-        key = self.action, self.pc, space, buffer and buffer.name, is_before
+        key = kind, self.action, self.pc, space, buffer and buffer.name, is_before
         finding = self.found.get(key)
         if finding is None:
             row = int(flags.any(axis=1).argmax())
@@ -185,7 +210,7 @@ class BoundsCheck:
             known_value = None if value is None else value(row, int(lanes[0]))
             wave = int(batch.waves[row]) + self.first_wave()
             side = self.side(self.action, self.pc, wave, lanes, int(lanes[0]), known_value)
-            finding = self.found[key] = CheckFinding(BOUNDS, INVALID[self.action], (side,), space, low, size)
+            finding = self.found[key] = CheckFinding(BOUNDS, kind or INVALID[self.action], (side,), space, low, size)
             finding.buffer = buffer
         finding.address = min(low, finding.address or low)
         finding.last = max(high, finding.last or high)

@@ -10,9 +10,11 @@ import numpy as np
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import GLOBAL, SCRATCH, AccessShape, shape_of
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
+from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
 from dwarfgpu.execution.checks.bounds_check import BoundsCheck, PointerShadow, word
 from dwarfgpu.execution.checks.findings import (
+    ALIGN,
     ATOMIC,
     BARRIER,
     BOUNDS,
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
     from dwarfgpu.isa.instruction import GpuInstruction
-    from dwarfgpu.machines.machine import Machine
 
 Lanes = Any
 _DONE = {"load": READ, "store": WRITE, "atomic": ATOMIC}
@@ -57,7 +58,7 @@ class CheckedMemory(MemoryAccess):
     def __init__(
         self,
         memory: GlobalMemory,
-        machine: Machine,
+        machine: Any,
         settings: CheckSettings,
         *,
         processor: str,
@@ -73,9 +74,14 @@ class CheckedMemory(MemoryAccess):
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
         self.bounds: BoundsCheck | None = None
-        if BOUNDS in settings.checks:
-            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first)  # type: ignore[attr-defined]
+        self.align: AlignCheck | None = None
+        if settings.checks & {BOUNDS, ALIGN}:
+            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first)
             self.provenance = ProvenanceWriter(self.bounds.start)
+        if self.bounds is not None and ALIGN in settings.checks:
+            self.align = AlignCheck(
+                self.bounds, self._side, lambda: self.order.first, machine.demanded_alignment, generation
+            )
         self.init_check: InitCheck | None = None
         if INIT in settings.checks:
             self.init_check = InitCheck(
@@ -93,7 +99,8 @@ class CheckedMemory(MemoryAccess):
     def findings(self) -> list[CheckFinding]:
         """What was found, errors first."""
         every = [self.races.found, self.barrier_check.found, self.wait_check.found]
-        every += [check.found for check in (self.bounds, self.init_check) if check is not None]
+        every += [self.bounds.found] if self.bounds is not None and BOUNDS in self.settings.checks else []
+        every += [check.found for check in (self.align, self.init_check) if check is not None]
         found = [finding for check in every for finding in check.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
 
@@ -127,7 +134,7 @@ class CheckedMemory(MemoryAccess):
         first, ids, groups, numbers = next(each for each in reversed(self.launched) if each[0] <= wave)
         dispatch = self.machine.dispatches[-1]
         at = wave - first
-        grid = geometry(dispatch.grid, dispatch.work_group, self.lanes)  # type: ignore[arg-type]
+        grid = geometry(dispatch.grid, dispatch.work_group, self.lanes)
         return ids[at], GridPosition(tuple(groups[at].tolist()), int(numbers[at]), 0), grid
 
     def _side(
@@ -142,7 +149,7 @@ class CheckedMemory(MemoryAccess):
     def _used(self, waves: Lanes) -> Lanes:
         _first, _ids, groups, numbers = self.launched[-1]
         dispatch = self.machine.dispatches[-1]
-        grid = geometry(dispatch.grid, dispatch.work_group, self.lanes)  # type: ignore[arg-type]
+        grid = geometry(dispatch.grid, dispatch.work_group, self.lanes)
         lanes = grid.lanes_of(GridPosition(tuple(groups[waves].T), numbers[waves], 0))
         return np.broadcast_to(lanes, waves.shape)
 
@@ -302,16 +309,21 @@ class CheckedMemory(MemoryAccess):
 
     def row(self, *place: Any) -> Lanes:
         """Return what all lanes reach one after the other, if no check looks at each lane."""
-        return self._unless_looked_at(super().row(*place)) if RACE not in self.settings.checks else None
+        return self._unless_looked_at(super().row(*place), place) if RACE not in self.settings.checks else None
 
     def load_near(self, *place: Any) -> Any:
         """Return what all lanes read from one segment, if no check looks at each lane."""
-        return self._unless_looked_at(super().load_near(*place)) if RACE not in self.settings.checks else None
+        return self._unless_looked_at(super().load_near(*place), place) if RACE not in self.settings.checks else None
 
-    def _unless_looked_at(self, found: Lanes) -> Lanes:
-        """Return what was found in the latest segment, if that is where the pointer belongs."""
+    def _unless_looked_at(self, found: Lanes, place: tuple[Any, ...]) -> Lanes:
+        """Return what was found in the latest segment, if that is where the pointer belongs, and it is aligned."""
         if found is None or self.bounds is None:
             return found
+        _batch, _space, low, _high, base, offset, size, count = place
+        if self.align is not None and count > 1:
+            bits = int(np.bitwise_or.reduce(low, axis=None)) | (base + offset)
+            if bits & (multiple(size * count) - 1):
+                return None
         segment = self.memory.latest
         return found if segment is not None and self.bounds.holds(segment) else None
 
@@ -321,6 +333,11 @@ class CheckedMemory(MemoryAccess):
             return None
         if self.bounds is not None and (self.bounds.local is not None or self.bounds.stores_pointers):
             return None
+        if self.align is not None:
+            _batch, address, offsets, count = place
+            bits = int(np.bitwise_or.reduce(address, axis=None)) | sum(offsets)
+            if bits & (multiple(4 * count) - 1):
+                return None
         return super()._local_index(*place)
 
     def _told(self, batch: WaveBatch, place: Place, size: int, action: str, new: Lanes = None) -> None:
@@ -417,6 +434,8 @@ class CheckedMemory(MemoryAccess):
         return bounds.shadows.get(segment.start)
 
     def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[Place]:
+        if self.align is not None:
+            self.align.access(batch, space, address, size)
         try:
             return super()._places(batch, space, address, size)
         except MachineFault as fault:
@@ -448,6 +467,8 @@ class CheckedMemory(MemoryAccess):
             self.bounds.stored = self.bounds.stored[len(values) :]
 
     def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
+        if self._is_misaligned(address, size * count):
+            return None
         found = super().load_private(batch, address, size, count)
         bounds = self.bounds
         if found is not None and bounds is not None and size == 4 and bounds.private is not None:
@@ -458,7 +479,7 @@ class CheckedMemory(MemoryAccess):
         return found
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
-        if not super().store_private(batch, address, size, values):
+        if self._is_misaligned(address, size * len(values)) or not super().store_private(batch, address, size, values):
             return False
         bounds = self.bounds
         if bounds is not None and (bounds.stores_pointers or bounds.pointers):
@@ -474,6 +495,10 @@ class CheckedMemory(MemoryAccess):
                     mask, new = batch.mask, known(column)
                     row[batch.index, at] = new if mask is None else np.where(mask, new, row[batch.index, at])
         return True
+
+    def _is_misaligned(self, address: Any, size: int) -> bool:
+        """Return whether an access of private memory is to be looked at by lanes."""
+        return self.align is not None and isinstance(address, int) and bool(address & (multiple(size) - 1))
 
     def _private_pointers(self) -> Lanes:
         """Return the pointers in private memory, ``[wave, dword, lane]``."""
@@ -493,6 +518,8 @@ class CheckedMemory(MemoryAccess):
             self._note_fault(bounds.batch, fault, size * count)
             raise
         batch, addresses = bounds.batch, np.asarray(address, np.uint64).reshape(-1, 1)
+        if self.align is not None and size == 4:
+            self.align.scalar(batch, addresses, size * count)
         if isinstance(address, int):
             segment = self.memory.latest
             if segment is not None and not bounds.holds(segment):

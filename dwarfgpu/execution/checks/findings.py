@@ -12,8 +12,8 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from dwarfgpu.execution.faults import NamedBuffer
 
-RACE, BARRIER, WAIT, BOUNDS, INIT = "race", "barrier", "wait", "bounds", "init"
-CHECKS = RACE, BARRIER, WAIT, BOUNDS, INIT
+RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT = "race", "barrier", "wait", "bounds", "align", "init"
+CHECKS = RACE, BARRIER, WAIT, BOUNDS, ALIGN, INIT
 """The checks that there are."""
 READ, WRITE, ATOMIC, ARRIVE, END, USE = "read", "write", "atomic", "arrive", "end", "use"
 LEFT_OUT = "left-out"
@@ -25,6 +25,11 @@ DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barri
 EARLY_USE = "register used before it is loaded"
 INVALID = {READ: "invalid read", WRITE: "invalid write", ATOMIC: "invalid atomic operation"}
 """Accesses outside of the memory that their pointer came from."""
+FORBIDDEN = {READ: "read of a write-only buffer", WRITE: "write to a read-only buffer",
+             ATOMIC: "atomic operation on a read-only buffer"}  # fmt: skip
+READ_ONLY, WRITE_ONLY = "read-only", "write-only"
+MISALIGNED = {action: kind.replace("invalid", "misaligned") for action, kind in INVALID.items()}
+"""Accesses at addresses that the hardware or the type of the source does not allow."""
 UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
     "branch on an uninitialized value",
     "address of an uninitialized value", "uninitialized value stored in global memory",
@@ -126,6 +131,8 @@ class CheckFinding:
         """The highest address of all accesses, where `address` is the lowest."""
         self.variable: tuple[str, bool] | None = None
         """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
+        self.needs: tuple[int, str] | None = None
+        """What the address must be a multiple of, and what demands it."""
         self.count = 0
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, SAME_VALUE
+from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, SAME_VALUE
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -206,13 +206,21 @@ class FindingNames:
 
     def _reach(self, finding: CheckFinding) -> str | None:
         """Return how far outside of which memory an access is: ``8 bytes past the end of `in` (argument 1, ...)``."""
-        if finding.check != BOUNDS or finding.address is None:
+        if finding.address is None:
+            return None
+        if finding.needs is not None:
+            bytes_, type_ = finding.needs
+            rest = finding.address % bytes_
+            return f"{rest} byte{'s' if rest > 1 else ''} past a multiple of {bytes_}, which {type_} needs"
+        if finding.check != BOUNDS:
             return None
         buffer, argument = finding.buffer, self._argument_of(finding)
         if buffer is None:
             memory = self.running.machine.device.memory.memory
             return memory.missing(finding.address).replace(f" at {finding.address:#x}", " there")
         number = "" if argument is None else f"argument {argument.position}, "
+        if finding.kind in FORBIDDEN.values():
+            return f"{buffer.name} ({number}{buffer.size} bytes) is {buffer.access}"
         near, far = finding.address, finding.last if finding.last is not None else finding.address
         near, far = (far, near) if near < buffer.address else (near, far)
         return f"{buffer.reach(near, far)} of {buffer.name} ({number}{buffer.size} bytes)"

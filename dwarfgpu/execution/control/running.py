@@ -87,6 +87,10 @@ class Running:
             self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
+        if self.machine.checks is not None:
+            from dwarfgpu.execution.control.source_accesses import SourceAccesses
+
+            self.machine.alignment = SourceAccesses(self).alignment
         self._conditions: dict[tuple[str, Die | str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 
@@ -344,5 +348,7 @@ def launched_with(
         agents=option("agents") or 1,
         fine_grained=tuple(option("fine-grained") or ()),
         check=option("check"),
+        read_only=tuple(option("read-only") or ()),
+        write_only=tuple(option("write-only") or ()),
     )
     return Running(launched, program=program)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.checks.findings import CheckSettings, check_names
+from dwarfgpu.execution.checks.findings import READ_ONLY, WRITE_ONLY, CheckSettings, check_names
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
@@ -22,7 +22,9 @@ from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, c
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.loaded import LoadedCode, own_traps
+from dwarfgpu.program.types.model import Pointer, Qualified, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,6 +109,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     agents: int = 1,
     fine_grained: Sequence[str] = (),
     check: str | None = None,
+    read_only: Sequence[str] = (),
+    write_only: Sequence[str] = (),
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
@@ -124,7 +128,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
 
     ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; `Running.findings` is what that
-    has found.
+    has found. Buffers of the arguments ``read_only`` are not to be written, besides those that the source declares
+    ``const``, and those of ``write_only`` are not to be read.
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")
@@ -176,8 +181,10 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
     machine.is_launched = True
+    closed = _closed(planned, read_only, write_only)
     machine.buffers += [
-        NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding) for buffer in planned.buffers
+        NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding, closed.get(buffer.name, ""))
+        for buffer in planned.buffers
     ]
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
@@ -199,14 +206,37 @@ def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
     return CheckSettings(checks, shares_cache, undefined, padding_of(planned.buffers))
 
 
+def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequence[str]) -> dict[str, str]:
+    """Return the access of the buffers that are read-only, as an option or the source says, or write-only."""
+    given = DescribedKernel(planned.file, planned.kernel).explicit
+    closed = {}
+    for buffer in planned.buffers:
+        argument, parameter = given[buffer.position] if buffer.position < len(given) else (None, None)
+        kind = None if parameter is None or parameter.kind is None else resolved(parameter.kind)
+        target = kind.to.get() if isinstance(kind, Pointer) else None
+        is_constant = argument is not None and (argument.is_const or argument.address_space == "constant")
+        if is_constant or (isinstance(target, Qualified) and target.word == "const"):
+            closed[buffer.name] = READ_ONLY
+    for names, access in ((read_only, READ_ONLY), (write_only, WRITE_ONLY)):
+        for name in names:
+            _check_buffer(planned, name)
+            closed[name] = access
+    return closed
+
+
+def _check_buffer(planned: PlannedDispatch, name: str) -> None:
+    names = [buffer.name for buffer in planned.buffers]
+    if name not in names:
+        hint = f"the buffers are {', '.join(names) or 'none'}"
+        raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
+
+
 def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequence[str]) -> WeakSettings:
     from dwarfgpu.execution.weak_memory import WeakSettings
 
     buffers = {buffer.name: (buffer.address, buffer.address + max(buffer.size, 1) - 1) for buffer in planned.buffers}
     for name in fine_grained:
-        if name not in buffers:
-            hint = f"the buffers are {', '.join(buffers) or 'none'}"
-            raise UsageError(f"{planned.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
+        _check_buffer(planned, name)
     ranges = tuple(buffers[name] for name in fine_grained)
     return WeakSettings(seed, agents, planned.kernel.execution_mode or "cu", ranges)
 

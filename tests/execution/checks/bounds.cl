@@ -144,3 +144,11 @@ kernel void private_past(global int *out, global int *in) {
   volatile int each[4] = {1, 2, 3, 4};
   out[GID] = each[in[GID] & OR(3, 1023)]; //
 }
+kernel void through_const(global int *out, OR(, const) global int *in) {
+  ((global int *)in)[GID] = 1; //
+  out[GID] = 2;
+}
+kernel void add_to_const(global int *out, OR(, const) global int *in) {
+  ADD((global int *)in + GID, 1); //
+  out[GID] = 2;
+}

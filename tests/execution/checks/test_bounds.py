@@ -1,4 +1,4 @@
-"""Accesses outside of the memory that their pointer came from: kernels with one fault, and mended."""
+"""Accesses outside of the memory that their pointer came from, misaligned ones: kernels with a fault, and mended."""
 
 import re
 import subprocess
@@ -17,15 +17,20 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import some_of
 
 HERE = Path(__file__).parent
-LINES = (HERE / "bounds.cl").read_text("utf-8").split("\n")
-KERNELS = [match[1] for line in LINES if (match := re.match(r"kernel void (\w+)\(", line))]
+BOUNDS, ALIGN = "bounds", "align"
+LINES = {check: (HERE / f"{check}.cl").read_text("utf-8").split("\n") for check in (BOUNDS, ALIGN)}
+KERNELS = {
+    check: [match[1] for line in lines if (match := re.match(r"kernel void (\w+)\(", line))]
+    for check, lines in LINES.items()
+}
 TARGETS = "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1100-64", "gfx1200"
 BUILDS = [(target, level) for level in ("O0", "O1", "O2") for target in TARGETS]
 SIZES = {"bytes_past": "u1", "shorts_past": "u2", "longs_past": "i8"}
 """The types of numbers, where they are not int."""
-KINDS = {"add_past": f.ATOMIC} | dict.fromkeys(
+ACTIONS = dict.fromkeys(("add_past", "add_to_const", "add_int", "add_long", "local_add"), f.ATOMIC) | dict.fromkeys(
     ("write_past", "write_far", "one_more", "shorts_past", "vector_past", "indirect", "record_past", "in_function",
-     "local_write", "local_argument"), f.WRITE)  # fmt: skip
+     "local_write", "local_argument", "through_const", "write_int", "write_short", "write_int2", "local_int"),
+    f.WRITE)  # fmt: skip
 """What the wrong access does; the others read."""
 REACHES = {
     "read_past": ("in[128]", "0 to 252 bytes past the end of `in` (argument 1, 512 bytes)"),
@@ -33,6 +38,10 @@ REACHES = {
     "write_far": ("in[256]", "512 to 1020 bytes past the end of `in` (argument 1, 512 bytes)"),
     "bytes_past": ("in[128]", "just past the end of `in` (argument 1, 128 bytes)"),
     "record_past": ("out[32].values[2]", "12 bytes past the end of `out` (argument 0, 512 bytes)"),
+    "through_const": ("in[0]", "`in` (argument 1, 512 bytes) is read-only"),
+    "read_int": ("bytes[1]", "1 byte past a multiple of 4, which int needs"),
+    "add_long": ("bytes[4]", "4 bytes past a multiple of 8, which an atomic operation needs"),
+    "records": ("bytes[6]", "2 bytes past a multiple of 4, which Record.number needs"),
     "local_past": (None, "just past the end of local memory (256 bytes)"),
 }  # fmt: skip
 """By kernel, the element and how far outside it is; where lanes differ, of all of them."""
@@ -43,24 +52,30 @@ def built(require_tool, tmp_path_factory):
     clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("bounds")
 
     @cache
-    def build(target: str, level: str, *options: str) -> str:
+    def build(check: str, target: str, level: str, *options: str) -> str:
         processor, _, wide = target.partition("-")
-        path = str(folder / f"{target}.{level}{''.join(options)}.co")
+        path = str(folder / f"{check}.{target}.{level}{''.join(options)}.co")
         words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
         words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
-        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / "bounds.cl"), "-o", path]
+        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / f"{check}.cl"), "-o", path]
         subprocess.run(words, check=True, capture_output=True)
         return path
 
     return build
 
 
-def found(path, kernel, check="bounds", padding=0, **options):
+def found(path, kernel, check=BOUNDS, padding=0, **options):
     """What is found in a run. Without padding the buffers touch each other, so no access is a fault of the machine."""
-    kind = SIZES.get(kernel, "i4")
-    args = [f"zeros({32 if kernel == 'record_past' else 128}, {kind})", f"arange(128, {kind})"]
-    args = args if kernel != "record_past" else [args[0].removesuffix(", i4)") + ")", args[1]]
-    args += [256] if kernel == "local_argument" else []
+    kind = f", {SIZES[kernel]}" if kernel in SIZES else ""
+    args = [f"zeros(128{kind})", f"arange(128{kind})"]
+    if kernel == "record_past":
+        args[0] = "zeros(32)"
+    elif kernel == "local_argument":
+        args.append(256)
+    elif kernel == "vector_or_four":
+        args[1] = "arange(256)"
+    elif kernel in KERNELS[ALIGN]:
+        args[1] = "arange(2048)"
     machine = machine_for(path, kernel)
     settings = {"grid": 128, "work_group": 64} | options
     running = Running(launch(machine, path, kernel, args=args, check=check, padding=padding, **settings))
@@ -72,52 +87,69 @@ def found(path, kernel, check="bounds", padding=0, **options):
 def line_of(kernel):
     """The line of the wrong access."""
     start = "void fill(" if kernel == "in_function" else f"kernel void {kernel}("
-    first = next(number for number, line in enumerate(LINES) if line.startswith(start))
-    return next(number for number, line in enumerate(LINES[first:], first + 1) if line.endswith("//"))
+    lines = LINES[BOUNDS if kernel in KERNELS[BOUNDS] else ALIGN]
+    first = next(number for number, line in enumerate(lines) if line.startswith(start))
+    return next(number for number, line in enumerate(lines[first:], first + 1) if line.endswith("//"))
 
 
-def problems(built, target, level, padding=0):
+def kind_of(kernel):
+    """The kind of the fault."""
+    kinds = f.FORBIDDEN if "const" in kernel and "table" not in kernel else f.INVALID
+    return (kinds if kernel in KERNELS[BOUNDS] else f.MISALIGNED)[ACTIONS.get(kernel, f.READ)]
+
+
+def problems(built, check, target, level, padding=0):
     """What is wrong with what is found of one build."""
-    for kernel in KERNELS:
-        rows = found(built(target, level), kernel, padding=padding)
+    for kernel in KERNELS[check]:
+        rows = found(built(check, target, level), kernel, check, padding)
         kinds, lines = {row.kind for row in rows}, {row.sides[0].position.line for row in rows}
-        if kinds != {f.INVALID[KINDS.get(kernel, f.READ)]} or lines != {line_of(kernel)}:
+        if kinds != {kind_of(kernel)} or lines != {line_of(kernel)}:
             yield kernel, kinds, lines, line_of(kernel)
         if kernel in REACHES and padding == 0 and (rows[0].variable, rows[0].reach) != REACHES[kernel]:
             yield kernel, rows[0].variable, rows[0].reach
-        mended = found(built(target, level, "-DMENDED"), kernel, padding=padding)
+        mended = found(built(check, target, level, "-DMENDED"), kernel, "align,bounds", padding)
         yield from (("mended", kernel, row.kind, row.reach) for row in mended)
 
 
-def test_each_fault_is_found_and_nothing_else(built):
-    assert [*problems(built, "gfx1100", "O2")] == []
+@pytest.mark.parametrize("check", [BOUNDS, ALIGN])
+def test_each_fault_is_found_and_nothing_else(built, check):
+    assert [*problems(built, check, "gfx1100", "O2")] == []
 
 
 @pytest.mark.slow
-def test_the_same_on_other_processors(built):
+@pytest.mark.parametrize("check", [BOUNDS, ALIGN])
+def test_the_same_on_other_processors(built, check):
     others = [*some_of(BUILDS[::-1], 4), ("gfx90a", "O0"), ("gfx1200", "O0")]
-    assert {build: rows for build in others if (rows := [*problems(built, *build)])} == {}
-    assert [*problems(built, "gfx90a", "O2", padding=1 << 16)] == []
+    assert {build: rows for build in others if (rows := [*problems(built, check, *build)])} == {}
+    assert [*problems(built, check, "gfx90a", "O2", padding=1 << 16)] == []
+
+
+SAME_WORDS = {BOUNDS: ("Invalid ", "exceeds static array size"), ALIGN: ("not aligned to",)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mended", [False, True])
 def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mended):
     oclgrind, differing = require_tool("oclgrind-kernel"), []
-    for kernel in KERNELS:
+    for check, kernel in ((check, kernel) for check, kernels in KERNELS.items() for kernel in kernels):
         size = {"u1": 1, "u2": 2, "i8": 8}.get(SIZES.get(kernel, ""), 4)
         name = {1: "uchar", 2: "ushort", 4: "int", 8: "long"}[size]
         more = "<size=256>\n" if kernel == "local_argument" else ""
         zeros, numbers = f"<size={128 * size} fill=0 {name}>", f"<size={128 * size} range=0:1:127 {name}>"
+        if check == ALIGN:
+            zeros = "<size=1024 fill=0 int>"
+            numbers = f"<size=2048 uchar>\n{' '.join(str(number & 255) for number in range(2048))}"
         sim = tmp_path / f"{kernel}.sim"
-        sim.write_text(f"{HERE / 'bounds.cl'}\n{kernel}\n128 1 1\n64 1 1\n{zeros}\n{numbers}\n{more}")
+        sim.write_text(f"{HERE / check}.cl\n{kernel}\n128 1 1\n64 1 1\n{zeros}\n{numbers}\n{more}")
         words = [oclgrind, "--build-options", "-DHOST" + " -DMENDED" * mended, str(sim)]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         text = done.stdout + done.stderr
         assert "rror" not in text.partition("Invalid")[0], (kernel, text)
-        if ("Invalid " in text or "exceeds static array size" in text) == mended:
+        if any(word in text for word in SAME_WORDS[check]) == mended:
             differing.append(kernel)
-    assert differing == []
+    # A cast removes const, so it has no opinion on such writes; it looks at the alignment of loads and stores alone
+    without = ["through_const", "add_to_const", "add_int", "add_long", "local_add"]
+    assert differing == ([] if mended else without)
 
 
 HIP = """#include <hip/hip_runtime.h>

@@ -1,0 +1,98 @@
+"""Accesses at addresses that the hardware or the type of the source does not allow.
+
+Code objects for HSA run in the unaligned access mode: from GFX9 on loads and stores may be anywhere. The addresses of
+atomic operations must be multiples of their size, and up to GFX8 those of all accesses of local memory; scalar loads
+ignore the lowest two bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.access_shapes import FLAT, LOCAL, SCRATCH
+from dwarfgpu.execution.checks.findings import ALIGN, ATOMIC, MISALIGNED, CheckFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.checks.bounds_check import BoundsCheck
+    from dwarfgpu.execution.checks.findings import FindingSide
+
+Lanes = Any
+LAST_WITH_ALIGNED_LOCAL = 8
+SPACES = {LOCAL: "local", SCRATCH: "private"}
+MOST = 16
+"""The bytes to which anything must be aligned at most."""
+
+
+def multiple(size: int) -> int:
+    """Return what the address of an access of some bytes is a multiple of where it is aligned."""
+    return min(size & -size, MOST)
+
+
+class AlignCheck:
+    """Looks at the addresses of accesses."""
+
+    def __init__(
+        self,
+        now: BoundsCheck,
+        side: Callable[..., FindingSide],
+        first_wave: Callable[[], int],
+        source: Callable[[int], tuple[int, str] | None],
+        generation: int,
+    ) -> None:
+        self.now = now
+        """The access that is executed."""
+        self.side = side
+        self.first_wave = first_wave
+        self.source = source
+        """Returns how the source demands that an instruction is aligned, and because of which type."""
+        self.has_aligned_local = generation <= LAST_WITH_ALIGNED_LOCAL
+        self.found: dict[tuple[Any, ...], CheckFinding] = {}
+
+    def access(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> None:
+        """Look at the addresses of lanes."""
+        low = multiple(size) - 1
+        if not int(np.bitwise_or.reduce(address, axis=None)) & low:
+            return
+        if batch.mask is not None and not int(np.bitwise_or.reduce(address * batch.mask, axis=None)) & low:
+            return
+        needs: tuple[int, str] | None
+        if self.now.action == ATOMIC:
+            needs = low + 1, "an atomic operation"
+        elif space == LOCAL and self.has_aligned_local:
+            needs = low + 1, "local memory"
+        else:
+            needs = self.source(self.now.pc)
+        if needs is not None:
+            self._look(batch, space, address, size, needs)
+
+    def scalar(self, batch: WaveBatch, address: Lanes, size: int) -> None:
+        """Look at the addresses of a scalar load of words."""
+        self._look(batch, "", address, size, (4, "a scalar load"))
+
+    def _look(self, batch: WaveBatch, space: str, address: Lanes, size: int, needs: tuple[int, str]) -> None:
+        shape = batch.count, batch.lanes
+        wrong = np.broadcast_to((address & address.dtype.type(needs[0] - 1)) != 0, shape)
+        if batch.mask is not None:
+            wrong = wrong & batch.mask
+        if not wrong.any():
+            return
+        key = self.now.action, self.now.pc
+        finding = self.found.get(key)
+        if finding is None:
+            row = int(wrong.any(axis=1).argmax())
+            lanes = np.flatnonzero(wrong[row])
+            first = int(np.broadcast_to(address, shape)[row, lanes[0]]) & (1 << 64) - 1
+            wave = int(batch.waves[row]) + self.first_wave()
+            side = self.side(self.now.action, self.now.pc, wave, lanes, int(lanes[0]))
+            kind = MISALIGNED[self.now.action]
+            finding = CheckFinding(ALIGN, kind, (side,), SPACES.get(space, "global"), first, size)
+            if space == FLAT and not first >> 47 and first >> 32:
+                finding.space = "generic"
+            finding.needs = needs
+            self.found[key] = finding
+        finding.count += int(wrong.sum())

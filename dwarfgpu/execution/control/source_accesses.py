@@ -1,0 +1,174 @@
+"""What a line of the source says of the memory that it accesses: how its types are aligned, and which arrays it names.
+
+The code alone does not tell: where hardware allows it, compilers load packed members at once. So the types of the
+pointers that a line follows decide, and where one is not known nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.frames.variable import all_variables, owner_of
+from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.program.code.source_files import SourceText
+
+_SIZES = {
+    "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "unsigned": 4, "float": 4,
+    "long": 8, "ulong": 8, "double": 8, "size_t": 8, **{f"{u}int{8 * n}_t": n for n in (1, 2, 4, 8) for u in ("u", "")},
+}  # fmt: skip
+"""The types of OpenCL and HIP that casts name."""
+_QUALIFIERS = re.compile(
+    r"\b(?:_*(?:global|local|private|constant|generic)|const|volatile|restrict|__restrict|signed)\b"
+)
+_TYPE = r"(?:\(|reinterpret_cast<)\s*([A-Za-z_][\w\s]*?)\s*\*\s*(?:const\s*|volatile\s*)?(?:\)|>)"
+_CASTS = re.compile(rf"\*\s*{_TYPE}"), re.compile(rf"\(\s*{_TYPE}\s*\(?[\w.]+\)?\s*\)\s*(?:\[|->)")
+"""Casts to pointers that are followed at once: ``*(int *)p``, ``((int *)p)[i]``."""
+_VECTOR = re.compile(r"([a-z_]+?)(2|3|4|8|16)?$")
+_FOLLOWED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:(?:->|\[[^\]]*\]\s*\.)\s*(\w+)|\[)")
+_STARRED = re.compile(r"(?:^|[=(,;{+\-*/%&|!~<>?:]|\breturn\b)\s*\*+\s*\(?\s*([A-Za-z_]\w*)()\b")
+_PACKED = re.compile(r"packed\b|struct\s*__attribute|\]\]")
+_PRAGMA = re.compile(r"\s*#\s*pragma\s+pack|.*_Pragma")
+MOST_LINES = 200
+"""The lines that the definition of a structure is looked for in."""
+_DEFINITION = re.compile(r"\s*#\s*define\s+(\w+)(?:\([^)]*\))?\s+(.*)")
+MOST_DEPTH = 8
+"""The types in types that are looked at, and the macros in macros."""
+
+
+Alignment = tuple[int, str]
+"""What an address must be a multiple of, and the type that demands it."""
+
+
+class SourceAccesses:
+    """What the source says of the accesses of a run, by the addresses of their instructions."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self.texts = SourceTexts()
+        self._alignments: dict[int, Alignment | None] = {}
+
+    def alignment(self, pc: int) -> Alignment | None:
+        """Return how what an instruction accesses must be aligned; None if the source does not say it for certain."""
+        if pc not in self._alignments:
+            try:
+                self._alignments[pc] = self._alignment(pc)
+            except DwarfGpuError:
+                self._alignments[pc] = None
+        return self._alignments[pc]
+
+    def _alignment(self, pc: int) -> Alignment | None:
+        line = self.running.line_at(pc)
+        if line is None or not line.line:
+            return None
+        text = self.texts.read(line.file)
+        code = self.expanded(text.line(line.line) or "", text)
+        functions = {name for call in self.running.attached.state.loaded.calls_at(pc)
+                     for name in (call.function, call.linkage_name)}  # fmt: skip
+        found = [*self._cast(code), *self._followed(code, functions, text)]
+        known = [each for each in found if each is not None]
+        return min(known) if known and len(known) == len(found) else None
+
+    def expanded(self, line: str, text: SourceText) -> str:
+        """Return a line of code without comments and strings, with the macros of its file behind it."""
+        code = re.sub(r'//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", line)
+        words, new = set[str](), {*re.findall(r"\w+", code)}
+        for _depth in range(MOST_DEPTH):
+            new &= self._macros(text).keys()
+            more = [self._macros(text)[word] for word in sorted(new - words)]
+            words |= new
+            code = " ; ".join([code, *more])
+            new = {word for each in more for word in re.findall(r"\w+", each)}
+        return code
+
+    @staticmethod
+    def _macros(text: SourceText) -> dict[str, str]:
+        return {match[1]: match[2] for line in text.lines if (match := _DEFINITION.match(line))}
+
+    @staticmethod
+    def _cast(code: str) -> Iterator[Alignment | None]:
+        for match in (match for pattern in _CASTS for match in pattern.finditer(code)):
+            words = _QUALIFIERS.sub(" ", match[1]).split()
+            name = " ".join(dict.fromkeys(word for word in words if word != "unsigned" or len(words) == 1))
+            base, count = _VECTOR.match(name.lower()), 1
+            if name not in _SIZES and base is not None and base[1] in _SIZES:
+                name, count = base[1], int(base[2] or 1)
+            size = _SIZES.get(name)
+            if name != "void":
+                yield None if size is None else (size * (4 if count == 3 else count), match[1].split()[-1])
+
+    def _followed(self, code: str, functions: set[str | None], text: SourceText) -> Iterator[Alignment | None]:
+        """Yield the alignment of what each pointer or array of a line leads to."""
+        matches = (match for pattern in (_FOLLOWED, _STARRED) for match in pattern.finditer(code))
+        for name, member in sorted({(match[1], match[2] or "") for match in matches}):
+            for variable in self._variables.get(name, ()):
+                if owner_of(variable) not in {None, *functions}:
+                    continue
+                kind = resolved(variable.type)
+                target = kind.to.get() if isinstance(kind, Pointer) else kind
+                target = kind.element if isinstance(kind, Array) and not kind.is_vector else target
+                size = natural(target, text, member)
+                yield None if size is None else (size, ".".join(filter(None, (_name(target), member))))
+
+    @cached_property
+    def _variables(self) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
+        for variable in all_variables(self.running.program.outside):
+            found.setdefault(variable.name, []).append(variable)
+        return found
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "name", None) or "object"
+
+
+def natural(kind: Any, text: SourceText, member: str = "", depth: int = 0) -> int | None:
+    """Return how objects of a type, or a member, are aligned; None if that is not known, 1 in packed structures."""
+    if depth > MOST_DEPTH:
+        return None
+    die = getattr(kind, "die", None)
+    given = None if die is None else die.find_number(dw.DW_AT_alignment)
+    if given is not None and isinstance(given.value, int):
+        return given.value
+    if isinstance(kind, (Typedef, Qualified)):
+        return natural(kind.to.get(), text, member, depth + 1)
+    if isinstance(kind, Struct):
+        return _of_members(kind, text, member, depth)
+    if isinstance(kind, Array) and not kind.is_vector:
+        return natural(kind.element, text, member, depth + 1)
+    size = known_size(kind) if isinstance(kind, (Base, Pointer, Array)) else None
+    return size if size and not size & (size - 1) else None
+
+
+def _may_be_packed(kind: Struct, text: SourceText) -> bool:
+    """Return whether a structure is packed, or defined where its definition is not seen."""
+    line = None if kind.die is None else kind.die.find_number(dw.DW_AT_decl_line)
+    first = line.value - 1 if line is not None and isinstance(line.value, int) else -1
+    lines = text.lines[first : first + MOST_LINES] if first >= 0 else ()
+    if not lines or not re.search(r"\b(struct|class|union)\b", lines[0]) or any(map(_PRAGMA.match, text.lines)):
+        return True
+    last = next((number for number, each in enumerate(lines) if "}" in each), len(lines) - 1)
+    return any(map(_PACKED.search, lines[: last + 1])) or bool(first and _PACKED.search(text.lines[first - 1]))
+
+
+def _of_members(kind: Struct, text: SourceText, name: str, depth: int) -> int | None:
+    """Return how a member of a structure is aligned; without a name that which is aligned least."""
+    least, size = None, known_size(kind)
+    for member in kind.body.members:
+        aligned = natural(member.to.get(), text, "", depth + 1)
+        if aligned is None or member.bit_offset is None or member.bit_size is not None or size is None:
+            return None
+        if _may_be_packed(kind, text) or member.bit_offset // 8 % aligned or size % aligned:
+            return 1
+        if name in ("", member.name):
+            least = aligned if least is None else min(least, aligned)
+    return least
