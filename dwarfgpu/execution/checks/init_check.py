@@ -290,7 +290,7 @@ class InitCheck:
             return known.scc
         return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
 
-    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origin: UndefinedOrigin) -> None:
+    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origin: UndefinedOrigin | None) -> None:
         """Take note of where the undefined bits of results come from."""
         known = undefined_of(batch)
         for cell in cells:
@@ -302,7 +302,7 @@ class InitCheck:
                 else:
                     registers = known.scalar if is_number else known.vector if file == "v" else known.accumulation
                     registers[index] = NONE if is_number else DEFINED
-            else:
+            elif origin is not None:
                 self._origins[cell] = origin
 
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
@@ -354,7 +354,7 @@ class InitCheck:
         place = 0
         for number, word in enumerate(words, self._stores):
             origin = self._given[number] if number < len(self._given) else None
-            origin = origin or next(filter(None, self._given), None) or UndefinedOrigin(self.pc)
+            origin = origin or next(filter(None, (*self._given, *self._loads)), None) or UndefinedOrigin(self.pc)
             if space in (LOCAL, SCRATCH):
                 found = _first_byte(batch, address, flags, word)
                 if found is not None:
@@ -379,9 +379,9 @@ class InitCheck:
             loads = self._loads
             if len(loads) == len(step.dsts):
                 for cell, origin in zip(step.dsts, loads, strict=True):
-                    self.finish(batch, (cell,), origin or UndefinedOrigin(step.address))
+                    self.finish(batch, (cell,), origin)
             else:
-                self.finish(batch, step.dsts, next(filter(None, loads), None) or UndefinedOrigin(step.address))
+                self.finish(batch, step.dsts, next(filter(None, loads), None))
 
     # --- Where they count -----------------------------------------------------------------------------------------
 
@@ -498,7 +498,7 @@ class UndefinedStep:
         if self._function is None:
             self._function = self._made()
         self._function(batch)
-        check.finish(batch, self.dsts, origin or UndefinedOrigin(self.address))
+        check.finish(batch, self.dsts, origin)
 
     def _made(self) -> Callable[[WaveBatch], None]:
         propagation = PropagationWriter(self.model, self.instruction)

@@ -177,6 +177,8 @@ class FindingNames:
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
         elif finding.variable is not None:
             name, is_certain = finding.variable
+        elif finding.space == "private":
+            name, is_certain = self._in_line(finding.sides[0].pc), False
         elif finding.space in ("local", "global") and finding.address is not None:
             functions = {name for side in finding.sides for name in self._functions(side.pc)}
             words = [self._words(side.pc) for side in finding.sides]
@@ -253,6 +255,13 @@ class FindingNames:
         line = self.running.line_at(pc)
         text = None if line is None else self.texts.read(line.file).line(line.line)
         return set(_WORD.findall(text or ""))
+
+    def _in_line(self, pc: int) -> str | None:
+        """Return the only variable of the functions at an address that its line names."""
+        functions, words = {*self._functions(pc)}, self._words(pc)
+        known = (variable for variable in all_variables(self.running.program.outside) if variable.kind != "parameter")
+        names = {variable.name for variable in known if variable.name in words and owner_of(variable) in functions}
+        return names.pop() if len(names) == 1 else None
 
     def _local(self, address: int, functions: set[str], words: list[set[str]]) -> tuple[str | None, bool, Any]:
         """Return the variable or the argument at an address of local memory.

@@ -82,7 +82,8 @@ def problems(built, language, target, level):
         rows = [row for row in found(built(language, target, level), kernel) if row.kind == kind]
         if line not in {row.sides[-1].position.line for row in rows}:
             yield kernel, [(row.kind, row.sides[-1].position.line) for row in rows]
-        elif level == "O0" and not any(re.fullmatch(NAMES.get(kernel, ".*"), row.variable or "") for row in rows):
+        named = re.compile(NAMES.get(kernel, ".+") if level == "O0" else ".*" if kernel == "bit_fields" else ".+")
+        if not any(named.fullmatch(row.variable or "") for row in rows):
             yield kernel, [row.variable for row in rows]
         mended = found(built(language, target, level, "-DMENDED"), kernel)
         yield from (("mended", kernel, row.kind, row.sides[-1].position.line) for row in mended)
