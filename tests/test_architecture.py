@@ -200,8 +200,9 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
-    "render": 9.84,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds
-    "questions": 12.72,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
+    "render": 10.15,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 12.84,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.31,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.48,
     "gdbplugin": 2.16,
@@ -212,8 +213,8 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.58
-"""Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.35, of editors 1.4."""
+MOST_LINES_OF_TESTS = 85.94
+"""Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}

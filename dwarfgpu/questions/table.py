@@ -37,6 +37,7 @@ from dwarfgpu.questions.selection import (
     text_or_input,
 )
 from dwarfgpu.questions.settings import SETTINGS
+from dwarfgpu.render.profiles import FORMATS
 
 FILES = "files and machines"
 RUN = "running kernels"
@@ -552,6 +553,21 @@ COMMANDS = (
                          examples=("dwarfgpu coverage k.co", "dwarfgpu coverage k.co saxpy",
                                    "dwarfgpu coverage before.co --compare after.co",
                                    "dwarfgpu coverage k.co saxpy --svg >saxpy.svg"))),
+    question("maint annotate", "the samples of a profiler beside the code: lines, loops, stalls, variables, registers",
+             "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
+             options=(option("-compare SAMPLES", "show what has changed in the samples of another build"),
+                      option("-compare-file FILE", "with -compare: the code of the other build; repeatable (FILE)",
+                             is_many=True),
+                      option("-html", "write an HTML page: the source with its samples, and all instructions"),
+                      option("-profile-format FORMAT", "write the samples as a profile; -o FILE names its file",
+                             choices=tuple(each for each in FORMATS if each != "chrome"))),
+             shell=shell(LOOK, "annotate",
+                         operand("SAMPLES", "PC samples of rocprofv3: *_pc_sampling_*.csv, or *_results.json"),
+                         operand("CODE...", "the code that was sampled: files, or code objects in them (FILE@gfx90a)"),
+                         examples=("dwarfgpu annotate 123_pc_sampling_stochastic.csv k.co",
+                                   "dwarfgpu annotate 123_results.json k.co library.so@gfx90a --html -o hot.html",
+                                   "dwarfgpu annotate old.json old.co --compare new.json --compare-file new.co",
+                                   "dwarfgpu annotate 123_results.json k.co --profile-format pprof -o k.pb.gz"))),
     question("report", "one HTML page about a file and the waves of a state", "report.report", group=DEBUG,
              operands="[FUNCTION]", gdb="report",
              options=(option("-o FILE", "the file to write, whole or not at all (standard output)"),

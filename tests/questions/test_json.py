@@ -7,6 +7,7 @@ import pytest
 from dwarfgpu.questions.table import COMMANDS
 from tests.questions.harness import CALLS, IN_CALLS, KERNEL, STATE, Run, commands
 
+SAMPLED = "fixtures/amdgpu/hip-kernels.gfx1100.w32.O2.v5.co"
 ASKED = {
     name: words.strip()
     for name, _, words in (
@@ -26,6 +27,7 @@ ASKED = {
             maint print registers: v2; maint info sections
             maint info address-aliases: local#0x10; maint core: info dwarfgpu/examples/crash.core
             maint launch-state: -grid 64 -work-group 64 X; memmodel: -target gfx1200 table store release agent
+            maint annotate: fixtures/src/samples/divergent.O2.results.json {SAMPLED}
             maint judge: -grid 64 -work-group 64 X zeros(64) 40; maint print structure; info vtbl: even
             info macro: ITEM; macro expand: even + 1; macro expand-once: even + 1; macro list
         """)
