@@ -34,7 +34,7 @@ REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP:
 # --- Running ----------------------------------------------------------------------------------------------------------
 
 
-def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool = False, reason: str = "") -> None:
+def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bool = False) -> None:
     """Let the kernel run until it stops, and tell the client. ``can_pause`` says that it goes on after a request."""
     debugging = session.debugging
     debugging.write = session.print
@@ -42,27 +42,34 @@ def run(session: DebugSession, go: Callable[[Debugging], Halt], *, can_pause: bo
     session.finding = None
     try:
         with session.running(can_pause=can_pause):
-            halt = go(debugging)
-            while True:
-                if halt.kind == halts.INTERRUPT and session.put_off and not session.is_pausing:
-                    while session.put_off:
-                        session.handle(session.put_off.popleft())
-                elif halt.kind not in ("fault", "trap") or halt.kind in session.filters or not _goes_on(debugging):
-                    break
-                else:
-                    session.print(f"{halt}\n", "important")
-                halt = debugging.go_on()
+            halt, before = go(debugging), -1
+            while can_pause and _goes_on(session, debugging, halt, before):
+                before, halt = debugging.device.executed, debugging.go_on()
     except KeyboardInterrupt:  # on the way back, which ends where it began
         halt = Halt(halts.INTERRUPT, "interrupted")
     except DwarfGpuError as error:
         session.print(f"{error}\n", "important")
         halt = Halt(halts.INTERRUPT, error.message)
-    tell(session, halt, reason=reason)
+    tell(session, halt)
 
 
-def _goes_on(debugging: Debugging) -> bool:
-    device = debugging.device
-    return bool(device.batches or device.held or device.waiting)
+def _goes_on(session: DebugSession, debugging: Debugging, halt: Halt, before: int) -> bool:
+    """Answer what has interrupted the run, and return whether it goes on; also behind a fault that may pass."""
+    if halt.kind == halts.INTERRUPT:
+        is_for_requests = bool(session.put_off) and not session.is_pausing
+        while session.put_off and not session.is_pausing:
+            session.handle(session.put_off.popleft())
+        return is_for_requests
+    if halt.kind not in (halts.FAULT, halts.TRAP) or halt.kind in session.filters:
+        return False
+    try:
+        debugging.check_that_it_runs()
+    except UsageError:
+        return False
+    if debugging.device.executed == before:  # the others wait for waves that have stopped
+        return False
+    session.print(f"{halt}\n", "important")
+    return True
 
 
 def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool] | None:
@@ -105,7 +112,7 @@ def tell_finding(session: DebugSession, debugging: Debugging, finding: Any) -> N
 # --- Stops ------------------------------------------------------------------------------------------------------------
 
 
-def tell(session: DebugSession, halt: Halt, *, reason: str = "", is_selected: bool = False) -> None:
+def tell(session: DebugSession, halt: Halt, *, is_selected: bool = False) -> None:
     """Tell the client how the kernel has stopped, or that it has ended."""
     debugger, debugging = session.debugger, session.debugging
     stops = debugger.state_of(CommandsOfStops)
@@ -130,7 +137,7 @@ def tell(session: DebugSession, halt: Halt, *, reason: str = "", is_selected: bo
             tell(session, evolve(stops.halt, points=()), is_selected=True)
             return
     _select_living(session, debugging)
-    session.wire.event("stopped", _stop_body(session, debugging, halt, reason))
+    session.wire.event("stopped", _stop_body(session, debugging, halt))
     if session.points is not None:
         session.points.drop_forgotten()
 
@@ -149,9 +156,9 @@ def _select_living(session: DebugSession, debugging: Debugging) -> None:
         debugger.frame_number = 0
 
 
-def _stop_body(session: DebugSession, debugging: Debugging, halt: Halt, reason: str) -> Json:
+def _stop_body(session: DebugSession, debugging: Debugging, halt: Halt) -> Json:
     debugger = session.debugger
-    kind = reason or REASONS.get(halt.kind, "exception")
+    kind = REASONS.get(halt.kind, "exception")
     lines = [line for line in why_stopped(debugger, halt) if line.strip()]
     if session.finding is not None:
         kind, lines = "exception", [finding_text(debugging, session.finding)]
@@ -164,7 +171,7 @@ def _stop_body(session: DebugSession, debugging: Debugging, halt: Halt, reason: 
         kind = "data breakpoint"
     elif debugging.has_ended:
         kind, lines = "pause", [AT_END]
-    elif halt.kind in (halts.ENDED, halts.STEP) and not reason:
+    elif halt.kind in (halts.ENDED, halts.STEP):
         kind, lines = "step", [halt.reason] if halt.kind == halts.ENDED else lines
     body: Json = {"reason": kind, "allThreadsStopped": True, "preserveFocusHint": False}
     if debugger.wave_number is not None:

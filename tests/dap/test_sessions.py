@@ -349,6 +349,11 @@ def test_a_fault_is_an_exception(client: LocalClient) -> None:
 def test_a_filter_that_is_off_lets_others_run(client: LocalClient) -> None:
     stop = client.launched(filters=[], args={"out": 16, "limit": 40})
     assert stop["reason"] == "exception"  # nothing is left that could run
+    client.ask("restart", arguments={**LAUNCH, "args": {"out": "zeros(64)", "limit": 40}})
+    assert "MEMORY_VIOLATION" in client.event("output")["output"]
+    assert client.event("stopped")["threadId"] == 2
+    assert len(client.ask("threads")["threads"]) == 1  # the other one has run to its end
+    client.ask("setExceptionBreakpoints", filters=["fault"])
     (other,) = client.ask("setExceptionBreakpoints", filters=["all"])["breakpoints"]
     assert (other["verified"], "there is no exception 'all'" in other["message"]) == (False, True)
 
