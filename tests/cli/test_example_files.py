@@ -12,6 +12,8 @@ from tests.builders.commands import document, run
 from tests.builders.folders import FIXTURES, ROOT
 
 COPIES = {
+    "hip-kernels.co": "amdgpu/hip-kernels.gfx1100.w32.O2.v5.co",
+    "samples.json": "src/samples/divergent.O2.results.json",
     "host.x86_64": "asm/host.x86_64",
     "lane-pc.co": "asm/lane-pc.gfx90a.w64.co",
     "calls.co": "llvm24/hip-calls.gfx1100.w32.O2.co",
@@ -21,7 +23,7 @@ COPIES = {
     "kernels.co": "amdgpu/cl-kernels.gfx1100.w32.O2.v5.co",
     "ordering.co": "amdgpu/ordering.gfx1200.w32.O2.co"}  # fmt: skip
 """The examples that are fixtures, which have recipes."""
-MOST_BYTES = 420_000
+MOST_BYTES = 460_000
 
 
 def written(folder: Path) -> set[str]:

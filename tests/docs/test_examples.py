@@ -49,8 +49,8 @@ def test_bash_reads_a_block(place: str, block: str) -> None:
 
 
 @for_each("page, examples",
-    ("python.md", 25),                    ("lanes.md", 3),                     ("launch.md", 5),
-    ("running.md", 20),                   ("races.md", 5))  # fmt: skip
+    ("python.md", 25),                    ("lanes.md", 3),                      ("start.md", 2),
+    ("running.md", 12),                   ("check.md", 5))  # fmt: skip
 def test_python_prints_what_a_page_shows(
     page: str, examples: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from tests.builders.folders import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(?:console|python|json|c|sh)\n.*?^```$", re.MULTILINE | re.DOTALL)
+FENCED_ANY = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 MODULE = re.compile(r"(?<![\w./*<-])((?:\w+/)+(?:\w+\.py)?)(?![\w*<])")
 LINK = re.compile(r"\]\(([^)#: ]*)(?:#([^)]*))?\)")
 
@@ -32,3 +33,15 @@ def test_links_modules_and_packages_are_there(page):
         assert path.exists(), target
         if anchor:
             assert anchor in anchors(path), f"{target}#{anchor}"
+
+
+def test_the_documentation_can_be_read():
+    """At most 20 pages and their index, 4,000 lines of prose, 300 KB with pictures, and paragraphs of five lines."""
+    pages = [path for path in PAGES if path.parent == ROOT / "docs" and path.name != "README.md"]
+    assert len(pages) <= 20
+    assert sum(prose(page).count("\n") for page in pages) <= 4000
+    files = [path for path in (ROOT / "docs").rglob("*") if path.is_file() and "examples" not in path.parts]
+    assert sum(path.stat().st_size for path in files) <= 300_000
+    for page in PAGES:
+        for part in re.split(r"\n\s*\n|^(?=[-*|#`!]|\d+\. )", FENCED_ANY.sub("", page.read_text()), flags=re.MULTILINE):
+            assert part.strip().count("\n") < 5 or part.startswith(("    ", "|")), f"{page.name}: {part}"
