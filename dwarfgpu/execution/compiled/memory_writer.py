@@ -86,7 +86,7 @@ def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
         parts = [needed(instruction, "vdata", "data0", "data")]
     registers = [writer.vector_register(data) + number for data in parts for number in range(shape.count)]
     checked = _find_row(writer, instruction, shape) or _find_shared(writer, instruction, shape)
-    places = checked or _find(writer, instruction, shape)
+    places = checked if isinstance(checked, AlignedNumbers) else _find(writer, instruction, shape)
     for number, register in enumerate(registers):
         writer.in_lanes(_scatter(places, register, number, shape, parts[0]))
         if len(registers) > 1 and isinstance(places, ScatteredNumbers):  # the last lane wins for each number in turn
@@ -94,11 +94,7 @@ def _write_store(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
 
 
 def _scatter(
-    places: ScatteredNumbers | AlignedNumbers | SharedNumbers,
-    register: int,
-    number: int,
-    shape: AccessShape,
-    data: GpuOperand,
+    places: ScatteredNumbers | AlignedNumbers, register: int, number: int, shape: AccessShape, data: GpuOperand
 ) -> Callable[[LaneGroup], None]:
     def action(lanes: LaneGroup) -> None:
         vectors = lanes.vectors
@@ -418,60 +414,38 @@ class AlignedNumbers:
 
 @frozen(eq=False)
 class SharedNumbers:
-    """Numbers that all lanes have at one address: in memory that they share, or each in its private memory."""
+    """Numbers that all lanes read at one address."""
 
-    private: AlignedNumbers
-    is_flat: bool
+    writer: RegionWriter
+    shape: AccessShape
+    cell: int
+    """Where its place is among those of the wave."""
 
     def read(self, lanes: LaneGroup) -> list[str]:
         """Read all numbers."""
-        writer, ir = self.private.writer, lanes.ir
-        if not self.is_flat:
-            return self._read_shared(lanes)
-        own, other, found = (ir.name(stem) for stem in ("own", "other", "found"))
-        is_private = ir.put(f"load i64, ptr {_step_cell(writer, str(self.private.cell))}")
-        writer.fork(ir.put(f"icmp ne i64 {is_private}, 0"), own, other)
-        writer.label(own)
-        pairs = [self.private.read(lanes)]
-        writer.jump(found)
-        writer.label(other)
-        pairs.append(self._read_shared(lanes))
-        writer.jump(found)
-        writer.label(found)
-        whole = lanes.vectors.type(f"u{8 * self.private.shape.size}")
-        return [
-            ir.put(f"phi {whole} [ {one}, %{own} ], [ {shared}, %{other} ]") for one, shared in zip(*pairs, strict=True)
-        ]
-
-    def _read_shared(self, lanes: LaneGroup) -> list[str]:
-        writer, shape, ir = self.private.writer, self.private.shape, lanes.ir
-        kind, found = f"u{8 * shape.size}", []
-        start = ir.put(f"load i64, ptr {_place_cell(writer, str(self.private.cell))}")
-        for number in range(shape.count):
-            place = ir.put(f"inttoptr i64 {ir.put(f'add i64 {start}, {number * shape.size}')} to ptr")
-            value = ir.put(f"load {writer.one.type(kind)}, ptr {place}, align 1")
+        kind, ir, found = f"u{8 * self.shape.size}", lanes.ir, []
+        start = ir.put(f"load i64, ptr {_place_cell(self.writer, str(self.cell))}")
+        for number in range(self.shape.count):
+            place = ir.put(f"inttoptr i64 {ir.put(f'add i64 {start}, {number * self.shape.size}')} to ptr")
+            value = ir.put(f"load {self.writer.one.type(kind)}, ptr {place}, align 1")
             found.append(lanes.vectors.spread(value, kind))
         return found
 
-    def write(self, lanes: LaneGroup, number: int, value: str) -> None:
-        """Write one of the numbers in private memory."""
-        self.private.write(lanes, number, value)
 
-
-def _find_shared(writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape) -> SharedNumbers | None:
+def _find_shared(
+    writer: RegionWriter, instruction: GpuInstruction, shape: AccessShape
+) -> AlignedNumbers | SharedNumbers | None:
     """Write the search for the one address of all lanes; return None where it is not known that they have one.
 
-    Numbers are stored in private memory only, and what is read elsewhere may be no private memory of other waves.
+    A generic address is expected to be private, as nearly all are where the address is in scalar registers.
     """
-    is_flat, is_store = shape.space == FLAT, shape.action == "store"
-    vaddr, saddr = instruction.operand("vaddr"), instruction.operand("saddr")
+    is_flat, vaddr, saddr = shape.space == FLAT, instruction.operand("vaddr"), instruction.operand("saddr")
     is_whole = shape.size == 4 or (shape.size < 4 and shape.count == 1)
-    if not is_whole or vaddr is None or shape.space not in (FLAT, GLOBAL) or shape.action not in ("load", "store"):
+    is_known = is_flat if shape.action == "store" else shape.action == "load" and shape.space in (FLAT, GLOBAL)
+    if not (is_whole and is_known) or vaddr is None or writer.address in writer.differing:
         return None
     words = [writer.shared.get(vaddr.index + part) for part in range(1 if has_base(saddr) else 2)]
-    if None in words or vaddr.kind is not OperandKind.VGPR or (is_store and not is_flat):
-        return None
-    if writer.address in writer.differing:
+    if None in words or vaddr.kind is not OperandKind.VGPR:
         return None
     writer.expecting.add(writer.address)
     (offset,) = local_offsets(instruction, shape)
@@ -486,30 +460,15 @@ def _find_shared(writer: RegionWriter, instruction: GpuInstruction, shape: Acces
         elif saddr is not None:
             address = one.operate("add", LONG, address, writer.scalar(saddr, 64))
         address = one.operate("add", LONG, address, str(offset))
-        own, other, found = (ir.name(stem) for stem in ("own", "other", "found"))
         if is_flat:
-            upper = one.operate("lshr", LONG, address, "32")
-            is_private = one.operate("icmp eq", LONG, upper, writer.cell(Cell.PRIVATE))
-            if is_store:
-                writer.leave_unless(is_private)
-            else:
-                writer.fork(is_private, own, other)
-                writer.label(own)
-            host, within = _find_private_row(writer, address, shape)
-            ir.do(f"store i64 {host}, ptr {_place_cell(writer, str(cell))}")
+            place, within = _find_private_row(writer, address, shape)
             ir.do(f"store i64 {one.operate('shl', LONG, within, '3')}, ptr {_place_cell(writer, str(cell + 1))}")
-            ir.do(f"store i64 1, ptr {_step_cell(writer, str(cell))}")
-            if not is_store:
-                writer.jump(found)
-                writer.label(other)
-        if not is_store:
+        else:
             place = _find_for_all(writer, address, shape.size * shape.count)
-            ir.do(f"store i64 {place}, ptr {_place_cell(writer, str(cell))}")
-            ir.do(f"store i64 0, ptr {_step_cell(writer, str(cell))}")
-        if is_flat and not is_store:
-            writer.jump(found)
-            writer.label(found)
-    return SharedNumbers(AlignedNumbers(writer, shape, 4 * writer.wave_size, cell), is_flat)
+        ir.do(f"store i64 {place}, ptr {_place_cell(writer, str(cell))}")
+    if is_flat:
+        return AlignedNumbers(writer, shape, 4 * writer.wave_size, cell)
+    return SharedNumbers(writer, shape, cell)
 
 
 def _find_for_all(writer: RegionWriter, address: str, size: int) -> str:
@@ -525,6 +484,8 @@ def _find_for_all(writer: RegionWriter, address: str, size: int) -> str:
 def _find_private_row(writer: RegionWriter, address: str, shape: AccessShape) -> tuple[str, str]:
     """Write the check of the private address of all lanes; return its dword and the bytes before it in that."""
     one, room = writer.one, writer.cell(Cell.SCRATCH_SIZE)
+    upper = one.operate("lshr", LONG, address, "32")
+    writer.leave_unless(one.operate("icmp eq", LONG, upper, writer.cell(Cell.PRIVATE)))
     place = one.operate("and", LONG, address, str(LOW))
     end = one.operate("add", LONG, place, str(shape.size * shape.count))
     limit = one.operate("udiv", LONG, room, str(writer.wave_size))
