@@ -797,8 +797,10 @@ class MemoryAccess:
         flags, last_word = (word if isinstance(word, int) else number_of(word) for word in (words[1] >> 16, words[3]))
         if not (isinstance(flags, int) and isinstance(last_word, int)):
             raise MachineFault("a buffer resource that differs between waves")
-        address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
         is_stack = self.generation < 11 and last_word >> 23 & 1
+        if is_stack:  # LLVM puts offsets into instructions also where the index may be negative (GFX9 and later)
+            offset = _long(offset) & np.uint64(LOW)
+        address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
         is_apart = is_stack and self._is_apart(batch, words, address, size)
         records = words[2]
         if not (isinstance(records, int) and records == LOW):

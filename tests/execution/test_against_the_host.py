@@ -110,6 +110,8 @@ def ways():
         for level in ("O0", "O2"):
             marks = () if (processor, level, language) in QUICK else pytest.mark.slow
             yield pytest.param(processor, level, (), language, marks=marks)
+        if processor in ("gfx90a", "gfx1030") and language == "cl":  # a stack is reached with a negative number there
+            yield pytest.param(processor, "O1", (), language, marks=pytest.mark.slow)
         if processor in ("gfx1030", "gfx1100", "gfx1200"):
             yield pytest.param(processor, "O2", ("-mwavefrontsize64", "-DWAVE64"), language, marks=pytest.mark.slow)
 
