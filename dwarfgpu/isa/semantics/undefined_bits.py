@@ -260,6 +260,10 @@ class _Rules:
                 chosen = np.where(is_constant, chosen & np.uint32(~(0xFF << shift) & 0xFFFFFFFF) | 12 << shift, chosen)
             return permute_bytes(high, low, chosen) | _spread(selector != 0, "u32")
         flags = self._any(term)
+        if name in ("ctz", "clz"):  # a 1 that is met before any undefined bit decides
+            bits = self.bits(arguments[0])
+            ones = self._unsigned_value(arguments[0]) & ~bits
+            flags = flags & ((ones == 0) | (_lowest(ones) > _lowest(bits)) if name == "ctz" else ones < bits)
         whole = _spread(flags, term.type)
         return whole & whole.dtype.type(2 * bits_of(kind) - 1) if name == "ones" else whole
 
