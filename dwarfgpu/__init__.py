@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Unsupported,
         UsageError,
     )
+    from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.gpu import Gpu as Machine
     from dwarfgpu.execution.launch.launch import launch, machine_for
     from dwarfgpu.expr.access import Accessor
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.described import DescribedMachine
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.machines.snapshot import save as save_snapshot
+    from dwarfgpu.program.frames.all_waves import all_waves
     from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import Reason, Unavailable
@@ -83,11 +85,13 @@ _HOMES = {
     "lanes": ("LaneResults", "LaneSet"),
     "cases.case": ("answer_case", "parse_case", "run_case"),
     "states.program": ("Attached", "Program", "open_core"),
+    "program.frames.all_waves": ("all_waves",),
     "program.frames.answers": ("Quantity", "Values"),
     "program.frames.frame": ("Frame",),
     "program.frames.reasons": ("Reason", "Unavailable"),
     "program.frames.variable": ("Variable",),
     "program.frames.wave": ("Wave",),
+    "execution.control.running": ("Running",),
     "execution.launch.launch": ("launch", "machine_for"),
 }
 _RENAMED = {
@@ -108,6 +112,8 @@ __all__ = [  # noqa: RUF022 (in the order of use)
     "save_snapshot",
     "launch",
     "machine_for",
+    "Running",
+    "all_waves",
     "html",
     "Program",
     "Attached",
