@@ -207,13 +207,13 @@ BUDGETS: dict[str, float] = {
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
-    "dap": 2.62,  # 40 requests of editors
+    "dap": 2.63,  # 40 requests of editors
     "cases": 1.39,
     "fleet": 2.12,
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 85.97
+MOST_LINES_OF_TESTS = 85.98
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

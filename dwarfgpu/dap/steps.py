@@ -9,6 +9,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.halts import Halt
+from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.questions.execution import STEPS
 from dwarfgpu.questions.stopping import CommandsOfStops, stopped, why_stopped
 
@@ -26,6 +27,7 @@ STEP_COMMANDS = {
 }  # fmt: skip
 """The command of the debugger for a request, by lines and by instructions."""
 OUTERMOST = "the kernel is the outermost function, which nothing has called: `continue` runs it to its end"
+UNCHECKED = "From here on nothing is checked, because the kernel was executed again; `restart` begins anew.\n"
 AT_END = "The kernel has ended: steps go back from here, and `continue` ends the session."
 REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP: "step"}
 """Why the kernel has stopped, in words of the protocol; whatever is not here is an exception."""
@@ -74,7 +76,8 @@ def _goes_on(session: DebugSession, debugging: Debugging, halt: Halt, before: in
 
 def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool] | None:
     """Return what stops the kernel where a check finds something that the client wants to see."""
-    if debugging.machine.checks is None or not session.filters & debugging.machine.checks.checks:
+    checks = debugging.machine.checks
+    if checks is None or debugging.history.was_replayed or not session.filters & checks.checks:
         return None
     device: Any = debugging.device
 
@@ -84,7 +87,7 @@ def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool]
             return False
         finding = found[session.findings_told]
         session.findings_told += 1
-        if finding.check not in session.filters:
+        if finding.check not in session.filters or not finding.is_error:
             tell_finding(session, debugging, finding)
             return guard(batch)
         side = finding.sides[-1]
@@ -121,11 +124,7 @@ def tell(session: DebugSession, halt: Halt, *, is_selected: bool = False) -> Non
             data = stopped(debugger, debugging, halt).data
         for text in data["printed"]:
             session.print(text, "stdout")
-    found: Any = debugging.device.memory
-    if debugging.machine.checks is not None:
-        for finding in found.findings[session.findings_told :]:
-            tell_finding(session, debugging, finding)
-        session.findings_told = len(found.findings)
+    _tell_findings(session, debugging)
     if debugging.has_ended and session.configuration.get("stopAtEnd") is not True:
         _exit(session)
         return
@@ -142,6 +141,20 @@ def tell(session: DebugSession, halt: Halt, *, is_selected: bool = False) -> Non
         session.points.drop_forgotten()
 
 
+def _tell_findings(session: DebugSession, debugging: Debugging) -> None:
+    """Show what checks have found since the last stop, as far as they have seen each instruction once."""
+    if debugging.machine.checks is None or session.has_unchecked:
+        return
+    if debugging.history.was_replayed:
+        session.has_unchecked = True
+        session.print(UNCHECKED, "important")
+        return
+    memory: Any = debugging.device.memory
+    for finding in memory.findings[session.findings_told :]:
+        tell_finding(session, debugging, finding)
+    session.findings_told = len(memory.findings)
+
+
 def _exit(session: DebugSession) -> None:
     session.wire.event("exited", {"exitCode": 0})
     session.end()
@@ -150,10 +163,14 @@ def _exit(session: DebugSession) -> None:
 def _select_living(session: DebugSession, debugging: Debugging) -> None:
     """Select another wave if the one that was selected has ended."""
     debugger, machine = session.debugger, debugging.machine
-    ended = {int(wave) for batch in debugging.device.ended for wave in batch.waves}
-    if debugger.wave_number in ended:
-        debugger.wave_number = next((wave for wave in range(machine.wave_count) if wave not in ended), 0)
-        debugger.frame_number = 0
+
+    def has_ended(wave: int) -> bool:
+        stop = machine.stop_of(wave)
+        return stop is not None and stop.detail == HAS_ENDED
+
+    if debugger.wave_number is not None and has_ended(debugger.wave_number):
+        living = (wave for wave in range(machine.wave_count) if not has_ended(wave))
+        debugger.wave_number, debugger.frame_number = next(living, debugger.wave_number), 0
 
 
 def _stop_body(session: DebugSession, debugging: Debugging, halt: Halt) -> Json:

@@ -68,6 +68,8 @@ class History:
         self.machine = machine
         self.device = machine.device
         self.checkpoints: list[Checkpoint] = []
+        self.was_replayed = False
+        """Whether something was executed once more, which checks of the machine have seen twice."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
@@ -130,6 +132,7 @@ class History:
     # --- Going there ----------------------------------------------------------------------------------------------
 
     def _restore(self, point: Checkpoint) -> None:
+        self.was_replayed = True
         self.device.restore(point.device)
         for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
             file.known[...] = point.known[number] if number < len(point.known) else False
