@@ -49,6 +49,7 @@ from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
 from dwarfgpu.isa.tables import generation, table  # noqa: E402
 from dwarfgpu.objfile.elf.image import Image  # noqa: E402
 from dwarfgpu.program.code.code_object import opened  # noqa: E402
+from dwarfgpu.render.profiles import CHROME, FORMATS, chrome_trace, written  # noqa: E402
 from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text  # noqa: E402
 from dwarfgpu.render.values import value_text  # noqa: E402
 
@@ -318,11 +319,17 @@ def watched(launched: Launched, watch: str) -> Halt:
         show = value_text if watch == "lines" else None
         trace = StepTrace(running, lambda step: (list(writer.lines(step)), STEP.json(step)), show=show)
     elif watch == "profile":
-        profile = Profile(running.machine.device)
+        profile = Profile(running.machine.device, running)
     halt = running.run(limit=LIMIT)
     if trace is not None:
         trace.end()
-    rows = None if profile is None else tuple(profile.rows(running))
+    rows = None
+    if profile is not None:
+        rows, stacks = tuple(profile.rows(running)), profile.stacks(running)
+        chrome_trace(profile.tracks(running), stacks.name)
+        for kind in FORMATS:
+            if kind != CHROME:
+                written(stacks, kind)
     result = report(running, halt, profile=rows)
     list(report_text(result))
     json.dumps(report_json(result, list(running.printed())))

@@ -28,7 +28,7 @@ def annotate_(selection: Selection, arguments: Arguments) -> Document:
     inlined calls, the variables that can be seen there, and the registers that are live.
 
     A CSV file has no addresses: samples are found by the text of their instruction and the line in its comment. Samples
-    that belong to no CODE are counted. A live register is read later on some path before it is written.
+    that belong to no CODE are counted. A register is live if some lane may read it later, before it is written.
 
     -compare shows how the share of each line has changed in the samples of another build. -profile-format writes the
     samples with their inlined calls for another viewer.

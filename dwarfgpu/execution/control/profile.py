@@ -107,23 +107,32 @@ class Profile:
         device.memory.watch = self._access
 
     def _observe(self, batch: WaveBatch) -> bool:
-        rows_of: dict[Callers, Any] = {}
-        if isinstance(batch.calls, list):
-            for row, calls in enumerate(batch.calls):
-                rows_of.setdefault(return_addresses(calls), []).append(row)
+        if isinstance(batch.calls, list) or self._ordered is not None:
+            self._observe_apart(batch)
+            return False
+        counts = self._counts((batch.pc, return_addresses(batch.calls)))
+        self._current, mask = [(counts, None)], batch.mask
+        counts.instructions += batch.count
+        if mask is None:
+            counts.lanes += batch.count * batch.lanes
         else:
-            rows_of[return_addresses(batch.calls)] = None
+            counts.lanes += int(mask.sum()) * (batch.count if mask.shape[0] == 1 else 1)
+        return False
+
+    def _observe_apart(self, batch: WaveBatch) -> None:
+        """Count for waves with different callers, or for each wave: 1.6 times as slow, where all could be together."""
+        rows_of: dict[Callers, Any] = {}
+        for row, calls in enumerate(batch.each_calls()):
+            rows_of.setdefault(return_addresses(calls), []).append(row)
         self._current = [(self._counts((batch.pc, callers)), rows) for callers, rows in rows_of.items()]
         if self._ordered is not None:
             for callers, rows in rows_of.items():
                 place = self._calls_at(self._ordered, (batch.pc, callers))
-                for row in range(batch.count) if rows is None else rows:
-                    self._current.append((self._slice(int(batch.waves[row]), place).counts, row))
+                self._current += ((self._slice(int(batch.waves[row]), place).counts, [row]) for row in rows)
         mask = batch.mask
         lanes = np.full(batch.count, batch.lanes) if mask is None else np.broadcast_to(mask.sum(axis=1), batch.count)
         self._add("instructions", np.ones(batch.count, np.int64))
         self._add("lanes", lanes)
-        return False
 
     def _add(self, name: str, counted: Any) -> None:
         """Add what was counted of each wave of the batch."""
