@@ -39,8 +39,8 @@ class Gpu(Machine):
         """How weak the memory of waves that run is; None for memory that has everything at once."""
         self.checks: CheckSettings | None = None
         """What is checked while waves run; nothing is compiled then."""
-        self.alignment: Callable[[int], tuple[int, str] | None] = lambda _pc: None
-        """Returns what the source says of how an access must be aligned, and because of which type; checks ask it."""
+        self.source: Any = None
+        """What the source says of accesses (`SourceAccesses`), for checks; None if nobody reads it."""
         self.jit = "auto"
         """Whether blocks that run often are compiled: ``auto`` if llvmlite is installed, ``on`` at once, or ``off``."""
         self.keeps_code = True
@@ -52,10 +52,6 @@ class Gpu(Machine):
         self.past: Any = None
         """Its `History`, if that is kept."""
         self._device: Device | None = None
-
-    def demanded_alignment(self, pc: int) -> tuple[int, str] | None:
-        """Return what the source says of how the access of an instruction must be aligned."""
-        return self.alignment(pc)
 
     def launched_segment(self, dispatch: int) -> bytes | None:
         return self.segments.get(dispatch)

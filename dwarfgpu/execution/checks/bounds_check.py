@@ -24,14 +24,16 @@ from dwarfgpu.execution.checks.findings import (
     FindingSide,
 )
 from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
+from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.isa.semantics.numbers import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.checks.findings import NamedArray
     from dwarfgpu.execution.device_memory import MemorySegment
-    from dwarfgpu.execution.faults import MachineFault, NamedBuffer
+    from dwarfgpu.execution.faults import MachineFault
 
 Lanes = Any
 
@@ -59,10 +61,16 @@ class BoundsCheck:
     """Looks whether accesses are in the memory that their pointer came from."""
 
     def __init__(
-        self, buffers: list[NamedBuffer], side: Callable[..., FindingSide], first_wave: Callable[[], int]
+        self,
+        buffers: list[NamedBuffer],
+        side: Callable[..., FindingSide],
+        first_wave: Callable[[], int],
+        array_of: Callable[[int, WaveBatch, int], NamedArray | None],
     ) -> None:
         self.buffers = buffers
         self.side = side
+        self.array_of = array_of
+        """Returns the array that an access of private memory is of."""
         self.first_wave = first_wave
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.shadows: dict[int, PointerShadow] = {}
@@ -182,6 +190,22 @@ class BoundsCheck:
                 (1, 1) if np.ndim(fault.addresses) == 0 else np.shape(fault.addresses)), shape)  # fmt: skip
             self._report(batch, flags, addresses.view(np.int64), size, lambda _wave, _lane: None)
 
+    def array(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> None:
+        """Look whether lanes access the array in private memory that their line names, if it names one."""
+        row = 0 if mask is None else int(mask.any(axis=1).argmax())
+        array = self.array_of(self.pc, batch, row)
+        if array is None:
+            return
+        wrong = (address + size <= array.start) | (address >= array.start + array.size)
+        wrong = np.broadcast_to(wrong if mask is None else wrong & mask, (batch.count, batch.lanes))
+        for flags in (wrong & (address >= array.start), wrong & (address < array.start)):
+            if flags.any():
+                low, high = int(address[flags].min()), int(address[flags].max())
+                memory = NamedBuffer(f"`{array.name}`", array.start, array.size)
+                finding = self._add(batch, flags, (low, high), size, "private", memory, None)
+                if finding.variable is None:
+                    finding.variable = f"{array.name}[{(low - array.start) // array.element}]", True
+
     # --- Findings -----------------------------------------------------------------------------------------------------
 
     def _report(self, batch: WaveBatch, wrong: Lanes, addresses: Lanes, size: int,
@@ -199,7 +223,7 @@ class BoundsCheck:
 
     def _add(self, batch: WaveBatch, flags: Lanes, ends: tuple[int, int], size: int, space: str,
              buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None,
-             kind: str | None = None) -> None:  # fmt: skip
+             kind: str | None = None) -> CheckFinding:  # fmt: skip
         low, high = ends
         is_before = buffer is not None and low < buffer.address
         key = kind, self.action, self.pc, space, buffer and buffer.name, is_before
@@ -215,6 +239,7 @@ class BoundsCheck:
         finding.address = min(low, finding.address or low)
         finding.last = max(high, finding.last or high)
         finding.count += int(flags.sum())
+        return finding
 
     # --- Pointers in memory -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution import instructions
-from dwarfgpu.execution.access_shapes import GLOBAL, SCRATCH, AccessShape, shape_of
+from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, SCRATCH, AccessShape, shape_of
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
@@ -25,6 +25,7 @@ from dwarfgpu.execution.checks.findings import (
     WRITE,
     CheckFinding,
     FindingSide,
+    NamedArray,
 )
 from dwarfgpu.execution.checks.init_check import InitCheck
 from dwarfgpu.execution.checks.order import KnownOrder
@@ -76,12 +77,10 @@ class CheckedMemory(MemoryAccess):
         self.bounds: BoundsCheck | None = None
         self.align: AlignCheck | None = None
         if settings.checks & {BOUNDS, ALIGN}:
-            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first)
+            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._array_of)
             self.provenance = ProvenanceWriter(self.bounds.start)
         if self.bounds is not None and ALIGN in settings.checks:
-            self.align = AlignCheck(
-                self.bounds, self._side, lambda: self.order.first, machine.demanded_alignment, generation
-            )
+            self.align = AlignCheck(self.bounds, self._side, lambda: self.order.first, self._alignment_of, generation)
         self.init_check: InitCheck | None = None
         if INIT in settings.checks:
             self.init_check = InitCheck(
@@ -436,11 +435,37 @@ class CheckedMemory(MemoryAccess):
     def _places(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> list[Place]:
         if self.align is not None:
             self.align.access(batch, space, address, size)
+        if space == BUFFER and self.bounds is not None and self.scratch_size:
+            self._look_at_stack(batch, address, size)
         try:
             return super()._places(batch, space, address, size)
         except MachineFault as fault:
             self._note_fault(batch, fault, size)
             raise
+
+    def _look_at_stack(self, batch: WaveBatch, address: Lanes, size: int) -> None:
+        """Look at an access of a stack that is a buffer: where dwords of lanes take turns."""
+        assert self.bounds is not None  # noqa: S101 (the caller knows)
+        first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
+        place = np.broadcast_to(address - first[:, None], (batch.count, batch.lanes)).view(np.int64)
+        inside = (place >= 0) & (place < self.scratch_size)
+        inside = inside if batch.mask is None else inside & batch.mask
+        if inside.any() and BOUNDS in self.settings.checks:
+            private = (place // (4 * self.lanes) << 2) + (place & 3)
+            self.bounds.array(batch, private, inside, size)
+
+    def _alignment_of(self, pc: int) -> tuple[int, str] | None:
+        source = self.machine.source
+        return None if source is None else source.alignment(pc)
+
+    def _array_of(self, *access: Any) -> NamedArray | None:
+        source = self.machine.source
+        return None if source is None else source.array(*access)
+
+    def _scratch_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
+        if self.bounds is not None and BOUNDS in self.settings.checks:
+            self.bounds.array(batch, address, mask, size)
+        return super()._scratch_places(batch, address, mask, size)
 
     def buffer_address(self, batch: WaveBatch, words: Any, *place: Any) -> Lanes:
         try:

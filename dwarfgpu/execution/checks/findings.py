@@ -85,6 +85,17 @@ class CheckSettings:
 
 
 @frozen
+class NamedArray:
+    """An array in private memory."""
+
+    name: str
+    start: int
+    size: int
+    element: int
+    """The bytes of an element."""
+
+
+@frozen
 class FindingSide:
     """What one wave did."""
 

@@ -174,6 +174,7 @@ class FindingNames:
         name, is_certain, is_float = None, True, False
         if finding.check == BOUNDS:
             name, kind = self._beyond(finding)
+            name = finding.variable[0] if finding.variable is not None else name
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
         elif finding.variable is not None:
             name, is_certain = finding.variable
@@ -195,10 +196,27 @@ class FindingNames:
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of a buffer means, and its type."""
         argument = self._argument_of(finding)
-        if argument is None or finding.buffer is None or finding.address is None:
+        if finding.buffer is None or finding.address is None:
+            return None, None
+        if finding.space == "local" and not finding.buffer.address:
+            return self._only_local(finding)
+        if argument is None:
             return None, None
         name, _is_certain, kind = self._pointed(argument, finding.address - finding.buffer.address)
         return name, kind
+
+    def _only_local(self, finding: CheckFinding) -> tuple[str | None, Any]:
+        """Return the element that an access outside of local memory means, if the line names what fills that memory."""
+        (side,) = finding.sides
+        functions, words = {*self._functions(side.pc)}, self._words(side.pc)
+        for variable in all_variables(self.running.program.outside):
+            kind = resolved(variable.type)
+            is_there = owner_of(variable) in functions and variable.kind != "parameter" and variable.name in words
+            whole = finding.buffer is not None and known_size(kind) == finding.buffer.size
+            if is_there and whole and isinstance(kind, Array) and finding.address is not None:
+                size = known_size(kind.element) or 1
+                return f"{variable.name}[{finding.address // size}]", resolved(kind.element)
+        return None, None
 
     def _argument_of(self, finding: CheckFinding) -> Any:
         """Return the argument whose memory an access is outside of."""

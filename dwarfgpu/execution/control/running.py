@@ -90,7 +90,7 @@ class Running:
         if self.machine.checks is not None:
             from dwarfgpu.execution.control.source_accesses import SourceAccesses
 
-            self.machine.alignment = SourceAccesses(self).alignment
+            self.machine.source = SourceAccesses(self)
         self._conditions: dict[tuple[str, Die | str | None], Discoveries] = {}
         """What is known of conditions that have been asked."""
 

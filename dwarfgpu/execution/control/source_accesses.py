@@ -10,17 +10,25 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.execution.checks.findings import NamedArray
+from dwarfgpu.expr.storages import Memory
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.program.code.source_files import SourceText, SourceTexts
+from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
+from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.program.code.source_files import SourceText
 
 _SIZES = {
     "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "unsigned": 4, "float": 4,
@@ -41,10 +49,14 @@ _PRAGMA = re.compile(r"\s*#\s*pragma\s+pack|.*_Pragma")
 MOST_LINES = 200
 """The lines that the definition of a structure is looked for in."""
 _DEFINITION = re.compile(r"\s*#\s*define\s+(\w+)(?:\([^)]*\))?\s+(.*)")
+STACK_REGISTERS = 32, 33
+"""The stack pointer and the frame pointer, which variables in private memory count from."""
 MOST_DEPTH = 8
 """The types in types that are looked at, and the macros in macros."""
 
 
+_ARRAY = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\[")
+_UNKNOWN_MACRO = re.compile(r"\b([A-Z_][A-Z0-9_]*)\s*\(")
 Alignment = tuple[int, str]
 """What an address must be a multiple of, and the type that demands it."""
 
@@ -56,6 +68,9 @@ class SourceAccesses:
         self.running = running
         self.texts = SourceTexts()
         self._alignments: dict[int, Alignment | None] = {}
+        self._named: dict[int, list[str]] = {}
+        """The arrays that the line of an instruction names, if it says what it accesses."""
+        self._places: dict[tuple[int, tuple[int, ...]], NamedArray | None] = {}
 
     def alignment(self, pc: int) -> Alignment | None:
         """Return how what an instruction accesses must be aligned; None if the source does not say it for certain."""
@@ -67,16 +82,92 @@ class SourceAccesses:
         return self._alignments[pc]
 
     def _alignment(self, pc: int) -> Alignment | None:
-        line = self.running.line_at(pc)
-        if line is None or not line.line:
-            return None
-        text = self.texts.read(line.file)
-        code = self.expanded(text.line(line.line) or "", text)
-        functions = {name for call in self.running.attached.state.loaded.calls_at(pc)
-                     for name in (call.function, call.linkage_name)}  # fmt: skip
+        text, code = self._line(pc)
+        functions = self._functions(pc)
         found = [*self._cast(code), *self._followed(code, functions, text)]
         known = [each for each in found if each is not None]
         return min(known) if known and len(known) == len(found) else None
+
+    def _line(self, pc: int) -> tuple[SourceText, str]:
+        """Return the text of the file of an instruction, and the code of its line."""
+        line = self.running.line_at(pc)
+        if line is None or not line.line:
+            return SourceText(), ""
+        text = self.texts.read(line.file)
+        return text, self.expanded(text.line(line.line) or "", text)
+
+    def _functions(self, pc: int) -> set[str | None]:
+        calls = self.running.attached.state.loaded.calls_at(pc)
+        return {name for call in calls for name in (call.function, call.linkage_name)} | {None}
+
+    # --- Arrays -------------------------------------------------------------------------------------------------------
+
+    def array(self, pc: int, batch: WaveBatch, row: int) -> NamedArray | None:
+        """Return the array in private memory that an instruction accesses, if its line leaves no doubt."""
+        if pc not in self._named:
+            try:
+                self._named[pc] = self._arrays(pc)
+            except DwarfGpuError:
+                self._named[pc] = []
+        if not self._named[pc]:
+            return None
+        stack = tuple(batch.scalar[number] for number in STACK_REGISTERS)
+        if not all(isinstance(each, int) for each in stack):
+            return None
+        key = pc, stack
+        if key not in self._places:
+            found = self._placed_arrays(pc, batch, row)
+            self._places[key] = found[0] if len(found) == 1 else None
+        return self._places[key]
+
+    def _arrays(self, pc: int) -> list[str]:
+        """Return the arrays that a line names; none if it also follows pointers that may lead anywhere."""
+        text, code = self._line(pc)
+        macros = self._macros(text)
+        if not code or any(match[1] not in macros for match in _UNKNOWN_MACRO.finditer(code)):
+            return []
+        named, functions = set(), self._functions(pc)
+        for name in {match[1] for pattern in (_ARRAY, _FOLLOWED, _STARRED) for match in pattern.finditer(code)}:
+            kinds = {type(resolved(each.type)) for each in self._variables.get(name, ()) if owner_of(each) in functions}
+            if Pointer in kinds and name not in self._arguments:
+                return []
+            if Array in kinds:
+                named.add(name)
+        return sorted(named)
+
+    @cached_property
+    def _arguments(self) -> set[str]:
+        """The arguments that point to buffers."""
+        launch = self.running.attached[0].launch
+        return {each.name for each in launch.arguments if each.kind in POINTERS}
+
+    def _placed_arrays(self, pc: int, batch: WaveBatch, row: int) -> list[NamedArray]:
+        """Return the arrays of a line that are in private memory; none if it is not known where one is."""
+        found = []
+        before, batch.pc = batch.pc, pc
+        try:
+            self.running.machine.device.written(batch)
+            frame = next(iter(self.running.attached[int(batch.waves[row])]))
+            lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array([0], 64))
+            known = {variable.name: variable for variable in frame.variables()}
+            for name in self._named[pc]:
+                variable = known[name]
+                place = variable.find(lanes).place
+                location = place.storage.location.single if isinstance(place.storage, Located) else None
+                size = known_size(variable.type)
+                if location is None or not isinstance(location.storage, Memory) or not size:
+                    return []
+                start = int(np.asarray(location.bit_offset).flat[0]) // 8 + place.bit_offset // 8
+                kind: Any = resolved(variable.type)
+                if location.storage.space.name == "private_lane":
+                    found.append(NamedArray(name, start, size, known_size(kind.element) or size))
+        except (DwarfGpuError, Diverge, LaneFault, LookupError):
+            return []
+        finally:
+            batch.pc = before
+        return found
+
+    # --- Text ---------------------------------------------------------------------------------------------------------
 
     def expanded(self, line: str, text: SourceText) -> str:
         """Return a line of code without comments and strings, with the macros of its file behind it."""
@@ -111,7 +202,7 @@ class SourceAccesses:
         matches = (match for pattern in (_FOLLOWED, _STARRED) for match in pattern.finditer(code))
         for name, member in sorted({(match[1], match[2] or "") for match in matches}):
             for variable in self._variables.get(name, ()):
-                if owner_of(variable) not in {None, *functions}:
+                if owner_of(variable) not in functions:
                     continue
                 kind = resolved(variable.type)
                 target = kind.to.get() if isinstance(kind, Pointer) else kind

@@ -152,3 +152,11 @@ kernel void add_to_const(global int *out, OR(, const) global int *in) {
   ADD((global int *)in + GID, 1); //
   out[GID] = 2;
 }
+kernel void private_neighbour(global int *out, global int *in) {
+  volatile int each[4] = {1, 2, 3, 4}, others[12];
+  for (int i = 0; i < 12; i++)
+    others[i] = in[i];
+  int at = in[GID] & OR(3, 7);
+  int number = each[at]; //
+  out[GID] = number + others[at];
+}

@@ -42,7 +42,8 @@ REACHES = {
     "read_int": ("bytes[1]", "1 byte past a multiple of 4, which int needs"),
     "add_long": ("bytes[4]", "4 bytes past a multiple of 8, which an atomic operation needs"),
     "records": ("bytes[6]", "2 bytes past a multiple of 4, which Record.number needs"),
-    "local_past": (None, "just past the end of local memory (256 bytes)"),
+    "local_past": ("tile[64]", "just past the end of local memory (256 bytes)"),
+    "private_neighbour": ("each[4]", "0 to 12 bytes past the end of `each` (16 bytes)"),
 }  # fmt: skip
 """By kernel, the element and how far outside it is; where lanes differ, of all of them."""
 
