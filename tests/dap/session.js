@@ -63,7 +63,7 @@ const sessions = {
   },
 
   async "a state that was saved"(client) {
-    const state = `${root}/docs/examples/variables.json`;
+    const state = `${root}/dwarfgpu/examples/variables.json`;
     const program = `${root}/fixtures/asm/lane-pc.gfx90a.w64.co`;
     await Promise.all([
       client.waitForEvent("stopped"),

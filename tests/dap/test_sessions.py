@@ -12,7 +12,10 @@ from tests.builders.dap_client import INITIALIZE, KERNELS, LAUNCH, LocalClient, 
 from tests.builders.dap_protocol import fields_of, table
 from tests.builders.folders import FIXTURES, ROOT
 
-LANE_PC = {"program": str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"), "state": str(ROOT / "docs/examples/variables.json")}
+LANE_PC = {
+    "program": str(FIXTURES / "asm/lane-pc.gfx90a.w64.co"),
+    "state": str(ROOT / "dwarfgpu/examples/variables.json"),
+}
 LINES = KERNELS.read_text().splitlines()
 
 
@@ -421,7 +424,7 @@ def test_a_state_that_cannot_be_attached(client: LocalClient) -> None:
 
 
 def test_a_gpu_core_file_opens_at_the_wave_that_has_crashed(client: LocalClient) -> None:
-    stop = client.attached(state=str(ROOT / "docs/examples/crash.core"))
+    stop = client.attached(state=str(ROOT / "dwarfgpu/examples/crash.core"))
     assert (stop["reason"], stop["threadId"], stop["text"]) == ("exception", 3, "MEMORY_VIOLATION")
     assert [each["id"] for each in client.ask("threads")["threads"]] == [3, 1, 2]
     assert "lane-pc.c:21: MEMORY_VIOLATION" in client.ask("exceptionInfo", threadId=3)["description"]

@@ -12,7 +12,7 @@ from tests.builders.dap_client import INITIALIZE, KERNELS, LAUNCH, LocalClient, 
 
 FRAME = {"path": str(KERNELS)}
 SEEDS: dict[str, list[dict[str, Any]]] = {
-    "initialize": [INITIALIZE], "launch": [LAUNCH], "attach": [{"state": "docs/examples/variables.json"}],
+    "initialize": [INITIALIZE], "launch": [LAUNCH], "attach": [{"state": "dwarfgpu/examples/variables.json"}],
     "configurationDone": [{}], "restart": [{}], "terminate": [{}], "cancel": [{"requestId": 3, "progressId": "run-1"}],
     "setBreakpoints": [
         {"source": FRAME, "breakpoints": [{"line": 88, "condition": "left > 3", "hitCondition": "% 2"}]},
