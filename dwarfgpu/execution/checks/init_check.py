@@ -54,7 +54,7 @@ _ALWAYS_DEFINED = re.compile(
 )
 _ENCODINGS = frozenset(("SMEM", "MUBUF", "MTBUF", "VBUFFER", "FLAT", "GLOBAL", "SCRATCH", "DS"))
 _ADDRESSES = frozenset(("vaddr", "saddr", "addr", "sbase", "soffset", "offset", "srsrc", "rsrc"))
-_KEEPS = re.compile("_mix|v_writelane|v_cvt_|v_permlane64|swap")
+_KEEPS = re.compile("_mix|v_writelane|v_permlane64|swap")
 """Operations that may keep a part of their destination, or all of it."""
 _OTHER_LANES = re.compile(r"v_(readlane|writelane|readfirstlane|permlane|interp)|ds_|s_")
 _BRANCHES = {"s_cbranch_scc0": SCC, "s_cbranch_scc1": SCC, "s_cbranch_vccz": ("s", VCC), "s_cbranch_vccnz": ("s", VCC)}
@@ -485,7 +485,7 @@ class UndefinedStep:
         for half, bits in (("mixlo", 0xFFFF), ("mixhi", 0xFFFF0000)):
             if half in instruction.name:
                 self.written = bits
-                self.masks |= {cell: self.masks.get(cell, 0) for cell in self.dsts}
+        self.masks |= {cell: self.masks.get(cell, 0) for cell in self.dsts}
 
     def __call__(self, batch: WaveBatch) -> None:
         """Follow undefined bits through the instruction."""

@@ -96,8 +96,8 @@ def random_undefined(numbers, batch, instruction):
     known.scc = int(numbers.integers(0, 2))
 
     def bits(shape, size):
-        one = sum(np.uint64(1) << numbers.integers(0, size, shape).astype(np.uint64) for _ in range(2))
-        whole = np.where(numbers.random(shape) < 0.1, np.uint64((1 << size) - 1), one)
+        one, other = (np.uint64(1) << numbers.integers(0, size, shape).astype(np.uint64) for _ in range(2))
+        whole = np.where(numbers.random(shape) < 0.1, np.uint64((1 << size) - 1), one | other)
         return np.where(numbers.random(shape) < 0.5, whole, np.uint64(0))
 
     for part in (instruction, *instruction.components):
