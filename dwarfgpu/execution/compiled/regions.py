@@ -48,6 +48,8 @@ MOST_KERNELS = 64
 """The kernels whose blocks are counted on when they are launched again."""
 FEW = 64
 """The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.1 times, -O0 3 to 2 times."""
+MANY = 512
+"""The waves up to which loops are: a product of tiles 2 to 3 times with 484 waves, half as fast with 1,024."""
 LOOPING = 3
 """A block that a batch executes more often in a launch is in a loop."""
 MOST_DIFFERING = 8
@@ -104,10 +106,13 @@ class CompiledRegions:
     # --- Choosing -------------------------------------------------------------------------------------------------
 
     def begin(self, batches: list[WaveBatch]) -> None:
-        """Count the blocks of a kernel on from its latest launch; where it has many waves, only those in loops."""
+        """Count the blocks of a kernel on from its latest launch; of more than a few waves, only those in loops."""
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
         waves = sum(batch.count for batch in batches)
+        if waves > MANY:
+            self.heat = {}
+            return
         heat, before = self._heats.setdefault(batches[0].pc if batches else NOWHERE, ({}, {}))
         once = LOOPING * len(batches) * self._arrival if waves > FEW else 0
         for key, now in heat.items():
