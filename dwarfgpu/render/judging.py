@@ -156,6 +156,9 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
     yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=room(), is_headed=True)
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
+    between = comparison.between
+    if between.right or between.wrong:
+        yield f"  {between.right + between.wrong:,} values between statements are compared, {between.wrong:,} are wrong"
 
 
 def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, ...]]:
@@ -188,6 +191,7 @@ COMPARISON = Record(
     fact("functions", value=lambda comparison: [*map(PART.json, comparison.functions())]),
     fact("files", value=lambda comparison: [*map(PART.json, comparison.files())]),
     nested("variables", VARIABLE),
+    fact("between", value=lambda comparison: PART.json(comparison.between)),
 )
 
 

@@ -156,6 +156,27 @@ def test_statements_are_findings_like_the_others(tmp_path):
     assert "of the baseline)" in out
 
 
+def test_values_between_statements_and_lines_are_compared_with_another_build(tmp_path):
+    """A location that goes on for a few instructions is wrong where no statement begins."""
+    divergent = ("divergent", *SIZES, "zeros(64)", "40", *OTHER, "--json")
+    file = SAXPY[1].format("gfx1100.w32.O2")
+    _status, out, _err = run("judge", file, *divergent)
+    document = json.loads(out)
+    between = document["against"]["between"]
+    assert between["right"] > 1000
+    assert between["wrong"] == 0
+    lines = [each for each in document["findings"] if each["rule"] == "against-line"]
+    assert {each["limit"] for each in lines} == {"line-dropped"}
+    assert any("line 97 is executed in cl-kernels.gfx1100.w32.O0.v5.co" in each["message"] for each in lines)
+    data = bytearray((ROOT / file).read_bytes())
+    place = data.index(bytes.fromhex("c80a 07 92810c00 35 16"))  # where result is at last: DW_OP_bregx v1+0
+    data[place + 4] = 0x83
+    (tmp_path / "cl-kernels.co").write_bytes(data)
+    status, out, _err = run("judge", str(tmp_path / "cl-kernels.co"), *divergent)
+    found = {each["rule"] for each in json.loads(out)["findings"]}
+    assert (status, "against-between" in found, "against-wrong" in found) == (1, True, False)
+
+
 OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))
 
 

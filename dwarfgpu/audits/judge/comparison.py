@@ -8,6 +8,7 @@ next one that assigns it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from attrs import evolve
 from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
-from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
+from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ RULES: dict[str, CheckRule] = rules(
      "let the location say what the variable is in the source, or end its range"),
     ("missing", WARNING, "A.4.1 (1)", "A variable has a value at a statement as long as the source needs it.",
      "let the location, or the list, say where the value is at the statement that is named"),
+    ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
+     "end the range of the location where the register gets another value, or begin it where it has its own"),
+    ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
+     "keep the line with an instruction of it, and is_stmt in its row"),
 )  # fmt: skip
 
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"
@@ -140,6 +145,8 @@ class BuildJudgement:
     """Those of them that are known to be a statement of the other build, and were compared."""
     is_cut: bool
     """Whether only the first stops were recorded."""
+    between: ComparedPart
+    """The values at instructions at which no statement begins, of some lanes."""
 
     def functions(self) -> tuple[ComparedPart, ...]:
         """Return the sums of the functions."""
@@ -407,13 +414,116 @@ class StatementComparison:
             for item, key, compared in found:
                 self._count(item, stop, key, compared)
         self._report()
+        between = self._compare_between()
+        self._compare_lines()
         return BuildJudgement(
             self.name,
             tuple(self._variables.values()),
             sum(map(len, self.history.by_item.values())),
             aligned,
             self.history.is_cut or self.other.is_cut,
+            between,
         )
+
+    # --- Between statements ---------------------------------------------------------------------------------------
+
+    def _compare_between(self) -> ComparedPart:
+        """Compare what variables are at instructions at which no statement begins; return how many are right."""
+        counts = {RIGHT: 0, WRONG: 0}
+        references: dict[tuple[int, ...], ReferenceStops] = {}
+        for item, between in self.history.between.items():
+            others = _by_context(self.other.by_item.get(item, []))
+            own = self.history.by_item[item]
+            numbers: dict[Context, list[int]] = {}
+            calls = self.other.self_calls.get(item, set())
+            for number, stop in enumerate(own):
+                numbers.setdefault(stop.context, []).append(number)
+            for behind, stop in between:
+                there = others.get(stop.context)
+                count = bisect_left(numbers.get(stop.context, []), behind)
+                if there is None or not count or not stop.values:
+                    continue
+                if any(caller_in(call) == stop.context for call in calls):
+                    continue  # the activations of the other build are rounds here
+                here = [own[number] for number in numbers[stop.context]]
+                key = tuple(map(id, there))
+                reference = references.get(key)
+                if reference is None:
+                    reference = references[key] = ReferenceStops(there, self.uses, here[0].file)
+                truths = self._around(here, count - 1, reference)
+                if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for _v, number in truths):
+                    continue
+                self.sightings.note(RULES["between"], stop.pc)
+                for name in stop.values:
+                    compared = self._compare_near(item, name, stop, reference, truths)
+                    if compared is not None:
+                        counts[compared.result] += 1
+                    if compared is not None and compared.result == WRONG:
+                        message = f"{name.name}{compared.path} is {compared.value} between statements, and around them"
+                        message += f" other values in {self.name}, such as {compared.other}"
+                        lane = stop.lanes[stop.positions[item]]
+                        subject = Subject(RULES["between"], name.name, name)
+                        self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
+        return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0)
+
+    def _compare_near(
+        self,
+        item: WorkItem,
+        key: DeclarationKey,
+        stop: StatementStop,
+        reference: ReferenceStops,
+        truths: list[tuple[int, int]],
+    ) -> ComparedValue | None:
+        """Return what comparing a value with those around it gives, where the variable has one; None without any."""
+        value = stop.value(key, item)
+        if key in self.other.shared or not isinstance(value, RecordedValue):
+            return None
+        others: list[tuple[RecordedValue, frozenset[str]]] = []
+        for _visit, number in truths:
+            other, unknown = reference.stops[number].value(key, item), reference.unknown(key, item, number)
+            if isinstance(other, RecordedValue) and unknown is not None:
+                others.append((other, unknown))
+        compared = self._compare_value(value, others, is_alive=False) if others else None
+        return None if compared is None or compared.result == MISSING else compared
+
+    def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> list[tuple[int, int]]:
+        """Return the stops of the other build between the certain neighbours of what follows a stop."""
+        visits = visits_of(stops)
+        alignment = self._alignment(visits, reference)
+        at = next(index for index, visit in reversed(list(enumerate(visits))) if visit.first <= number)
+        certain = [(index, each) for index, each in enumerate(alignment) if each is not None and each.is_certain]
+        before = [each for index, each in certain if index <= at]
+        behind = next((each for index, each in certain if index > at), None)
+        if not before or behind is None:
+            return []  # where one build may have come further than the other
+        last = reference.visits[behind.visits[-1]]
+        end = min(last.first + len(last.stops) + 1, len(reference.stops))
+        starts = [visit.first for visit in reference.visits]
+        start = starts[before[-1].visits[0]]
+        return [(bisect_right(starts, place) - 1, place) for place in range(start, end)]
+
+    def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
+        key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
+        alignment = self._alignments.get(key)
+        if alignment is None:
+            alignment = self._alignments[key] = align(*key)
+        return alignment
+
+    def _compare_lines(self) -> None:
+        """Report the lines that work-items come to in the other build alone."""
+        seen = {stop.place for stop in self.history.stops}
+        for item, stops in self.history.by_item.items():
+            own = {stop.context: stop for stop in reversed(stops)}
+            for other in self.other.by_item.get(item, ()):
+                first = own.get(other.context)
+                if first is not None and other.place not in seen:
+                    seen.add(other.place)
+                    message = f"line {other.line} is executed in {self.name}, and no statement of it here"
+                    lane = first.lanes[first.positions[item]]
+                    subject = Subject(RULES["line"], f"{other.place}", limit="line-dropped")
+                    self.sightings.add(subject, first.pc, Sighting(message, first.wave, lane))
+
+    # --- Statements -----------------------------------------------------------------------------------------------
 
     def of_item(self, item: WorkItem) -> dict[StopNumber, dict[DeclarationKey, ComparedValue]]:
         """Return what comparing the variables of one work-item gives at each of its stops that is aligned."""
@@ -462,11 +572,7 @@ class StatementComparison:
     ) -> Iterator[tuple[StatementStop, list[tuple[int, int]], bool]]:
         """Yield the stops that are compared: with what, and whether each is the first of its visit."""
         visits = visits_of(stops)
-        key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
-        alignment = self._alignments.get(key)
-        if alignment is None:
-            alignment = self._alignments[key] = align(*key)
-        for visit, counterparts in zip(visits, alignment, strict=False):
+        for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
             if counterparts is None:
                 continue
             for index, stop in enumerate(visit.stops):

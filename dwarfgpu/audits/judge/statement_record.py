@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
+BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS = 2, 8, 2
+"""The waves, the lanes and the visits of an instruction between statements that are compared."""
 MAX_STOPS = 20_000
 MAX_VISITS = 16
 """The visits of one statement by one wave at which variables are read; in the other build twice as many."""
@@ -100,6 +102,15 @@ class StatementHistory:
         """The contexts of the calls with which functions call themselves."""
         self.is_cut = False
         """Whether there were more stops than are kept."""
+        self.between: dict[WorkItem, list[tuple[int, StatementStop]]] = {}
+        """The instructions of work-items at which no statement begins, each behind so many of their stops."""
+
+    def add_between(self, stop: StatementStop) -> None:
+        """Add an instruction at which no statement begins."""
+        for item in stop.positions:
+            behind = len(self.by_item.get(item, ()))
+            if behind:
+                self.between.setdefault(item, []).append((behind, stop))
 
     def add(self, stop: StatementStop) -> None:
         """Add a stop behind the others."""
@@ -254,6 +265,8 @@ class StatementRecorder:
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
         self._known: set[DeclarationKey] = set()
+        self._last: dict[int, int] = {}
+        """The call of the statement that a wave has come to last."""
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
@@ -262,6 +275,8 @@ class StatementRecorder:
         batch, call = arrival.batch, arrival.call
         row = self.rows.at(batch.pc)
         if row is None:
+            if self.judged is None:
+                self._observe_between(arrival)
             return
         if len(self.history.stops) >= MAX_STOPS:
             self.history.is_cut = True
@@ -273,6 +288,7 @@ class StatementRecorder:
         is_shown = False
         for wave in batch.waves[arrival.rows].tolist():
             items = self._items_of(wave)
+            self._last[wave] = arrival.number
             mask = int(self.run.lanes.active[wave])
             lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
             if not is_known:  # a call that the build that is judged does not have
@@ -281,7 +297,32 @@ class StatementRecorder:
                 if not is_shown:
                     self.run.registers.show(batch)
                     is_shown = True
-                self._stop(batch.pc, row, context, wave, lanes, items)
+                self.history.add(self._made(batch.pc, row, context, wave, lanes, items))
+
+    def _observe_between(self, arrival: InstructionVisit) -> None:
+        """Record some lanes of waves that are about to execute an instruction at which no statement begins."""
+        batch, call = arrival.batch, arrival.call
+        waves = batch.waves[arrival.rows].tolist()
+        chosen = [
+            wave
+            for wave in waves
+            if self._last.get(wave) == arrival.number
+            and self._visits.get((self._name(wave), batch.pc), 0) < BETWEEN_VISITS
+        ]
+        for wave in chosen[:BETWEEN_WAVES]:
+            items = self._items_of(wave)
+            mask = int(self.run.lanes.active[wave])
+            known = [lane for lane, item in enumerate(items) if item in self.history.by_item and mask >> lane & 1]
+            if not known:
+                continue
+            step = max(1, (len(known) - 1) // (BETWEEN_LANES - 1))
+            lanes = tuple(dict.fromkeys([*known[::step][: BETWEEN_LANES - 1], known[-1]]))
+            self.run.registers.show(batch)
+            context = self.contexts.of(batch.pc, () if call is None else call.chain)
+            self.history.add_between(self._made(batch.pc, None, context, wave, lanes, items))
+
+    def _name(self, wave: int) -> str:
+        return self.running.machine.ids[wave]
 
     def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
@@ -301,34 +342,37 @@ class StatementRecorder:
             items = self._items[key] = tuple(work_items)
         return items
 
-    def _stop(
+    def _made(
         self,
         pc: int,
-        row: LineRow,
+        row: LineRow | None,
         context: Context,
         wave: int,
         lanes: tuple[int, ...],
         items: tuple[WorkItem | None, ...],
-    ) -> None:
-        name = self.running.machine.ids[wave]
+    ) -> StatementStop:
+        """Return a stop; without a row of a statement it is on the line that the instruction belongs to."""
+        name = self._name(wave)
         visit = self._visits[name, pc] = self._visits.get((name, pc), 0) + 1
         line = self.running.line_at(pc)
-        self.history.add(
-            StatementStop(
-                pc,
-                "" if line is None else line.file.name,
-                row.line,
-                row.column,
-                context,
-                name,
-                visit,
-                {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
-                lanes,
-                self._values(wave, lanes) if visit <= self._most_visits else None,
-            )
+        number, column = (0 if line is None else line.line, 0) if row is None else (row.line, row.column)
+        return StatementStop(
+            pc,
+            "" if line is None else line.file.name,
+            number,
+            column,
+            context,
+            name,
+            visit,
+            {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
+            lanes,
+            self._values(wave, lanes, of_lists=row is None) if visit <= self._most_visits else None,
         )
 
-    def _values(self, wave: int, lanes: tuple[int, ...]) -> dict[DeclarationKey, list[Recorded]]:
+    def _values(
+        self, wave: int, lanes: tuple[int, ...], *, of_lists: bool = False
+    ) -> dict[DeclarationKey, list[Recorded]]:
+        """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
         values: dict[DeclarationKey, list[Recorded]] = {}
         try:
             frame = self.run.stopped.stack(wave).call(0)[0]
@@ -339,7 +383,7 @@ class StatementRecorder:
             if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
                 continue
             key = key_of(variable)
-            if key in values:
+            if key in values or (of_lists and not _has_list(variable)):
                 continue
             values[key] = recorded(frame, variable, lanes)
             if key not in self._known:
@@ -347,6 +391,14 @@ class StatementRecorder:
                 if is_shared(frame, variable, lanes[0]):
                     self.history.shared.add(key)
         return values
+
+
+def _has_list(variable: Variable) -> bool:
+    try:
+        location = variable.definition.find_number(dw.DW_AT_location)
+    except DwarfGpuError:
+        return False
+    return location is not None and location.value_class == "loclist"
 
 
 def caller_in(context: Context) -> Context | None:

@@ -31,6 +31,7 @@ LIMITS: Final = {
     "no-active-lanes": "no function says which lanes are active: the producer has no DW_AT_LLVM_active_lane",
     "no-call-frames": "no function has call frame information",
     "parameter-dropped": "optimized code has no location for a parameter where its function begins",
+    "line-dropped": "optimized code has no statement of a line that the other build executes",
     "moved-code": "the statements of optimized code are in another order",
 }
 """What producers are known to be unable to write, idioms apart: no reason to fail unless the user wants it."""
