@@ -207,7 +207,7 @@ BUDGETS: dict[str, float] = {
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
-    "dap": 2.63,  # 40 requests of editors
+    "dap": 2.65,  # 40 requests of editors
     "cases": 1.39,
     "fleet": 2.12,
     "compilers": 0.34,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MOST_THREADS = 256
 """The waves that are listed as threads."""
 MOST_FRAMES = 1000
+NAME_AND_VALUE = ("parameterNames", "parameterValues")
+"""What a client may want to see of each argument of a frame."""
 
 
 def threads(session: DebugSession, _arguments: RequestArguments) -> Json:
@@ -77,14 +79,14 @@ def stack_trace(session: DebugSession, arguments: RequestArguments) -> Json:
     wanted = min(wanted, MOST_FRAMES) if wanted > 0 else MOST_FRAMES
     with session.at(Viewpoint(wave, 0)) as debugger:
         found = list(islice(debugger.seen_wave, first, first + wanted + 1))
-        frames = [_frame_body(session, wave, frame) for frame in found[:wanted]]
+        frames = [_frame_body(session, wave, frame, arguments.object("format")) for frame in found[:wanted]]
     return {"stackFrames": frames, "totalFrames": first + len(found)}
 
 
-def _frame_body(session: DebugSession, wave: int, frame: Frame) -> Json:
+def _frame_body(session: DebugSession, wave: int, frame: Frame, form: RequestArguments) -> Json:
     body: Json = {"id": session.frames.add(Viewpoint(wave, frame.number)), "line": 0, "column": 0}
     symbol = None if frame.pc is None else frame.state.symbol_at(frame.pc)
-    body["name"] = frame.name or symbol or "??"
+    body["name"] = f"{frame.name or symbol or '??'}{_arguments_text(session, frame, form)}"
     if frame.pc is not None:
         body["instructionPointerReference"] = f"{frame.pc:#x}"
     if frame.code is not None:
@@ -94,6 +96,16 @@ def _frame_body(session: DebugSession, wave: int, frame: Frame) -> Json:
         return body | {"presentationHint": "subtle"}
     column = max(1, source.column) - session.column_base
     return body | {"source": source_body(session, place[0]), "line": place[1] - session.line_base, "column": column}
+
+
+def _arguments_text(session: DebugSession, frame: Frame, form: RequestArguments) -> str:
+    """Return what the client wants to see behind the name of a function: ``(x=4, y=5)``."""
+    if not form.flag("parameters"):
+        return ""
+    shown = [each for each in NAME_AND_VALUE if form.flag(each)]
+    pairs = session.debugger.call_writer(frame).values(frame)
+    texts = ("=".join(part for part, what in zip(pair, NAME_AND_VALUE, strict=True) if what in shown) for pair in pairs)
+    return f"({', '.join(filter(None, texts))})"
 
 
 def set_lane(session: DebugSession, arguments: RequestArguments) -> Json:

@@ -212,7 +212,10 @@ def _continued(session: DebugSession, wave: int, *, is_alone: bool) -> None:
 def _begin(session: DebugSession, arguments: RequestArguments) -> tuple[Debugging, int]:
     """Select the wave of a request, and let it run alone if the client wants that."""
     debugging, wave = session.debugging, session.wave(arguments)
-    debugging.only = wave if arguments.flag("singleThread") else None
+    is_alone = arguments.flag("singleThread")
+    if is_alone and arguments.command in ("stepBack", "reverseContinue"):
+        raise UsageError("time goes back for all waves together: leave out `singleThread`", kind="cannot_run")
+    debugging.only = wave if is_alone else None
     return debugging, wave
 
 

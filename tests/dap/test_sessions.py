@@ -251,6 +251,12 @@ def test_into_a_function_and_out_of_it(client: LocalClient) -> None:
     trace = client.ask("stackTrace", threadId=1)["stackFrames"]
     assert [each["name"] for each in trace] == ["square", "weigh", "spaces", "spaces"]
     assert client.ask("stackTrace", threadId=1, startFrame=1, levels=1)["totalFrames"] == 3
+    form = {"parameters": True, "parameterNames": True}
+    (named,) = client.ask("stackTrace", threadId=1, startFrame=1, levels=1, format=form)["stackFrames"]
+    assert named["name"] == "weigh(histogram, length, scale)"
+    form["parameterValues"] = True
+    (named,) = client.ask("stackTrace", threadId=1, startFrame=1, levels=1, format=form)["stackFrames"]
+    assert "length=8, scale=" in named["name"]
     client.ask("setBreakpoints", source={"path": str(KERNELS)}, breakpoints=[])
     client.goes("stepOut")
     client.goes("stepOut")
@@ -296,6 +302,7 @@ def test_one_thread_alone(client: LocalClient) -> None:
     other = client.top(2)["instructionPointerReference"]
     client.goes("next", singleThread=True)
     assert client.top(2)["instructionPointerReference"] == other
+    assert "for all waves" in client.fails("stepBack", threadId=1, singleThread=True)
 
 
 def test_pause_and_progress(client: LocalClient) -> None:
