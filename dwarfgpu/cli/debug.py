@@ -214,6 +214,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option("-read-only NAME", "with --check: a buffer that is not to be written; repeatable", is_many=True),
             option("-write-only NAME", "with --check: a buffer that is not to be read; repeatable", is_many=True),
             option("-suppress FILE", "with --check: leave out the findings that the lines of FILE name"),
+            option("-sarif FILE", "with --check: write the findings as a SARIF 2.1.0 log, too"),
             option("-error-exitcode N", "with --check: the exit status if there are errors (1)", read=int),
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
             SEED,

@@ -79,6 +79,8 @@ def run_kernel(session: Session, options: Any) -> int:
         profile_file=options.profile_file,
         checked=_checked(running, options, suppressed),
     )
+    if options.sarif is not None and result.checked is not None:
+        _write_log(options.sarif, result.checked)
     _show(session, result, list(running.printed()), faults, history)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
@@ -91,6 +93,17 @@ def run_kernel(session: Session, options: Any) -> int:
         return NO_ANSWER
     _hint_at_finding(session, options, running, result.checked)
     return _status(options, result, history)
+
+
+def _write_log(path: str, checked: CheckReport) -> None:
+    """Write what checks have found as a SARIF log."""
+    import json
+
+    from dwarfgpu import __version__
+    from dwarfgpu.render.findings import findings_sarif
+
+    with whole_output(path) as stream:
+        stream.write((json.dumps(findings_sarif(checked, __version__), indent=2) + "\n").encode())
 
 
 def _status(options: Any, result: RunReport, history: ValueHistory | None) -> int:
@@ -137,6 +150,10 @@ def _suppressions(options: Any) -> tuple[Suppression, ...]:
         raise UsageError("--max-findings needs --check, and a number from 0 on")
     if options.error_exitcode is not None and (options.check is None or not 0 <= options.error_exitcode <= MOST_STATUS):
         raise UsageError(f"--error-exitcode needs --check, and a number from 0 to {MOST_STATUS}")
+    if options.sarif is not None:
+        if options.check is None:
+            raise UsageError("--sarif needs --check")
+        check_output(options.sarif)
     if options.suppress is None:
         return ()
     if options.check is None:

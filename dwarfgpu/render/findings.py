@@ -8,6 +8,7 @@ from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import item_text
 from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
 from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.verification import FINGERPRINT, SARIF, uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,40 @@ def findings_json(report: CheckReport) -> dict[str, Any]:
         "suppressed": report.suppressed,
         "findings": [*map(FINDING.json, report.findings)],
     }  # fmt: skip
+
+
+def findings_sarif(report: CheckReport, version: str) -> dict[str, Any]:
+    """Return findings as a SARIF 2.1.0 log: each at the line of its last side, with the other one related."""
+    rules = sorted({f"{finding.check}: {finding.kind}" for finding in report.findings})
+    driver = {"name": "dwarfgpu", "version": version, "rules": [{"id": rule} for rule in rules]}
+    results = [
+        {
+            "ruleId": f"{finding.check}: {finding.kind}",
+            "level": finding.severity,
+            "message": {"text": "\n".join(finding_lines(finding))},
+            "locations": [_place(finding.sides[-1])],
+            "relatedLocations": [
+                _place(side) | {"message": {"text": _DOES[side.side.action]}} for side in finding.sides[:-1]
+            ],
+            "partialFingerprints": {FINGERPRINT: f"{finding.kind}:{places_of(finding)}:1"},
+        }
+        for finding in report.findings
+    ]
+    return {"$schema": SARIF, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def places_of(finding: NamedFinding) -> str:
+    """Return the functions of a finding with the offsets in them, which stay when lines move."""
+    return ",".join(side.position.place or side.function or "?" for side in finding.sides)
+
+
+def _place(side: NamedSide) -> dict[str, Any]:
+    position = side.position
+    logical = {"logicalLocations": [{"fullyQualifiedName": side.function or "?"}]}
+    if position.file is None or not position.line:
+        return logical
+    region = {"artifactLocation": {"uri": uri(position.file)}, "region": {"startLine": position.line}}
+    return logical | {"physicalLocation": region}
 
 
 SIDE = Record(

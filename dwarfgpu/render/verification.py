@@ -193,11 +193,11 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
     """Return a finding as a result, at its line in the source if that is known, else in the file."""
     if finding.source is not None:
         physical: dict[str, Any] = {
-            "artifactLocation": {"uri": _uri(finding.source[0])},
+            "artifactLocation": {"uri": uri(finding.source[0])},
             "region": {"startLine": finding.source[1]},
         }
     else:
-        physical = {"artifactLocation": {"uri": _uri(finding.file)}}
+        physical = {"artifactLocation": {"uri": uri(finding.file)}}
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
@@ -213,7 +213,8 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
     }
 
 
-def _uri(path: str) -> str:
+def uri(path: str) -> str:
+    """Return a path as logs have it."""
     from urllib.parse import quote
 
     return quote(path)

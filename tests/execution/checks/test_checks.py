@@ -180,7 +180,8 @@ def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
 
 @pytest.mark.parametrize("words, message", [
     (["--check=race,order"], "there is no check 'order'"), (["--check", "--weak-memory=1"], "do not go together"),
-    (["--max-findings", "3"], "--max-findings needs --check"), (["--suppress=x"], "--suppress needs --check"),
+    (["--max-findings", "3"], "--max-findings needs --check"), (["--sarif=x"], "--sarif needs --check"),
+    (["--suppress=x"], "--suppress needs --check"),
     (["--check", "--error-exitcode=256"], "from 0 to 255"), (["--check", "--suppress={}/a"], "no check 'rase'"),
     (["--check", "--suppress={}/b"], "'file=k.cl' names nothing")])  # fmt: skip
 def test_what_cannot_be_checked_is_refused(built, capsys, tmp_path, words, message):
@@ -199,6 +200,17 @@ def test_the_status_the_text_and_the_document_say_the_same(built, capsys):
     assert main([*words, "--json", "--max-findings=0"]) == 1
     document = json.loads(capsys.readouterr().out)["check"]
     assert document == {"checks": ["race"], "errors": 1, "notes": 0, "suppressed": 0, "findings": []}
+
+
+def test_a_log_has_a_result_for_each_finding_with_the_line_of_each_side(built, capsys, tmp_path):
+    log = tmp_path / "f.sarif"
+    assert main(["run", built("gfx1100", "O2"), *IN_GROUP, "--check=race", f"--sarif={log}"]) == 1
+    assert "error summary: 1 error (race)" in capsys.readouterr().out
+    (every,) = json.loads(log.read_text())["runs"]
+    (result,) = every["results"]
+    places = [*result["locations"], *result["relatedLocations"]]
+    assert {place["physicalLocation"]["region"]["startLine"] for place in places} == lines_of("in_group")
+    assert (result["ruleId"], result["level"]) == (every["tool"]["driver"]["rules"][0]["id"], "error")
 
 
 @pytest.mark.parametrize("known, status", [
