@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.11,
-    "program.frames": 8.73,  # arguments of a launch; tables of pandas
+    "program.frames": 8.88,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 4.73,  # limits of producers, made arguments
@@ -199,7 +199,7 @@ BUDGETS: dict[str, float] = {
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
-    "audits.faults": 2.07,  # which access failed, by which pointer of the code, what waits, what a console says
+    "audits.faults": 2.15,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.18,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 12.84,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
@@ -213,7 +213,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 86.03
+MOST_LINES_OF_TESTS = 86.11
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -321,3 +321,24 @@ kernel void two_places(global int *out, local int *part, int by) {
   int i = lane;
   out[i] = part[i + by] + part[i + by + 16];  // two.places
 }
+
+kernel void tiles(global int *out, int at) {
+  local int tile[64];
+  local int sums[16];
+  sums[lane & 15] = at;  // tiles.first
+  sync();
+  tile[lane + at] = sums[lane & 15];  // tiles.store
+  sync();
+  out[lane] = tile[63 - lane] + sums[0];
+}
+
+kernel void tiles_read(global int *out, int at) {
+  local int tile[64];
+  local int sums[16];
+  tile[lane] = lane;
+  sums[lane & 15] = at;
+  sync();
+  tile[lane] = sums[lane - at];  // tiles.load
+  sync();
+  out[lane] = tile[63 - lane];
+}

@@ -93,7 +93,7 @@ def mistakes(crash: list[str], fault: dict[str, Any], text: str, width: int) -> 
             yield f"the distance is {row['nearest']} to {row['farthest']}"
     elif distance not in "null ? -" and distance not in text:
         yield f"nothing is {distance}"
-    if " " in items and missed == "local memory" and "; other lanes up to 8 bytes before the start" not in text:
+    if " " in items and missed == "half_used" and "; other lanes up to 8 bytes before the start" not in text:
         yield "the lanes on the other side are left out"
     if access["null"] != (distance == "null"):
         yield f"null: {access['null']}"

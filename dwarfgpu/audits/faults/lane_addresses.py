@@ -170,15 +170,23 @@ class _SeenAccesses(MemoryAccess):
 def added_base(wave: Wave, function: FunctionCode, index: int) -> int | None:
     """Return the 64-bit number in scalar registers that was added, before an instruction, to make its addresses.
 
-    None if it was not added in the same block, or if its registers or EXEC were written since.
+    None if it was not added in the same block, or if EXEC was written since. If its registers were, it is what they
+    were loaded with from the kernarg segment, whose address is in registers yet.
     """
     pointer = function.steps[index].instruction.operand("vaddr")
     if pointer is None or pointer.kind is not OperandKind.VGPR or pointer.count != 2:
         return None
-    low, written = pointer.index, set[actions.Register]()
+    low, written, lost = pointer.index, set[actions.Register](), None
     for number in range(index - 1, function.blocks[function.block_at(index)].first - 1, -1):
         whole = function.steps[number].instruction
         parts = whole.components or (whole,)
+        if lost is not None:
+            for word in whole.destinations:
+                if word.kind is OperandKind.SGPR and -1 <= lost - word.index <= word.count - 1:  # one of both at least
+                    is_whole = 0 <= lost - word.index < word.count - 1
+                    return _of_kernarg(wave, whole, 4 * (lost - word.index), written) if is_whole else None
+                written.update(actions.registers_of(word))
+            continue
         if writes_exec(whole):
             return None
         for each in parts:
@@ -188,16 +196,37 @@ def added_base(wave: Wave, function: FunctionCode, index: int) -> int | None:
                 scalars = [word for word in each.sources if word.kind is OperandKind.SGPR]
                 vectors = [word.index for word in each.sources if word.kind is OperandKind.VGPR]
                 if scalars and written.isdisjoint(actions.registers_of(evolve(scalars[0], bits=64))):
-                    try:
-                        held = _Registers(wave, "s")
-                        return int(held[scalars[0].index] | held[scalars[0].index + 1] << 32)
-                    except (DwarfGpuError, LookupError):
-                        return None
-                if scalars or len(vectors) != 1:
+                    return _pair(wave, scalars[0].index)
+                if scalars and function.major >= 8:  # before, offsets of loads count dwords
+                    lost = scalars[0].index
+                elif scalars or len(vectors) != 1:
                     return None
-                low = vectors[0]
+                else:
+                    low = vectors[0]
         written.update(*(actions.registers_of(word) for each in parts for word in each.destinations))
     return None
+
+
+def _pair(wave: Wave, index: int) -> int | None:
+    """Return the number in two scalar registers."""
+    held = _Registers(wave, "s")
+    with suppress(DwarfGpuError, LookupError):
+        return int(held[index] | held[index + 1] << 32)
+    return None
+
+
+def _of_kernarg(wave: Wave, load: GpuInstruction, offset: int, written: set[actions.Register]) -> int | None:
+    """Return the pointer that an instruction loaded from the kernarg segment, if that can still be told."""
+    base, place = load.operand("sbase"), load.operand("offset")
+    more = load.operand("soffset")
+    is_plain = (more is None or more.register == "null") and (place is None or place.kind is OperandKind.IMMEDIATE)
+    if not load.name.startswith("s_load_") or base is None or base.kind is not OperandKind.SGPR or not is_plain:
+        return None
+    launch = wave.launch
+    if not written.isdisjoint(actions.registers_of(base)) or _pair(wave, base.index) != launch.kernarg:
+        return None
+    at = offset + (0 if place is None else place.value)
+    return next((row.number for row in launch.arguments if row.offset == at and row.size == 8), None)
 
 
 def writes_exec(instruction: GpuInstruction) -> bool:

@@ -28,10 +28,11 @@ from dwarfgpu.lanes import lanes_in
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
+from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.language.tokens import split_at_commas
-from dwarfgpu.program.types.model import Array, Pointer, Struct, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ _POINTER = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*+\s*([A-Za-z_]\w*)|\b([A-Z
 _FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 _STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
+_ASSIGNMENT = re.compile(r"(?<![-=<>!+*/%&|^])=(?!=)")
+"""The operator that stores to its left side, and loads nothing from there."""
 
 
 @frozen
@@ -94,12 +97,14 @@ class MissedBuffer:
     """Whether more speaks for it than that it is near."""
     opposite: int | None = None
     """The address of the farthest lane on the other side of it."""
+    memory: str = ""
+    """``local`` or ``private``, of a variable or an argument in it."""
 
     @property
     def buffer(self) -> NamedBuffer:
         """Return it as memory that a fault names."""
         name = f"`{self.name}`" if self.name not in SPACE_NAMES.values() else self.name
-        return NamedBuffer(name, self.address, self.size or 0)
+        return NamedBuffer(f"{name} [{self.memory}]" if self.memory else name, self.address, self.size or 0)
 
     @property
     def nearest(self) -> int:
@@ -301,6 +306,15 @@ def _bases(expression: str) -> Iterator[str]:
         return
     for match in _FIRST.finditer(expression):
         yield expression[match.start() : [*_steps(expression, match.end())][-1]]
+
+
+def _accessed(line: str, action: str) -> str:
+    """Return the part of a line that names what is stored to, or what is loaded; the line if both may be."""
+    sides = _ASSIGNMENT.split(line)
+    if len(sides) != 2 or action not in ("load", "store"):
+        return line
+    target, *index = re.split(r"(?=\[|->|\.)", sides[0].rpartition(";")[2], maxsplit=1)
+    return target if action == "store" else " ".join([*index, sides[1]])
 
 
 def _begins(variable: Any, source: SourceLine | None) -> bool:
@@ -517,7 +531,7 @@ class FaultSearch:
         action = shape.action if shape is not None else step.action.operation.partition("-")[0]
         every = [at for lanes in outside for at in lanes.addresses]
         line = None if line is None else line.partition("//")[0]
-        expression = self._expression(line, outside[0]) if outside and space != actions.PRIVATE else None
+        expression = self._expression(line, outside[0]) if outside else None
         missed, is_null = self._missed(every, made[0], expression, line, outside[0]) if outside else ((), False)
         unit = None
         if outside and "ADDRESS_ERROR" in self.stop.reasons and not missed:
@@ -563,6 +577,8 @@ class FaultSearch:
         local = wave.launch.local_size
         if local is None or space == actions.LOCAL:
             return local
+        if wave.launch.private_size:
+            return wave.launch.private_size
         memory = self.machine.memory
         return memory.available(memory.target.space(PRIVATE_LANE), 0, wave.index, 0) or None
 
@@ -597,8 +613,13 @@ class FaultSearch:
             room = self._room(self.waves[0], found.space)
             if room is None or all(0 <= at <= room - found.size for at in addresses):
                 return (), False
+            objects = self._in_local if found.space == actions.LOCAL else self._in_private
+            part = None if line is None else _accessed(line, found.action)
+            rows_of = () if found.is_of_stack else objects(addresses, expression, part, first)
+            named = [evolve(row, memory=found.space) for row in rows_of]
             why = "its addresses are of this memory"
-            return (self._buffer((SPACE_NAMES[found.space], 0, room, 0), addresses, why, is_certain=True),), False
+            whole = self._buffer((SPACE_NAMES[found.space], 0, room, 0), addresses, why, is_certain=True)
+            return tuple(named) or (whole,), False
         if all(self._is_known(at, found.size) for at in addresses):
             return (), False
         rows = [*self._pointers(), *self._objects(line, first)]
@@ -676,6 +697,43 @@ class FaultSearch:
         line = self.source_line(caller, caller.call.source)
         call = re.search(rf"\b{re.escape(self.frame.name or '?')}\s*\((.*)\)", line or "")
         return set() if call is None else set(_NAME.findall(call[1]))
+
+    def _in_local(
+        self, addresses: list[int], expression: str | None, line: str | None, first: LanesOutside
+    ) -> Iterator[MissedBuffer]:
+        """Yield the variable or the argument that addresses of local memory are meant to be in; of several none."""
+        frame = self.stopped.wave(first.number).frame(0)
+        rows = [] if self.launch is None else local_objects(frame, self.launch)
+        base = next((each for each in _bases(expression or "") if self._is(Pointer, frame, each, first.lanes)), None)
+        values = None if base is None else self._numbers(frame, f"(unsigned long) ({base})", first.lanes)
+        starts = {value & 0xFFFFFFFF for value in values or ()}
+        held = [row for row in rows if row.address is not None and starts == {row.address}]
+        names = {*_NAME.findall(line or ""), *self._passed()}
+        why = f"`{expression}` counts from there" if held else "nothing else is in local memory"
+        if not held and len(rows) > 1:
+            rows, why = [row for row in rows if row.name in names], "the line names no other in local memory"
+        for row in held or rows:
+            if row.address is not None and len(held or rows) == 1:
+                is_certain = bool(held) or (len(rows) == 1 and why.startswith("nothing"))
+                yield self._buffer((row.name, row.address, row.size, 0), addresses, why, is_certain=is_certain)
+
+    def _in_private(
+        self, addresses: list[int], expression: str | None, line: str | None, first: LanesOutside
+    ) -> Iterator[MissedBuffer]:
+        """Yield the variable of the frame that an expression with these addresses, or the line alone, names."""
+        frame = self.stopped.wave(first.number).frame(0)
+        words, found = _NAME.findall(line or ""), []
+        for variable in self._variables(frame):
+            with suppress(DwarfGpuError):
+                size, place = known_size(variable.type), variable.object(first.lanes[0]).address
+                space = None if place is None else frame.target.space(place.space or 0)
+                is_one = place is not None and space is not None and space.number == PRIVATE_LANE
+                if is_one and size and variable.name in words and isinstance(self._type(variable), (Array, Struct)):
+                    found.append((variable.name, int(place.value), size, 0))
+        exact = [row for row in found if expression is not None and re.match(rf"{row[0]}\b", expression)]
+        why = f"`{expression}` has these addresses" if exact else "the line names no other in private memory"
+        if len(exact or found) == 1:
+            yield self._buffer((exact or found)[0], addresses, why, is_certain=bool(exact))
 
     def _objects(self, line: str | None, first: LanesOutside) -> Iterator[_PointerRow]:
         """Yield the variables outside of functions that a line names, as arguments with the memory that they are."""

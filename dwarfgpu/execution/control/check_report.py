@@ -18,7 +18,8 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceTexts
-from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
+from dwarfgpu.program.frames.launch_record import POINTERS
+from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import Located
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceLine
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_UNDEFINED = "DW_OP_LLVM_undefined"
 MOST_DEPTH = 8
 """The parts of parts that a name has."""
 
@@ -181,10 +181,9 @@ class FindingNames:
         elif finding.space == "private":
             name, is_certain = self._in_line(finding.sides[0].pc), False
         elif finding.space in ("local", "global") and finding.address is not None:
-            functions = {name for side in finding.sides for name in self._functions(side.pc)}
             words = [self._words(side.pc) for side in finding.sides]
             is_local = finding.space == "local"
-            named = self._local(finding.address, functions, words) if is_local else self._global(finding.address)
+            named = self._local(finding.address, words) if is_local else self._global(finding.address)
             name, is_certain, kind = named
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
         sides = tuple(self._side(side, is_float=is_float) for side in finding.sides)
@@ -252,10 +251,6 @@ class FindingNames:
         function = calls[0].function or position.place
         return NamedSide(side, position, function, callers, _number(side.value, is_float=is_float))
 
-    def _functions(self, pc: int) -> Iterator[str]:
-        for call in self.running.attached.state.loaded.calls_at(pc):
-            yield from filter(None, (call.function, call.linkage_name))
-
     @cached_property
     def _arguments(self) -> list[Any]:
         launch = self.running.attached[0].launch
@@ -281,46 +276,30 @@ class FindingNames:
         names = {variable.name for variable in known if variable.name in words and owner_of(variable) in functions}
         return names.pop() if len(names) == 1 else None
 
-    def _local(self, address: int, functions: set[str], words: list[set[str]]) -> tuple[str | None, bool, Any]:
+    def _functions(self, pc: int) -> Iterator[str]:
+        for call in self.running.attached.state.loaded.calls_at(pc):
+            yield from filter(None, (call.function, call.linkage_name))
+
+    @cached_property
+    def _local_objects(self) -> list[LocalObject]:
+        return local_objects(self.running.program.outside, self.running.attached[0].launch)
+
+    def _local(self, address: int, words: list[set[str]]) -> tuple[str | None, bool, Any]:
         """Return the variable or the argument at an address of local memory.
 
-        Compilers that do not optimize give such variables no location: then it is probably the only one that there is,
-        else the only one that both lines name, of which the element is not known.
+        If the file does not tell where variables are, it is the only one that both lines name.
         """
-        starts = [each for each in self._arguments if each.kind == LOCAL and each.number <= address]
-        if starts:
-            return self._pointed(max(starts, key=lambda each: each.number), address)
-        unplaced: dict[str, Any] = {}
-        for variable in all_variables(self.running.program.outside):
-            size = known_size(variable.type) or 0
-            where = self._placed(variable)
-            if where is not None and 0 <= address - where < size and owner_of(variable) in {None, *functions}:
-                part, kind = _element(variable.type, address - where)
-                return f"{variable.name}{part}", True, kind
-            if size and variable.kind != "parameter" and owner_of(variable) in functions:
-                is_known = variable.is_constant() or any(each.repaired != _UNDEFINED for each in variable.locations())
-                unplaced[variable.name] = None if is_known else unplaced.get(variable.name, variable)
-        left = {name: variable for name, variable in unplaced.items() if variable is not None}
-        names = left.keys() & set[str]().union(*words)
-        if len(left) == 1 and names:
-            (name,) = names
-            part, kind = _element(left[name].type, address)
-            return f"{name}{part}", False, kind
-        names = names.intersection(*words)
+        for each in self._local_objects:
+            if each.address is not None and each.address <= address < each.address + each.size:
+                offset, size = address - each.address, known_size(each.type) or 0
+                index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
+                part, kind = _element(each.type, rest)
+                return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind
+        names = {each.name for each in self._local_objects if each.address is None}.intersection(*words)
         return names.pop() if len(names) == 1 else None, False, None
 
-    def _placed(self, variable: Any) -> int | None:
-        """Return where a variable is in local memory, if it is there in all waves."""
-        try:
-            address = variable.object(None).address
-        except DwarfGpuError:
-            return None
-        space = None if address is None else self.running.machine.target.space(address.space or 0)
-        return address.value if space is not None and space.name == "local" and isinstance(address.value, int) else None
-
-    def _pointed(self, argument: Any, address: int) -> tuple[str, bool, Any]:
-        """Return the element of an argument that an address is in, counted from the start or, if local, from 0."""
-        offset = address - argument.number if argument.kind == LOCAL else address
+    def _pointed(self, argument: Any, offset: int) -> tuple[str, bool, Any]:
+        """Return the element of an argument at an offset from its start."""
         pointer = resolved(argument.type)
         element = pointer.to.get() if isinstance(pointer, Pointer) else None
         size = None if element is None else known_size(element)

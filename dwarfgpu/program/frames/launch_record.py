@@ -125,6 +125,8 @@ class LaunchRecord:
     """The function of the kernel in the debugging information."""
     local_size: int | None = None
     """The bytes of local memory of a work-group, as the dispatch packet has them; None without one."""
+    private_size: int | None = None
+    """The bytes of private memory of a work-item, as the packet has them."""
 
     def is_of(self, function: Die | None, linkage_name: str | None) -> bool:
         """Return whether a function has the parameters of the launch: the kernel, or the body that clang gives it."""
@@ -159,9 +161,12 @@ class _Search:
         self.problems = [error.message for error in self.place.problems]
 
     def record(self) -> LaunchRecord:
-        found, local = self._kernel(), self.packet.get("group_segment_size")
+        found = self._kernel()
+        local, private = (self.packet.get(f"{kind}_segment_size") for kind in ("group", "private"))
         if found is None:
-            return LaunchRecord(self.place, problems=tuple(self.problems), local_size=local)
+            return LaunchRecord(
+                self.place, problems=tuple(self.problems), local_size=local, private_size=private
+            )  # fmt: skip
         code, kernel = found
         described = DescribedKernel(code.file, kernel)
         kernel = described.kernel
@@ -169,7 +174,9 @@ class _Search:
         if kernel.metadata is None:
             self.problems.append(f"the arguments of {kernel.source_name} are not known: it has no metadata")
         arguments, problems = tuple(self._arguments(described, kernarg)), tuple(self.problems)
-        return LaunchRecord(self.place, kernel, code, kernarg, how, arguments, problems, described.function, local)
+        return LaunchRecord(
+            self.place, kernel, code, kernarg, how, arguments, problems, described.function, local, private
+        )  # fmt: skip
 
     # --- The dispatch ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,141 @@
+"""What lies where in local memory: the variables of a kernel, and the memory that its arguments point to.
+
+Compilers give most of these variables no location. LLVM makes one structure of them (AMDGPULowerModuleLDSPass,
+OptimizedStructLayout): each time the one that leaves the smallest gap follows, of those the most aligned, then the
+largest. If this fills the memory that the kernel has, they are there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from attrs import field
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.launch_record import LOCAL
+from dwarfgpu.program.frames.variable import owner_of, variables_of
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.launch_record import LaunchRecord
+    from dwarfgpu.program.frames.variable import Variable
+
+_UNDEFINED = "DW_OP_LLVM_undefined"
+LARGEST_ALIGNMENT = 16
+"""LLVM aligns a variable of more than 8 bytes to so many, whatever its type."""
+MAX_VARIABLES = 64
+
+
+@frozen
+class LocalObject:
+    """A variable in local memory, or what an argument points to there."""
+
+    name: str
+    address: int | None
+    """Where it begins; None if the file does not tell."""
+    size: int
+    type: Type = field(eq=False, repr=False)
+    """Of an argument, what it points to."""
+    is_certain: bool = True
+    """Whether no other variable, as large and as aligned, may have its place."""
+    is_argument: bool = False
+
+
+def local_objects(frame: Frame, launch: LaunchRecord) -> list[LocalObject]:
+    """Return what lies in the local memory of a work-group, as far as it is known."""
+    return [*_variables(frame, launch), *_arguments(launch)]
+
+
+def _arguments(launch: LaunchRecord) -> Iterator[LocalObject]:
+    """Yield the memory of arguments: up to that of the next one, or to the end."""
+    rows = sorted((row.number, row) for row in launch.arguments if row.kind == LOCAL and row.number is not None)
+    ends = [number for number, _row in rows[1:]] + [launch.local_size]
+    for (start, row), end in zip(rows, ends, strict=False):
+        pointer = resolved(row.type)
+        if end is not None and end > start and isinstance(pointer, Pointer):
+            yield LocalObject(row.name, start, end - start, pointer.to.get(), is_argument=True)
+
+
+def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
+    """Yield the variables of the kernel, and of functions that are inlined or called."""
+    code, function, kernel = launch.code, launch.function, launch.kernel
+    described = None if kernel is None else kernel.descriptor
+    if code is None or function is None or kernel is None or described is None:
+        return
+    room = described.group_segment_fixed_size
+    if not room:
+        return
+    own: list[Variable] = []
+    others: list[Variable] = []
+    for variable in variables_of(frame, code, function.unit):
+        size = known_size(variable.type)
+        place = _place(variable)
+        if place is not None and size:
+            yield LocalObject(variable.name, place, size, variable.type)
+        elif size and _may_be_local(variable):
+            (own if owner_of(variable) in {kernel.source_name, function.name} else others).append(variable)
+    for group in (own, own + others):
+        placed = _placed(group[:MAX_VARIABLES], room)
+        if placed:
+            yield from placed
+            return
+    yield from (LocalObject(each.name, None, known_size(each.type) or 0, each.type) for each in own if _is_large(each))
+
+
+def _place(variable: Variable) -> int | None:
+    """Return where a variable is in local memory, if its location says so for all waves."""
+    try:
+        address = variable.object(None).address
+    except DwarfGpuError:
+        return None
+    space = None if address is None else variable.frame.target.space(address.space or 0)
+    if address is None or space is None or space.name != "local":
+        return None
+    return address.value if isinstance(address.value, int) else None
+
+
+def _may_be_local(variable: Variable) -> bool:
+    """Return whether a variable has no location: of those with one, it tells."""
+    if variable.kind == "parameter" or variable.is_constant():
+        return False
+    return all(each.repaired == _UNDEFINED for each in variable.locations())
+
+
+def _is_large(variable: Variable) -> bool:
+    return isinstance(resolved(variable.type), (Array, Struct))
+
+
+def _placed(variables: Sequence[Variable], room: int) -> list[LocalObject]:
+    """Return variables in the order of LLVM, if they fill the room."""
+    rows = [(-_alignment(each.type), -(known_size(each.type) or 0), each.name, each.type) for each in variables]
+    counts = Counter(row[:2] for row in rows)
+    found, at = [], 0
+    while rows:
+        alignment, size, name, type_ = row = min(rows, key=lambda row: (-at % -row[0], row[:3]))
+        rows.remove(row)
+        at += -at % -alignment
+        found.append(LocalObject(name, at, -size, type_, is_certain=counts[alignment, size] == 1))
+        at -= size
+    most = max((_alignment(each.type) for each in found), default=1)
+    return found if at <= room < at + max(most, LARGEST_ALIGNMENT) else []
+
+
+def _alignment(type_: Type) -> int:
+    """Return the alignment that LLVM gives a variable of local memory."""
+    size = known_size(type_) or 1
+    return max(min(1 << (size - 1).bit_length(), LARGEST_ALIGNMENT), _natural(type_))
+
+
+def _natural(type_: Type) -> int:
+    """Return the alignment of a type: that of its largest part, of a vector its size."""
+    kind = resolved(type_)
+    if isinstance(kind, Array) and not kind.is_vector:
+        return _natural(kind.element)
+    if isinstance(kind, Struct):
+        return max((_natural(member.to.get()) for member in kind.body.members), default=1)
+    return 1 << (max(known_size(kind) or 1, 1) - 1).bit_length()

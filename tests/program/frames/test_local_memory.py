@@ -1,0 +1,86 @@
+"""Where variables of local memory lie, which compilers do not say: compared with the addresses that kernels store."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dwarfgpu
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import machine_for
+from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
+
+VECTORS = """
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef long long8 __attribute__((ext_vector_type(8)));
+"""
+KERNELS = {
+    "one": "int tile[64]",
+    "gaps": "char c[5]; int i[33]; short s; float4 v[3]; long l[3]; char b[3]",
+    "vectors": "char c[70]; long8 v; int i[3]; short s[5]",
+    "alike": "int b[8]; float a[8]; int c[16]",
+}
+"""Declarations of variables in local memory."""
+ALIKE = {"a", "b"}
+TYPES = {"local": ("cl", "-cl-std=CL2.0"), "__shared__": ("hip", "--offload-device-only")}
+
+
+def source(kernel: str, space: str) -> tuple[str, list[str]]:
+    """Return a kernel that stores the address of each of its variables, and uses them; and their names."""
+    declared = [each.strip() for each in KERNELS[kernel].split(";")]
+    names = [each.split()[1].partition("[")[0] for each in declared]
+    is_cl = space == "local"
+    lines = [VECTORS, "kernel" if is_cl else 'extern "C" __attribute__((global))']
+    lines.append(f"void k({'global ' if is_cl else ''}long *out, int at) {{")
+    if not is_cl:
+        lines[0] += "#define __shared__ __attribute__((shared))\n"
+    lines += [f"  {space} {each};" for each in declared]
+    for number, name in enumerate(names):
+        byte = f"(({'local ' if is_cl else ''}volatile char *)&{name})"
+        lines += [f"  {byte}[at] = 1;", f"  out[{number}] = (unsigned)(unsigned long){byte};"]
+    return "\n".join([*lines, "}"]), names
+
+
+@pytest.mark.parametrize("space", TYPES)
+@pytest.mark.parametrize("processor, level", [("gfx1100", "O0"), ("gfx90a", "O2")])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_variables_are_where_llvm_puts_them(
+    kernel: str, processor: str, level: str, space: str, require_tool: Any, tmp_path: Path
+) -> None:
+    text, names = source(kernel, space)
+    language, option = TYPES[space]
+    (path := tmp_path / f"k.{language}").write_text(text)
+    target = ["-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
+    if language == "hip":
+        target = [f"--offload-arch={processor}", "-nogpuinc", "--no-gpu-bundle-output"]
+    words = [*target, "-x", language, option, f"-{level}", "-g", "-w", "-nogpulib", path, "-o", tmp_path / "k.co"]
+    subprocess.run([require_tool("clang-22"), *words], check=True)
+    launched, found = launch(tmp_path / "k.co", out=f"zeros({len(names)},i8)", at=0)
+    assert launched.machine is not None
+    launched.machine.run()
+    assert [found[name].address for name in names] == [value & 0xFFFFFFFF for value in launched.buffers["out"].tolist()]
+    assert {name for name in names if not found[name].is_certain} == (ALIKE if kernel == "alike" else set())
+
+
+def launch(path: Path, **arguments: Any) -> tuple[Any, dict[str, LocalObject]]:
+    """Launch one work-item, and return what lies in its local memory by name."""
+    launched = dwarfgpu.launch(machine_for(str(path), "k"), str(path), "k", grid=1, work_group=1, args=arguments)
+    wave = Running(launched).attached[0]
+    return launched, {each.name: each for each in local_objects(wave.frame(0), wave.launch)}
+
+
+def test_the_memory_of_an_argument_ends_where_the_next_begins(require_tool: Any, tmp_path: Path) -> None:
+    (path := tmp_path / "k.cl").write_text(
+        "kernel void k(local int *a, local int *b) { a[0] = b[0]; local int c[8]; c[1] = 2; }"
+    )
+    words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-x", "cl", "-O0", "-g", "-nogpulib", path]
+    subprocess.run([require_tool("clang-22"), *words, "-o", tmp_path / "k.co"], check=True)
+    _launched, found = launch(tmp_path / "k.co", a=40, b=64)
+    assert [(each.name, each.address, each.size) for each in found.values()] == [
+        ("c", 0, 32),
+        ("a", 32, 40),
+        ("b", 72, 64),
+    ]
