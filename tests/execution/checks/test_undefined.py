@@ -21,8 +21,9 @@ HERE = Path(__file__).parent
 BRANCHES = "private_branch", "local_branch", "branch", "scalar_branch", "divided"
 ADDRESSES = "private_address", "local_address", "address"
 NAMES = {
-    "private_array": r"tmp\[7\]", "one_way": "x", "bytes": r"tmp\[15\]", "by_pointer": "x", "component": r"tmp\[\d\]",
-    "padding": r"tmp\[\d\]\.number", "local_array": r"tile\[1\d\d\]", "local_argument": r"tile\[12[89]\]",
+    "private_array": r"tmp\[7\]", "one_way": "x", "bytes": r"tmp\[15\]", "by_pointer": "x",
+    "component": r"tmp\[\d\]\[3\]", "padding": r"tmp\[\d\]\.number", "local_array": r"tile\[1\d\d\]",
+    "local_argument": r"tile\[12[89]\]",
     "copy": r"raw\[0\]", "partly": r"raw\[4\]", "mixed": "tmp", "shared_array": r"tile\[[0-3]\]"}  # fmt: skip
 """What the findings of some kernels name, where it is one of a level without optimization."""
 
