@@ -285,7 +285,7 @@ Run one command on many inputs. QUESTION is `bt`, `waves`, `eval`, `locals`, `ve
 summary.
 
 A broken input gets a row with its error. The exit status is 3 if an input has no answer, and 1 if `verify`, `judge` or
-`memmodel check` has findings.""",
+`memmodel check` has findings that count.""",
         (
             "dwarfgpu fleet bt dumps/ --out stacks",
             "dwarfgpu fleet 'eval rank step --lane all' 'dumps/*.dgs' --code train.co --out ranks",

@@ -468,8 +468,12 @@ VARIABLES = ("DW_TAG_variable", "DW_TAG_formal_parameter")
 
 
 def _of_finding(document: Mapping[str, Any]) -> Row:
-    """Return the row of a finding, whose path has entries with their tags, or the name of a function."""
-    row: Row = {"source": _source(document), "rule": document["rule"], "state": "finding", "answer": _json(document)}
+    """Return the row of a finding, whose path has entries with their tags, or the name of a function.
+
+    The state of one that does not count, as a limit of the producer, is ``limit``.
+    """
+    state = "finding" if document.get("limit") is None else "limit"
+    row: Row = {"source": _source(document), "rule": document["rule"], "state": state, "answer": _json(document)}
     for step in document.get("path") or ():
         tag, _, name = str(step).partition(" ")
         if tag == "DW_TAG_subprogram" or not tag.startswith("DW_TAG_"):

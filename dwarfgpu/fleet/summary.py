@@ -166,7 +166,8 @@ class Summary:
             if row["stack"] is not None:
                 self.stacks.setdefault(row["stack"], FleetGroup()).add(name, row["waves"] or 1)
             if row["rule"] is not None:
-                self.rules.setdefault(row["rule"], FleetGroup()).add(name, 1)
+                if state == "finding":
+                    self.rules.setdefault(row["rule"], FleetGroup()).add(name, 1)
             elif row["variable"] is not None:
                 lanes = row["lane_count"] or 1
                 values = self.variables.setdefault(row["variable"], FleetValues())

@@ -205,7 +205,8 @@ def _every_kernel(launches: Sequence[_Launch], wanted: Verdict, arguments: Argum
     def text(output: Output) -> Iterator[str]:
         yield from text_of.kernels_text(rows, total, report, **shown_of(arguments))
 
-    document = Document(text_of.kernels_json(rows, total, report), text, rows="kernels")
+    data = text_of.kernels_json(rows, total, report)
+    document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
     document.status = status
     document.hints += hints
     return document
