@@ -121,6 +121,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
         args=args or None,
         **memory_options(arguments.get),
         **weakness,
+        check=None if debugger.settings["check"] == "off" else debugger.settings["check"],
     )
     debugger.use(program, program.attach(machine))
     note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))

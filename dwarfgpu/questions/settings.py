@@ -107,6 +107,13 @@ def _check_seed(text: str) -> None:
         raise UsageError(f"weak-memory is off or a seed, a number from 0, not {text[:40]!r}", kind="bad_setting")
 
 
+def _check_checks(text: str) -> None:
+    from dwarfgpu.execution.checks.findings import check_names
+
+    if text != "off":
+        check_names(text, is_weak=False)
+
+
 READING = ("dialect", "attributes", "repair")
 """The settings that say how the DWARF of files is read."""
 SECTIONS = ("source", "locals", "lanes", "registers", "stack", "expressions")
@@ -125,6 +132,8 @@ SETTINGS = (
             choices=("off", "on", "step", "replay")),
     Setting("weak-memory", "off", "whether kernels that are launched have memory as weak as the model allows: a seed",
             check=_check_seed),
+    Setting("check", "off", "what is looked for in kernels that are launched: all, or names of checks (`run --check`)",
+            check=_check_checks),
     Setting("jit", "auto", "whether blocks that run often are compiled: auto if llvmlite is there, on at once, or off",
             choices=("auto", "on", "off")),
     Setting("agents", 1, "with weak memory: how many agents share the work-groups", least=1),

@@ -77,6 +77,10 @@ class Debugging:
         """The breakpoints where waves are now."""
         self.guard: Observer | None = None
         """Is asked before each instruction onwards, and stops the waves for a reason of its own."""
+        self._told: set[int] = set()
+        """The findings of checks that waves have stopped for."""
+        if self.machine.checks is not None:
+            self.guard = self._stop_at_finding
         self._watch_hits: list[WatchHit] = []
         self._problem: str | None = None
         for point in self.points:
@@ -306,6 +310,24 @@ class Debugging:
     def _watcher(self, tell: Callable[[WatchHit], bool]) -> Watcher | None:
         points = [point for point in self.points if point.watched is not None]
         return Watcher(self.device, points, self.running.reader, tell) if points else None
+
+    def _stop_at_finding(self, _batch: WaveBatch) -> bool:
+        """Stop waves behind an instruction that a check has found something at; not once they went back."""
+        memory: Any = self.device.memory
+        new = [each for each in memory.findings if each.is_error and id(each) not in self._told]
+        if not new or self.history.was_replayed:
+            return False
+        from dwarfgpu.execution.control.check_report import FindingNames
+
+        (finding, *_others) = new
+        self._told.add(id(finding))
+        side = finding.sides[-1]
+        wave = self.machine.wave_named(side.wave)
+        named = FindingNames(self.running).named(finding)
+        text = ": ".join(filter(None, (finding.kind, named.variable, named.reach)))
+        (self.write or self.dprinted.append)(f"{text}\n")
+        self.device.halt = Halt(halts.STEP, text, side.pc, {} if wave is None else {wave: side.lanes})
+        return True
 
     # --- Forwards -------------------------------------------------------------------------------------------------
 

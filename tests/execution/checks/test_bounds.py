@@ -14,6 +14,7 @@ from dwarfgpu.execution.checks import provenance as p
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.commands import run
 from tests.builders.parameters import some_of
 
 HERE = Path(__file__).parent
@@ -182,6 +183,18 @@ def test_a_pointer_in_a_structure_is_followed_from_an_earlier_launch(require_too
     assert reaches == ([] if count == 64 else [
         ("invalid read", "just past the end of `one` (256 bytes)"),
         ("invalid write", "just past the end of `other` (256 bytes)")])  # fmt: skip
+
+
+def test_waves_of_a_debugger_stop_where_something_is_found(require_tool):
+    require_tool("clang-22")
+    launched = "target launch -padding 0 smooth 64 64 ones(64) zeros(64)"
+    steps = ["set check bounds", launched, "continue", "info line", "continue"]
+    path = str(Path(dg.__file__).parent / "examples" / "smooth.cl")
+    done = run("debug", path, *(word for step in steps for word in ("-ex", step)))
+    assert "invalid read: in[64]: just past the end of `in` (argument 0, 256 bytes)\n" in done.stdout
+    assert "Line 3 of" in done.stdout
+    assert "exited normally" in done.stdout
+    assert "no check 'limits'" in run("debug", "-ex", "set check limits").stderr
 
 
 def test_sums_and_differences_of_pointers_are_what_they_should_be():
