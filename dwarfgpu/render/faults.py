@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
+from dwarfgpu.audits.faults.last_changes import MOST_SECONDS
 from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
@@ -332,7 +333,7 @@ READ = Record(
 SITE = Record("address# instruction", fact("source", value=lambda site: site.source and line_text(site.source)))
 LOOP = Record(
     fact("lines", value=lambda site: [line_text(line) for line in site.lines]),
-    "certain=is_certain",
+    "certain=is_certain search_cut=is_search_cut",
     fact("reads", value=lambda site: [*map(READ.json, site.spin.reads)]),
 )
 WAITING = Record(
@@ -410,6 +411,8 @@ def _read_lines(row: WaitingWaves, ended: frozenset[str]) -> Iterator[str]:
     spin = row.spin
     if spin is None:
         return
+    if row.site.is_search_cut:
+        yield from fitted(f"    who changed it last was not found in {MOST_SECONDS:g} s: `watch` goes further", 6)
     who = f"wave {spin.wave + 1}"
     certain = "" if row.site.is_certain else "probably "
     yield f"    {who} {certain}cannot leave it{' until others write what it reads:' if spin.reads else ''}"

@@ -176,6 +176,16 @@ def test_the_last_change_is_known_only_if_nothing_can_change_any_more(run, hang,
         state.unlink()
 
 
+def test_a_long_search_for_the_last_change_is_cut(run, hang, monkeypatch):
+    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST_SECONDS", 0.0)
+    file, state = hang("handed", "gfx1100", "O0")
+    text = said(run("debug", file, "-batch", "-ex", "target launch handed 96 96 zeros(1) zeros(96)", "-ex=continue",
+                    "-ex=info fault")[1])  # fmt: skip
+    assert "who changed it last was not found in 3 s: `watch` goes further wave " in text
+    assert "changed it last, at" not in text
+    assert "changed it last" not in said(run("fault", state, file)[1])
+
+
 def test_the_last_change_at_the_prompt(run, built):
     launch = "target launch handed 96 96 zeros(1) zeros(96)"
     words = ("info fault", "print *flag", "info fault", "reverse-stepi", "info line")

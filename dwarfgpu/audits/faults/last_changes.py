@@ -7,6 +7,7 @@ where each wave then waits at a barrier, has ended, or cannot leave its loop, be
 from __future__ import annotations
 
 import re
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST = 200_000
 """So many instructions are executed again, counted for each wave."""
+MOST_SECONDS = 3.0
+"""So long, in processor time, the past is executed again."""
 MOST_WAVES = 16
 """Of more waves that may go on it is not tried whether they cannot leave their loops."""
 _STORES_NOTHING = re.compile(
@@ -33,7 +36,10 @@ _EXCHANGES = re.compile(r"(global|flat|buffer)_atomic_(swap|cmpswap)(_b32)?$")
 
 
 def last_changes(machine: Machine, places: Mapping[int, int]) -> list[LastChange]:
-    """Return who has changed memory last, by address and size; nothing where the past is not known."""
+    """Return who has changed memory last, by address and size; nothing where the past is not known.
+
+    Raise `TimeoutError` where executing the past again takes too long.
+    """
     past: Any = getattr(machine, "past", None)
     if past is None or not places or not past.is_whole:
         return []
@@ -58,6 +64,7 @@ class _Recorder:
 
     def __init__(self, device: Device, places: Mapping[int, int], ids: list[str]) -> None:
         self.device, self.places, self.ids = device, places, ids
+        self._until = process_time() + MOST_SECONDS
         self.changes = {address: LastChange(address) for address in places}
         self._values = {address: self._value(address) for address in places}
         self._is_quiet: dict[int, bool] = {}
@@ -72,6 +79,8 @@ class _Recorder:
     def observe(self, batch: WaveBatch) -> bool:
         """Take note of the instruction that a batch is about to execute."""
         pc = batch.pc
+        if process_time() > self._until:
+            raise TimeoutError
         is_quiet = self._is_quiet.get(pc)
         if is_quiet and self._before is None:
             return False

@@ -74,6 +74,8 @@ class WaitSite:
     """The first and the last line of the loop."""
     changes: tuple[tuple[SourceLine | None, tuple[str, ...]], ...] = ()
     """Of each read of the loop, where and by which waves, as users name them, it was changed last."""
+    is_search_cut: bool = False
+    """Whether the search for who has changed what the loop reads took too long."""
     has_signalled: bool | None = None
     """On GFX12, whether waves here have signalled the barrier that they wait for next; None if paths differ."""
     pending: tuple[int, ...] = ()
@@ -202,8 +204,13 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
     most = max(files, key=files.count, default=None)
     own = sorted((source for source in sources if source.file == most), key=lambda source: source.line)
     places = {read.address: read.size for read in spin.reads if read.space != LOCAL}
+    is_cut = False
     if None not in known.values() and not known.keys() >= places.keys():
-        found = last_changes(waves_of(stopped), places)
+        found: list[LastChange] = []
+        try:
+            found = last_changes(waves_of(stopped), places)
+        except TimeoutError:
+            is_cut = True
         known |= {change.address: change for change in found} if found else dict.fromkeys(places)  # None: not known
     reads = tuple(evolve(named(read), last_change=known.get(read.address)) for read in spin.reads)
     machine, changes = waves_of(stopped), []
@@ -213,7 +220,8 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
         names = tuple(name if index is None else str(index + 1) for name, index in indices)
         changes.append((None if pc is None else stopped.loaded.calls_at(pc)[0].source, names))
     return evolve(
-        site, spin=evolve(spin, reads=reads), lines=(own[0], own[-1]) if own else (), changes=tuple(changes)
+        site, spin=evolve(spin, reads=reads), lines=(own[0], own[-1]) if own else (), changes=tuple(changes),
+        is_search_cut=is_cut,
     )  # fmt: skip
 
 

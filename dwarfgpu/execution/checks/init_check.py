@@ -438,8 +438,11 @@ class InitCheck:
                 register = cell_text(origin.register)
                 if origin.register in self._partly:
                     sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
+            address = origin.address
+            if address is not None and origin.space == "local":
+                address &= 0xFFFFFFFF  # instructions add in 32 bits
             finding = self.found[key] = CheckFinding(
-                INIT, kind, tuple(sides), origin.space, origin.address, origin.size, register
+                INIT, kind, tuple(sides), origin.space, address, origin.size, register
             )
             place = origin.register or (origin.space or "", origin.address or 0)
             self.on_finding(finding, batch, row, place)

@@ -84,6 +84,7 @@ def problems(built, language, target, level):
         if line not in {row.sides[-1].position.line for row in rows}:
             yield kernel, [(row.kind, row.sides[-1].position.line) for row in rows]
         named = re.compile(NAMES.get(kernel, ".+") if level == "O0" else ".*" if kernel == "bit_fields" else ".+")
+        yield from ((kernel, row.address) for row in rows if row.space == "local" and row.address >> 32)
         if not any(named.fullmatch(row.variable or "") for row in rows):
             yield kernel, [row.variable for row in rows]
         mended = found(built(language, target, level, "-DMENDED"), kernel)
