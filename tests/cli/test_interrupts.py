@@ -59,7 +59,7 @@ def test_it_ends_a_command_in_one_line(seconds: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.001 * 1.3**step for step in range(18)])
+@pytest.mark.parametrize("seconds", [0.001 * 1.3**step for step in range(17)])
 @for_each(
     "command", f"verify {KERNELS}", f"report {STATE}", f"debug {STATE} -nx -batch -ex list", f"coverage {KERNELS}"
 )
