@@ -16,8 +16,8 @@ from tests.machines.test_conformance import machine_of
 
 EXAMPLES = ROOT / "dwarfgpu" / "examples"
 SNAPSHOTS = {
-    "variables": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
-    "lanes": FIXTURES / "asm" / "lane-pc.gfx90a.w64.co",
+    "variables": EXAMPLES / "lane-pc.co",
+    "lanes": EXAMPLES / "lane-pc.co",
     "calls": FIXTURES / "llvm24" / "hip-calls.gfx1100.w32.O2.co",
     "launch": FIXTURES / "containers" / "tiny.gfx90a.co"}  # fmt: skip
 LOAD_ADDRESS = 0x7F0000000000
