@@ -173,6 +173,7 @@ def _language_words(language: str, target: Target) -> list[str]:
         usual = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={cpu}"]
         return [*usual, *words, "-nogpulib", "-fgnu89-inline"]
     usual = ["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={cpu}", "-nogpuinc"]
+    words += ["-fuse-cuid=none"]  # else each compilation has another symbol, and snapshots another code object
     return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered", "-I", str(_FOLDER)]
 
 

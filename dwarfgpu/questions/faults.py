@@ -16,6 +16,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
 from dwarfgpu.audits.faults.wave_faults import ChangeBefore, wave_faults
+from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import waves_of
@@ -63,7 +64,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     if arguments.words:
         if selection.attached is not None:
             raise arguments.wrong("takes no operand: the state is attached")
-        state, *files = arguments.words
+        state, *files = map(code_of, arguments.words)
         if logged is not None and not files and _is_code(state):
             select(selection, {"file": state})
         elif len(files) > 1:

@@ -27,8 +27,6 @@ MAX_JSON_HOT = 64
 """How many instructions have their variables in JSON."""
 MAX_REASONS = 3
 MAX_VALUE = 40
-NARROWEST = 20
-"""A line of the source that has less room beside its counts is below them."""
 
 
 def _share(part: int, whole: int) -> str:
@@ -66,9 +64,7 @@ def _line_name(row: HotLine) -> str:
 
 def _records(annotation: Annotation) -> tuple[Record, Record, Record]:
     """Return the records of lines, of loops and of instructions."""
-    beside = room() - (74 if annotation.has_stalls else 44)
-    cut = beside if beside >= NARROWEST else room() - 8  # below the row
-    text = fact("text", "source", text=lambda text: (text or "").strip()[:cut].rstrip())
+    text = fact("text", "source", text=lambda text: (text or "").strip())
     has_text = any(row.text for row in annotation.lines())
     tail = text if has_text else "text"
     lines = _record(annotation, fact("", "line", _line_name), "file line? function", tail=tail)

@@ -305,3 +305,19 @@ def test_integers_and_copies(tmp_path):
             32 - x.bit_length(), x + y >> 1, abs(x - y), min(max(s, 0), 255), short[0] * short[1] % most,
             min(max(s - t, low), high) % most, x & ~(x ^ y) | y & (x ^ y), a[i // 4 * 4 + 3],
         ]  # fmt: skip
+
+
+INCLUDED = "#include <hip/hip_runtime.h>\n"
+
+
+@pytest.mark.parametrize("name, text", [
+    ("k.cl", "kernel void add(global int *in, global int *out, int n) {\n  int i = get_global_id(0);\n"),
+    ("k.hip", INCLUDED + "__global__ void add(int *in, int *out, int n) {\n  int i = threadIdx.x;\n"),
+])  # fmt: skip
+def test_a_snapshot_is_of_the_code_that_its_source_compiles_to_again(require_tool, tmp_path, name, text):
+    require_tool("clang-22")
+    path, state = source(tmp_path, text + "  out[i] = in[i + n];\n}\n", name), tmp_path / "state.json"
+    words = "add", "--grid=64", "--work-group=64", "arange(64)", "zeros(64)", "1", f"--state={state}"
+    assert run("run", path, *words).returncode == 1
+    assert "in[i + n]" in run("fault", state, path).stdout
+    assert "#0 " in run("debug", path, "--state", state, "-batch", "-ex", "bt").stdout
