@@ -44,7 +44,7 @@ class Terminal:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
             os.chdir(ROOT)
             environment = {
-                **os.environ,    "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1",     "XDG_STATE_HOME": "/nonexistent",
+                **os.environ,    "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1",     "XDG_STATE_HOME": "/dev/null",
             }  # fmt: skip
             os.execve(COMMAND[0], COMMAND, environment)
         self._seen = b""

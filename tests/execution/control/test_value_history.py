@@ -65,9 +65,9 @@ def test_text_table_arrays_and_picture_have_the_same_rows(source, tmp_path):
         table = [*csv.DictReader(file)]
     values = [(row["time"], lane, each) for row in rows for lane, each in enumerate(row["values"]) if each is not None]
     assert [(int(row["time"]), int(row["lane"]), int(row["value"])) for row in table] == values
-    arrays = np.load(paths[1])
-    assert np.ma.MaskedArray(arrays["value"], ~arrays["has_value"]).tolist() == [row["values"] for row in rows]
-    assert arrays["line"].tolist() == [row["line"] for row in rows]
+    with np.load(paths[1]) as arrays:
+        assert np.ma.MaskedArray(arrays["value"], ~arrays["has_value"]).tolist() == [row["values"] for row in rows]
+        assert arrays["line"].tolist() == [row["line"] for row in rows]
     assert paths[2].read_text().count('class="quiet"') >= len(rows)
 
 
