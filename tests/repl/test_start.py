@@ -18,7 +18,7 @@ class Done:
     """What a run of the debugger wrote, and its status."""
 
     def __init__(self, *words: str | Path, stdin: str = "", **environment: str) -> None:
-        home = environment.pop("home", "/nonexistent")
+        home = environment.pop("home", "/dev/null")
         done = subprocess.run(
             [sys.executable, "-m", "dwarfgpu", "debug", *map(str, words)], cwd=ROOT,
             env={**os.environ, "XDG_CONFIG_HOME": home, **environment}, input=stdin, capture_output=True, text=True,
