@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import counted, ranges_text, room, shortened
-from dwarfgpu.render.pictures import HeatCell, heat_map_svg
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -67,6 +66,8 @@ def history_json(history: ValueHistory) -> dict[str, Any]:
 
 def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
     """Draw a row for each time and a cell for each lane."""
+    from dwarfgpu.render.pictures import HeatCell, heat_map_svg  # each `run` imports this module
+
     drawn = []
     for row in rows[:MOST_ROWS]:
         values = row.values.tolist()
