@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Unsupported,
         UsageError,
     )
+    from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.gpu import Gpu as Machine
     from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -91,6 +92,7 @@ _HOMES = {
     "program.frames.reasons": ("Reason", "Unavailable"),
     "program.frames.variable": ("Variable",),
     "program.frames.wave": ("Wave",),
+    "execution.control.debugging": ("Debugging",),
     "execution.control.running": ("Running",),
     "execution.launch.launch": ("launch", "machine_for"),
 }
@@ -113,6 +115,7 @@ __all__ = [  # noqa: RUF022 (in the order of use)
     "launch",
     "machine_for",
     "Running",
+    "Debugging",
     "all_waves",
     "html",
     "Program",

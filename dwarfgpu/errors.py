@@ -39,7 +39,15 @@ class Where:
 
 
 class DwarfGpuError(Exception):
-    """The base of every error: what is wrong, where, which rule says so, and what can be done."""
+    """The base of every error: what is wrong, where, which rule says so, and what can be done.
+
+    >>> import dwarfgpu as dg
+    >>> try:
+    ...     dg.open("nothere")
+    ... except dg.DwarfGpuError as error:
+    ...     print(error.error_class, error.kind, error.message, sep="; ")
+    malformed; unreadable; nothere: No such file or directory
+    """
 
     error_class = "error"
 
@@ -87,7 +95,15 @@ class DwarfGpuError(Exception):
 
 
 class MalformedFile(DwarfGpuError):
-    """A container is broken: truncated, wrong lengths, bad forms. What is beside it can still be read."""
+    """A container is broken: truncated, wrong lengths, bad forms. What is beside it can still be read.
+
+    >>> import dwarfgpu as dg
+    >>> try:
+    ...     dg.open(b"no program")
+    ... except dg.MalformedFile as error:
+    ...     print(error.kind)
+    not_elf
+    """
 
     error_class = "malformed"
 
@@ -103,19 +119,37 @@ class MissingFile(MalformedFile, FileNotFoundError):
 
 
 class IllFormed(DwarfGpuError):
-    """A DWARF expression breaks a rule of the text; its result would be undefined (A.2.5)."""
+    """A DWARF expression breaks a rule of the text; its result would be undefined (A.2.5).
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_plus", dg.dialect("llvm-user"), dg.Format())
+    >>> dg.evaluate(expression, dg.Context(dg.target("gfx90a"))).of(0)
+    IllFormed('the operation needs 2 stack entries, there are 0')
+    """
 
     error_class = "ill_formed"
 
 
 class EvaluationError(DwarfGpuError):
-    """A rule-abiding expression has no answer in this context (A.2.5)."""
+    """A rule-abiding expression has no answer in this context (A.2.5).
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_lit1; DW_OP_lit0; DW_OP_div", dg.dialect("llvm-user"), dg.Format())
+    >>> dg.evaluate(expression, dg.Context(dg.target("gfx90a"))).of(0)
+    EvaluationError('the divisor is 0')
+    """
 
     error_class = "evaluation_error"
 
 
 class MissingContext(DwarfGpuError):
-    """A context element that the evaluation requires is not specified (A.2.5.1)."""
+    """A context element that the evaluation requires is not specified (A.2.5.1).
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_LLVM_push_lane", dg.dialect("llvm-user"), dg.Format())
+    >>> dg.evaluate(expression, dg.Context(dg.target("gfx90a"))).of(0)
+    MissingContext('the evaluation needs a current lane, which the context does not have')
+    """
 
     error_class = "missing_context"
 
@@ -128,7 +162,15 @@ class MissingContext(DwarfGpuError):
 
 
 class Unsupported(DwarfGpuError):
-    """The construct is known, but has no meaning here."""
+    """The construct is known, but has no meaning here.
+
+    >>> import dwarfgpu as dg
+    >>> try:
+    ...     dg.assemble("DW_OP_LLVM_push_lane", dg.dialect("gnu"), dg.Format())
+    ... except dg.Unsupported as error:
+    ...     print(error.kind)
+    no_encoding
+    """
 
     error_class = "unsupported"
 
@@ -138,7 +180,15 @@ class Unsupported(DwarfGpuError):
 
 
 class UsageError(DwarfGpuError):
-    """The caller gave a wrong option, name or combination."""
+    """The caller gave a wrong option, name or combination.
+
+    >>> import dwarfgpu as dg
+    >>> try:
+    ...     dg.dialect("llvm")
+    ... except dg.UsageError as error:
+    ...     print(error)
+    there is no dialect 'llvm'
+    """
 
     error_class = "usage"
 

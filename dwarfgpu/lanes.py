@@ -57,7 +57,12 @@ def lanes_in(mask: int) -> list[int]:
 
 @immutable
 class LaneSet:
-    """The slots an evaluation runs over: the wave and the lane of each."""
+    """The slots an evaluation runs over: the wave and the lane of each.
+
+    >>> import dwarfgpu as dg
+    >>> dg.LaneSet.of([0, 2, 4]).count, dg.LaneSet.grid(10_000, 64).count
+    (3, 640000)
+    """
 
     count: int
     wave: Bits | None = field(default=0, eq=b.comparable)
@@ -207,7 +212,14 @@ class Group(Generic[T]):
 
 
 class LaneResults(Generic[T]):
-    """The result or the error of every slot of an evaluation, kept as a few groups."""
+    """The result or the error of every slot of an evaluation, kept as a few groups.
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_lit8; DW_OP_LLVM_push_lane; DW_OP_div", dg.dialect("llvm-user"), dg.Format())
+    >>> results = dg.evaluate(expression, dg.Context(dg.target("gfx90a"), lanes=dg.LaneSet.of(range(3))))
+    >>> results.of(2).bits, results.of(0)
+    (4, EvaluationError('the divisor is 0'))
+    """
 
     __slots__ = ("_places", "count", "groups")
 
@@ -216,6 +228,9 @@ class LaneResults(Generic[T]):
         self.groups = groups
         self._places: list[tuple[Group[T], int]] | None = None
         """The group of each slot and its number there, made at the first use."""
+
+    def __repr__(self) -> str:
+        return f"<LaneResults of {self.count}: {self.groups[0].outcome(0)}{', ...' if self.count > 1 else ''}>"
 
     def of(self, position: int) -> T | DwarfGpuError:
         """Return the result or the error of one slot."""

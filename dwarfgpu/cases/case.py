@@ -87,7 +87,12 @@ class Case:
 
 
 def parse_case(value: object, line: int) -> Case:
-    """Parse the case in a JSON value; raise `NotACase` if it is no case."""
+    """Parse the case in a JSON value; raise `NotACase` if it is no case.
+
+    >>> import dwarfgpu as dg
+    >>> dg.parse_case({"ops": "DW_OP_lit1", "target": "gfx90a"}, 1).dialect
+    Dialect(llvm-user)
+    """
     try:
         return _parse(Node(value), line)
     except RecursionError:
@@ -187,7 +192,12 @@ def parse_line(line: str, number: int) -> object:
 
 
 def run_case(value: object, line: int) -> dict[str, Any]:
-    """Return the answer to one case. ``line`` is its number, which it has as ``id`` if it names none."""
+    """Return the answer to one case. ``line`` is its number, which it has as ``id`` if it names none.
+
+    >>> import dwarfgpu as dg
+    >>> dg.run_case({"ops": "DW_OP_lit1", "target": "gfx90a"}, 1)["result"]
+    {'kind': 'value', 'type': 'generic', 'value': 1}
+    """
     try:
         case = parse_case(value, line)
     except NotACase as error:
@@ -251,7 +261,13 @@ class _Final:
 
 
 def answer_case(case: Case, trace: Trace | None = None) -> CaseAnswer:
-    """Evaluate, write and read as a case asks, in all its lanes at once; ``trace`` is called after each operation."""
+    """Evaluate, write and read as a case asks, in all its lanes at once; ``trace`` is called after each operation.
+
+    >>> import dwarfgpu as dg
+    >>> answer = dg.answer_case(dg.parse_case({"ops": "DW_OP_lit1", "target": "gfx90a"}, 1))
+    >>> answer.outcome.result
+    Value(type=BaseType(generic), bits=1)
+    """
     if case.problem is not None:
         return CaseAnswer(case, Outcome(case.problem))
     outcomes = [] if case.lanes == () else _evaluated(case, trace)

@@ -78,7 +78,12 @@ _MADE: dict[str, Dialect] = {}
 
 
 def get(name: str) -> Dialect:
-    """Return the dialect with a name: the same object each time, in all threads."""
+    """Return the dialect with a name: the same object each time, in all threads.
+
+    >>> import dwarfgpu as dg
+    >>> dg.dialect("llvm-user")
+    Dialect(llvm-user)
+    """
     if name in _MADE:
         return _MADE[name]
     if name not in _TABLES:

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 @frozen
 class Format:
-    """The format of encoded expressions: the sizes and the byte order of their unit."""
+    """The format of encoded expressions: the sizes and the byte order of their unit.
+
+    >>> import dwarfgpu as dg
+    >>> dg.Format(address_size=4).byte_order
+    'little'
+    """
 
     address_size: int = 8
     offset_size: int = 4

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
 
 class Gpu(Machine):
-    """A machine whose waves run. What is asked of it is as of the last halt."""
+    """A machine whose waves run. What is asked of it is as of the last halt.
+
+    >>> import dwarfgpu as dg
+    >>> machine = dg.Machine(dg.target("gfx90a"))
+    >>> machine.add_waves(2)
+    range(0, 2)
+    >>> machine.set_register("v1", [list(range(64)), [7] * 64])
+    >>> machine
+    <Gpu amdgcn-gfx90a, 2 waves>
+    """
 
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         Machine.__init__(self, target, apertures)

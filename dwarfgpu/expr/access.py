@@ -59,7 +59,13 @@ class Window:
 
 @immutable
 class Accessor:
-    """Reads and writes the storage of a machine for a number of slots."""
+    """Reads and writes the storage of a machine for a number of slots.
+
+    >>> import dwarfgpu as dg
+    >>> frame = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)
+    >>> dg.Accessor(frame.backend, "little").read(frame["even"].location(lane=4), 32).bits
+    18
+    """
 
     backend: Backend
     byte_order: ByteOrder

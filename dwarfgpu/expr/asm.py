@@ -48,6 +48,10 @@ def assemble(text: str, dialect: Dialect, form: Format, *, strict: bool = True, 
 
     Without ``strict``, names are understood in any case and without ``DW_OP_``, as a person at a prompt types them.
     An operation that has no number in the dialect is an error of the class `Unsupported`, of the kind ``no_encoding``.
+
+    >>> import dwarfgpu as dg
+    >>> dg.assemble("DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul", dg.dialect("llvm-user"), dg.Format()).hex()
+    'e903341e'
     """
     code = _Assembler(text, dialect, form, strict=strict, target=target).assembled()
     if code.missing is not None:
@@ -62,6 +66,10 @@ def parse(
 
     Such an operation is laid out as if it had a number of one byte, so that every operation has an offset and every
     branch a displacement; the expression has no data then.
+
+    >>> import dwarfgpu as dg
+    >>> dg.parse("DW_OP_lit1; DW_OP_lit2; DW_OP_plus", dg.dialect("llvm-user"), dg.Format()).data.hex()
+    '313222'
     """
     code = _Assembler(text, dialect, form, strict=strict, target=target).assembled()
     if code.is_opaque:

@@ -102,7 +102,14 @@ class FrameInfo(Protocol):
 
 @frozen
 class Limits:
-    """Limits on what an expression may use. Each has its own error, and all are on by default."""
+    """Limits on what an expression may use. Each has its own error, and all are on by default.
+
+    >>> import dwarfgpu as dg
+    >>> context = dg.Context(dg.target("gfx90a"), limits=dg.Limits(stack=1))
+    >>> expression = dg.parse("DW_OP_lit1; DW_OP_dup", dg.dialect("llvm-user"), dg.Format())
+    >>> print(dg.evaluate(expression, context)[0])
+    limit exceeded at DW_OP_dup, offset 0x1: the stack holds more than 1 entries
+    """
 
     steps: int = 10_000
     stack: int = 4_096
@@ -114,7 +121,14 @@ class Limits:
 
 @immutable
 class Context:
-    """Everything that an evaluation may depend on. An element that is ``None`` is not specified."""
+    """Everything that an evaluation may depend on. An element that is ``None`` is not specified.
+
+    >>> import dwarfgpu as dg
+    >>> context = dg.Context(dg.target("gfx90a"), lanes=dg.LaneSet.of(range(4)))
+    >>> expression = dg.parse("DW_OP_LLVM_push_lane", dg.dialect("llvm-user"), dg.Format())
+    >>> [result.bits for result in dg.evaluate(expression, context)]
+    [0, 1, 2, 3]
+    """
 
     target: Target
     rules: Rules = AMD

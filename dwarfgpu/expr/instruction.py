@@ -258,9 +258,15 @@ def decode(
     offset: int = 0,
     known_in: Knowers | None = None,
 ) -> Expression:
-    """Decode an operation expression. What cannot be decoded is kept as the expression's fault, never raised.
+    r"""Decode an operation expression. What cannot be decoded is kept as the expression's fault, never raised.
 
     ``known_in`` names the dialects that know a path, as a hint when the wrong one was chosen.
+
+    >>> import dwarfgpu as dg
+    >>> dg.text(dg.decode(bytes.fromhex("e903341e"), dg.dialect("llvm-user"), dg.Format()))
+    'DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul'
+    >>> str(dg.decode(b"\x08", dg.dialect("llvm-user"), dg.Format()).fault)
+    'truncated at DW_OP_const1u, offset 0x0: 1 bytes are needed, 0 are left [DWARF 5, 7]'
     """
     cursor = Cursor(data, byte_order=form.byte_order)
     instructions: list[Instruction] = []

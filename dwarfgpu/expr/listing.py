@@ -50,6 +50,11 @@ def lines(expression: Expression, target: Target | None = None) -> list[Line]:
     """Return a line for each operation, and one for the bytes after them that cannot be decoded.
 
     A branch has its displacement as operand. With ``target``, the note of a line names the registers in it.
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.decode(bytes.fromhex("90811406"), dg.dialect("llvm-user"), dg.Format())
+    >>> [(line.offset, line.text, line.note) for line in dg.lines(expression, dg.target("gfx90a"))]
+    [(0, 'DW_OP_regx 2561', 'v1'), (3, 'DW_OP_deref', '')]
     """
     data = expression.data
     listed = [
@@ -72,6 +77,10 @@ def text(expression: Expression, target: Target | None = None) -> str:
     """Return the program in one line, which the assembler reads back: branches go to labels.
 
     With ``target``, registers have their names, as the assembler reads them for that target.
+
+    >>> import dwarfgpu as dg
+    >>> dg.text(dg.decode(bytes.fromhex("313222"), dg.dialect("llvm-user"), dg.Format()))
+    'DW_OP_lit1; DW_OP_lit2; DW_OP_plus'
     """
     return "; ".join(statements(expression, target))
 

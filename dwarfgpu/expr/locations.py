@@ -40,7 +40,13 @@ class SingleLocation:
 
 @immutable
 class Location:
-    """The location of an object: one place, or several at once that all hold the same value."""
+    """The location of an object: one place, or several at once that all hold the same value.
+
+    >>> import dwarfgpu as dg
+    >>> even = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["even"]
+    >>> [place.bit_offset for place in even.location(lane=4).places]
+    [128]
+    """
 
     places: tuple[SingleLocation, ...]
 

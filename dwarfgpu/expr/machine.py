@@ -38,6 +38,12 @@ def evaluate(
 
     ``trace`` is called after each operation with the stack before and after it. ``finish`` makes the result of the
     final state; whatever it gives has a method ``select``, as entries have.
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_LLVM_push_lane; DW_OP_lit4; DW_OP_mul", dg.dialect("llvm-user"), dg.Format())
+    >>> results = dg.evaluate(expression, dg.Context(dg.target("gfx90a"), lanes=dg.LaneSet.of([0, 63])))
+    >>> [result.bits for result in results]
+    [0, 252]
     """
     lane: Any = context.lanes.lane
     if (type(lane) is not int or lane < 0) and lane is not None and context.lanes.count == 1:

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 @frozen
 class Rules:
-    """A choice for each point on which the texts differ."""
+    """A choice for each point on which the texts differ.
+
+    >>> import dwarfgpu as dg
+    >>> dg.AMD.name, dg.DWARF5.name, dg.DWARF6.name
+    ('amd', 'dwarf5', 'dwarf6')
+    >>> dg.AMD.location_ends_expression, dg.DWARF5.location_ends_expression
+    (False, True)
+    """
 
     name: str
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 @immutable
 class Value:
-    """A literal value of a base type: its pattern, as an unsigned number."""
+    """A literal value of a base type: its pattern, as an unsigned number.
+
+    >>> import dwarfgpu as dg
+    >>> expression = dg.parse("DW_OP_lit1; DW_OP_neg", dg.dialect("llvm-user"), dg.Format())
+    >>> value = dg.evaluate(expression, dg.Context(dg.target("gfx90a"))).one()
+    >>> hex(value.bits), value.type
+    ('0xffffffffffffffff', BaseType(generic))
+    """
 
     type: BaseType
     bits: Bits = field(eq=b.comparable)

@@ -79,6 +79,11 @@ def verify(
 
     ``initial_depth`` is the number of entries on the stack at the start, of any kind. ``address_size`` is that of
     the target, else of the expression's unit.
+
+    >>> import dwarfgpu as dg
+    >>> doubtful = dg.parse("DW_OP_lit1; DW_OP_plus", dg.dialect("llvm-user"), dg.Format())
+    >>> [(finding.kind, finding.offset) for finding in dg.verify(doubtful, rules=dg.AMD)]
+    [('stack_underflow', 1)]
     """
     size = expression.form.address_size if target is None else target.address_size
     walk = _ExpressionWalk(expression, rules, target, address_size or size)

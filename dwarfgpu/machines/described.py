@@ -38,6 +38,12 @@ class DescribedMachine(Machine):
 
     A register of a vector unit (``lane_bits``) is given as a whole, or as one number a lane; the lanes that the list
     does not reach are 0. Where a target has no lanes in its registers, a list gives each lane a copy of its own.
+
+    >>> import dwarfgpu as dg
+    >>> gpu = dg.target("gfx90a")
+    >>> machine = dg.DescribedMachine(gpu, {2561: [100, 101, 102]})
+    >>> machine.read_register(gpu.register(2561), 0, None)[:12].hex(" ", 4)
+    '64000000 65000000 66000000'
     """
 
     capabilities = Capabilities(

@@ -137,6 +137,9 @@ class Machine(WaveBackend):
         if apertures is not None:
             self.set_apertures(apertures)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.target.name}, {self.wave_count} waves>"
+
     # --- Waves ----------------------------------------------------------------------------------------------------
 
     def add_waves(

@@ -256,7 +256,16 @@ class KnownRange:
 
 
 class Backend:
-    """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own."""
+    """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own.
+
+    >>> import dwarfgpu as dg
+    >>> class Ones(dg.Backend):
+    ...     def read_memory(self, space, address, size, wave, lane):
+    ...         return bytes([1]) * size
+    >>> expression = dg.parse("DW_OP_addr 0x1000; DW_OP_deref_size 2", dg.dialect("llvm-user"), dg.Format())
+    >>> hex(dg.evaluate(expression, dg.Context(dg.target("gfx90a"), backend=Ones())).one().bits)
+    '0x101'
+    """
 
     capabilities: Capabilities
     changes = 0

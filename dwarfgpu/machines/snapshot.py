@@ -160,7 +160,13 @@ def _compare_code(machine: Machine, name: str) -> None:
 
 
 def save(machine: Machine, path: str | os.PathLike[str]) -> None:
-    """Save a machine: as a folder if the name ends in ``.dgs``, else as JSON. It appears whole or not at all."""
+    """Save a machine: as a folder if the name ends in ``.dgs``, else as JSON. It appears whole or not at all.
+
+    >>> import dwarfgpu as dg
+    >>> dg.save_snapshot(dg.open_core("blur.core").stopped.machine, "crash.json")
+    >>> len(dg.open("blur.co").attach("crash.json"))
+    2
+    """
     from pathlib import Path
 
     place = Path(path)

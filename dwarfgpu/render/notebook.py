@@ -32,7 +32,12 @@ IDLE = "opacity:.55"
 
 
 def html(thing: Values | Object | Wave | Attached) -> str:
-    """Return the HTML of values, of one value, of a wave, or of what is attached."""
+    """Return the HTML of values, of one value, of a wave, or of what is attached.
+
+    >>> import dwarfgpu as dg
+    >>> dg.html(dg.open_core("blur.core")[1]).count("<svg")
+    1
+    """
     if isinstance(thing, Values):
         return values_html(thing)
     if isinstance(thing, Object):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.compilers import code_of
-from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, MissingFile, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 
@@ -58,7 +59,15 @@ class Opened(Handle):
 
 
 class Program(Opened):
-    """A file of code. Its globals, constants and locations are known without a state."""
+    """A file of code. Its globals, constants and locations are known without a state.
+
+    >>> import dwarfgpu as dg
+    >>> program = dg.open("lane-pc.co")
+    >>> program.target.name, program.eval("sizeof(int) * 4")
+    ('amdgcn-gfx90a', 16)
+    >>> program.at(0x1548)
+    (Frame(0, X),)
+    """
 
     def __init__(self, file: CodeObject, *, dialect: str | None = None, repair: Policy = AUTO) -> None:
         self.file = file
@@ -169,7 +178,13 @@ class Program(Opened):
 
 
 class Attached(ShownInNotebooks, Opened):
-    """A program with a machine: a sequence of waves (threads)."""
+    """A program with a machine: a sequence of waves (threads).
+
+    >>> import dwarfgpu as dg
+    >>> stopped = dg.open("lane-pc.co").attach("variables.json")
+    >>> len(stopped), stopped[0], stopped["1:1:1:1"]
+    (1, Wave('1:1:1:1'), Wave('1:1:1:1'))
+    """
 
     def __init__(
         self, program: Program, stopped: Stopped, state: Execution | None = None, *, beside: Attached | None = None
@@ -259,6 +274,11 @@ def open_program(
 
     ``dialect`` says which bytes are which operation, ``attributes`` which numbers are which attributes. ``repair`` is
     ``auto``, ``all``, ``off``, or the names of the repairs of compiler errors to apply.
+
+    >>> import dwarfgpu as dg
+    >>> with dg.open("lane-pc.co") as program:
+    ...     print(program.attach("variables.json")[0].frame(0)["even"].value(lane=4))
+    18
     """
     source: Any = file if hasattr(file, "read") else os.fspath(file)
     source = code_of(source) if isinstance(source, str) else source
@@ -276,11 +296,20 @@ def open_core(
 
     ``state`` is the name of a file, or the names of the core files of host and GPU of one crash. ``moved`` is as
     `Program.attach` has it.
+
+    >>> import dwarfgpu as dg
+    >>> for wave in dg.open_core("blur.core"):
+    ...     print(wave.id, wave.stop_reason, wave.frame(0).line)
+    1:1:1:1 stopped 10
+    1:1:1:2 MEMORY_VIOLATION 10
     """
     from dwarfgpu.states.opening import names_its_code, open_with_its_code
-    from dwarfgpu.states.stopped import OpenOptions
+    from dwarfgpu.states.stopped import OpenOptions, without_part
 
     paths, policy = paths_of(state), policy_named(repair)
+    for path in paths:
+        if not os.path.exists(without_part(path)):  # noqa: PTH110 (`pathlib` costs start-up time)
+            raise MissingFile("unreadable", f"{path}: {os.strerror(errno.ENOENT)}")
     if not names_its_code(paths, moved):
         message = f"{' and '.join(paths)} does not name its code"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")

@@ -23,6 +23,11 @@ def load(path: str | os.PathLike[str], *, force: bool = False) -> snapshot.Snaps
     """Load a snapshot of either form; look up a program counter that is a name in the code objects of the snapshot.
 
     ``force`` accepts code objects that have changed since the snapshot was made.
+
+    >>> import dwarfgpu as dg
+    >>> machine = dg.load_snapshot("variables.json")
+    >>> machine.ids, hex(machine.program_counter(0))
+    (['1:1:1:1'], '0x7f0000001548')
     """
     from dwarfgpu.states.opening import find_named_pcs
 

@@ -44,6 +44,10 @@ def resolve(
 
     Byte order and address size (1 to 8) choose the ``generic`` target; another target has its own, and naming a
     different one is an error.
+
+    >>> import dwarfgpu as dg
+    >>> dg.target("gfx1100"), dg.target("gfx1100-wave64").lane_count
+    (Target('amdgcn-gfx1100-wave32'), 64)
     """
     text = name.strip().lower()
     if text == "generic":

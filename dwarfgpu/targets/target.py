@@ -179,6 +179,9 @@ class Target:
     features: tuple[str, ...] = ()
     """The settings that a target ID or an ELF header names, such as ``xnack+``, in alphabetical order."""
 
+    def __repr__(self) -> str:
+        return f"Target({self.name!r})"
+
     def __hash__(self) -> int:  # the tables follow from these
         return hash((self.name, self.byte_order, self.address_size, self.features))
 

@@ -176,6 +176,7 @@ def test_a_source_can_be_named_in_place_of_its_code_object(tmp_path):
     assert "= {[0]=0, [1]=1}" in said
     assert "1 file, 1" in run("verify", path).stdout
     assert dwarfgpu.open(path).file.kernel_names() == ["copy"]
+    assert dwarfgpu.machine_for(path, "copy").target.name.startswith("amdgcn-")
     assert [*tmp_path.iterdir()] == [Path(path)]
 
 

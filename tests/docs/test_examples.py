@@ -1,6 +1,7 @@
 """Every command that the documentation shows prints what the documentation says."""
 
 import doctest
+import inspect
 import shutil
 import subprocess
 from collections import defaultdict
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import dwarfgpu
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 from tools.pages import blocks_of, filled, pages, refreshed, written_by
@@ -60,4 +62,15 @@ def test_python_prints_what_a_page_shows(
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE)
     runner.run(test)
     assert runner.tries > examples
+    assert runner.failures == 0
+
+
+@pytest.mark.parametrize("name", [name for name in dwarfgpu.__all__ if name not in ("AMD", "DWARF5", "DWARF6")])
+def test_every_public_name_has_an_example(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(filled(tmp_path))
+    thing = getattr(dwarfgpu, name)
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(thing) or "", {}, name, inspect.getfile(thing), 0)
+    runner = doctest.DocTestRunner()
+    runner.run(test)
+    assert runner.tries > 1
     assert runner.failures == 0

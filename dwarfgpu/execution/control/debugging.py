@@ -55,7 +55,19 @@ NO_HISTORY = "No more reverse-execution history."
 
 
 class Debugging:
-    """A launched kernel that a debugger runs. What is asked of it is as of the last stop."""
+    """A launched kernel that a debugger runs. What is asked of it is as of the last stop.
+
+    >>> import dwarfgpu as dg
+    >>> machine = dg.machine_for("blur.co", "blur")
+    >>> arguments = ["arange(50)", "zeros(50)", 49]
+    >>> debugging = dg.Debugging(dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=arguments))
+    >>> point = debugging.break_at("blur.cl:10", "j > 47")
+    >>> stop = debugging.go_on()
+    >>> watchpoint = debugging.watch("sum", wave=1, lane=16)
+    >>> change = debugging.reverse_go_on().change
+    >>> change.old, change.new
+    ('47.0', '0.0')
+    """
 
     def __init__(
         self, launched: Launched, *, attached: Attached | None = None, points: Breakpoints | None = None

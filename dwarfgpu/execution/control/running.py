@@ -75,7 +75,18 @@ class ConditionProblem:
 
 
 class Running:
-    """A launched kernel, with the debugging information of its file, or with a program or a machine that reads it."""
+    """A launched kernel, with the debugging information of its file, or with a program or a machine that reads it.
+
+    >>> import dwarfgpu as dg
+    >>> machine = dg.machine_for("blur.co", "blur")
+    >>> arguments = ["arange(50)", "zeros(50)", 49]
+    >>> running = dg.Running(dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=arguments))
+    >>> point = running.break_at("blur.cl:10", "j > 47")
+    >>> print(running.run())
+    breakpoint 1 at 0x7f0000001dc0, 1 wave
+    >>> running.attached[1].frame(0)["j"].value(lane=16)
+    48
+    """
 
     def __init__(self, launched: Launched, *, program: Program | None = None, attached: Attached | None = None) -> None:
         assert launched.machine is not None  # noqa: S101 (`launch` made it)

@@ -6,11 +6,13 @@ machine unchanged.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
+from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks.findings import READ_ONLY, WRITE_ONLY, CheckSettings, check_names
 from dwarfgpu.execution.faults import NamedBuffer
@@ -25,15 +27,19 @@ from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, r
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.loaded import LoadedCode, own_traps
 from dwarfgpu.program.types.model import Pointer, Qualified, resolved
+from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
 
     from dwarfgpu.bits import Array
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.execution.weak_memory import WeakSettings
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.targets.amdgpu.geometry import Geometry
+
+    File: TypeAlias = Program | CodeObject | str | os.PathLike[str]
 
 MAX_SCALAR = 106
 """s0 to s105 have numbers; what is allocated beyond them is VCC and the like, or cannot be named."""
@@ -63,6 +69,9 @@ class Launched:
 
     machine: Gpu | None = field(default=None, repr=False, eq=False)
 
+    def __repr__(self) -> str:
+        return f"<Launched {self.plan.kernel.source_name}, {len(self.waves)} waves>"
+
     @property
     def geometry(self) -> Geometry:
         return self.plan.geometry
@@ -84,9 +93,22 @@ class Launched:
         return {buffer.name: buffer.address for buffer in self.plan.buffers}
 
 
-def machine_for(file: CodeObject | str, kernel: str) -> Gpu:
-    """Return an empty machine of the target that a kernel was compiled for."""
-    code_object = opened(file) if isinstance(file, str) else file
+def _named(file: File) -> CodeObject | str:
+    """Return what a user means: of a program its file, and of a source what it is compiled to."""
+    if isinstance(file, Program):
+        return file.file
+    return file if isinstance(file, CodeObject) else code_of(os.fspath(file))
+
+
+def machine_for(file: File, kernel: str) -> Gpu:
+    """Return an empty machine of the target that a kernel was compiled for.
+
+    >>> import dwarfgpu as dg
+    >>> dg.machine_for("blur.co", "blur").target.name
+    'amdgcn-gfx1100-wave32'
+    """
+    named = _named(file)
+    code_object = opened(named) if isinstance(named, str) else named
     chosen = code_object.kernels_named([kernel])[0]
     described = chosen.descriptor or chosen.code
     return Gpu(find_target(code_object.image, described.wavefront_size if described else None).target)
@@ -94,7 +116,7 @@ def machine_for(file: CodeObject | str, kernel: str) -> Gpu:
 
 def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
     machine: Gpu,
-    file: CodeObject | str,
+    file: File,
     kernel: str,
     *,
     grid: Sequence[int] | int,
@@ -114,6 +136,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 ) -> Launched:
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
+    ``file`` is a name, also of a source, or what `dwarfgpu.open` returns.
+
     ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
     kernel requires, or that Triton launches it with. ``args`` are the arguments by position or by name:
     numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
@@ -130,6 +154,14 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; `Running.findings` is what that
     has found. Buffers of the arguments ``read_only`` are not to be written, besides those that the source declares
     ``const``, and those of ``write_only`` are not to be read.
+
+    >>> import dwarfgpu as dg
+    >>> machine = dg.machine_for("blur.co", "blur")
+    >>> done = dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=["arange(50)", "zeros(50)", 49])
+    >>> print(machine.run())
+    all waves have ended
+    >>> done.buffers["out"][:3].tolist()
+    [0.5, 1.0, 2.0]
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")
@@ -144,7 +176,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     checks = None if check is None else check_names(check, is_weak=weak_memory is not None)
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")
-    code_object = _opened(machine, file) if isinstance(file, str) else runnable(file)
+    named = _named(file)
+    code_object = _opened(machine, named) if isinstance(named, str) else runnable(named)
     code = _loaded(machine, code_object)
     planned = plan(
         code_object,

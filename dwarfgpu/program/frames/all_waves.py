@@ -46,6 +46,13 @@ def all_waves(
 
     ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
     the arrays, and not with ``all``. Each result is yielded as soon as it is known.
+
+    >>> import dwarfgpu as dg
+    >>> [last] = dg.all_waves(dg.open_core("blur.core"), "last")
+    >>> last
+    <Values last: int, 2 waves, 32 lanes>
+    >>> last.array.max(axis=1).tolist()
+    [32, 50]
     """
     for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
         yield values

@@ -7,6 +7,7 @@ slots have in common, and what faces show is made of it: objects lane by lane, a
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from contextlib import suppress
@@ -137,6 +138,37 @@ class _Chunk:
         return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
 
 
+def _as_array(value: Any) -> Any:
+    return value.array if isinstance(value, Values) else value
+
+
+def _in_arguments(given: Any, convert: Callable[[Values], Any]) -> Any:
+    """Return arguments of a function of numpy with arrays in place of values."""
+    if isinstance(given, dict):
+        return {name: _in_arguments(each, convert) for name, each in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)(_in_arguments(each, convert) for each in given)
+    return convert(given) if isinstance(given, Values) else given
+
+
+def _lane_by_lane(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that applies an operator in each lane, as arrays do; without numpy the result is a list."""
+
+    def method(self: Values, *others: Any) -> Any:
+        operands = [_as_array(each) for each in (self, *others)]
+        if not isinstance(operands[0], list):
+            return operation(*operands)
+        columns = [each if isinstance(each, list) else [each] * len(operands[0]) for each in operands]
+        return [None if None in row else operation(*row) for row in zip(*columns, strict=True)]
+
+    return method
+
+
+def _and_reflected(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the methods of an operator for values on its left side, and on its right side."""
+    return _lane_by_lane(operation), _lane_by_lane(lambda right, left: operation(left, right))
+
+
 class Values(ShownInNotebooks):
     """What something is in some lanes of one wave, or of several waves that are at one place.
 
@@ -152,6 +184,13 @@ class Values(ShownInNotebooks):
     Inside every answer has an axis of waves, which is one long for a question about a frame. What users see of such a
     question has no such axis: `by_wave` says which. Of waves the array is ``array[wave, lane]``, and what else has one
     item a lane has a list a wave.
+
+    >>> import dwarfgpu as dg, numpy as np
+    >>> values = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["even"].values()
+    >>> list(values)[:4], values[2], values.states[:2]
+    ([10, None, 14, None], 14, ['active', 'absent'])
+    >>> (values + 1)[:4].tolist(), np.mean(values).item(), values.to_dict()[2]
+    ([11, None, 15, None], 28.0, 14)
     """
 
     def __init__(
@@ -291,18 +330,52 @@ class Values(ShownInNotebooks):
         """Which values are masked; `numpy.ma.array` asks for it."""
         return self._seen(self._masked())
 
-    def __eq__(self, other: object) -> Any:
-        """Compare the value in each lane, as arrays do; without numpy the result is a list."""
-        array = self.array
-        if isinstance(array, list):
-            others = other if isinstance(other, (list, Values)) else [other] * len(array)
-            return [mine == yours for mine, yours in zip(array, others, strict=True)]
-        return array == (other.array if isinstance(other, Values) else other)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply an operation of numpy to the values that count: the lanes that are masked stay masked."""
+        import numpy as np
 
-    def __ne__(self, other: object) -> Any:
-        equal = self == other
-        return [not each for each in equal] if isinstance(equal, list) else ~equal
+        arrays = [_as_array(each) for each in inputs]
+        masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
+        of_masked = getattr(np.ma, ufunc.__name__, None) if masked else ufunc
+        if method != "__call__" and not hasattr(of_masked, method):
+            return NotImplemented  # a reduction of numpy's own would count the lanes that are masked
+        return getattr(of_masked or ufunc, method)(*arrays, **options)
 
+    def __array_function__(self, function: Any, _types: Any, inputs: Any, options: dict[str, Any]) -> Any:
+        """Call a function of numpy with the values that count; refuse one that cannot leave out the others."""
+        import numpy as np
+
+        name, found = function.__name__, list[Values]()
+        _in_arguments((inputs, options), found.append)
+        given = _in_arguments((inputs, options), _as_array)
+        if any(isinstance(values.array, np.ma.MaskedArray) for values in found):
+            if name.startswith(("nan", "save")):
+                given = _in_arguments((inputs, options), np.asarray)
+            elif function.__module__ != "numpy" or not hasattr(np.ma, name):
+                message = f"numpy.{name} would count lanes that do not execute the code, or have no value"
+                hint = "give it .array.compressed(), without these lanes, or numpy.asarray(values), with NaN for them"
+                raise UsageError(message, kind="no_array", hint=hint)
+            else:
+                function = getattr(np.ma, name)
+        return function(*given[0], **given[1])
+
+    __eq__, __ne__ = _lane_by_lane(operator.eq), _lane_by_lane(operator.ne)
+    __lt__, __le__ = _lane_by_lane(operator.lt), _lane_by_lane(operator.le)
+    __gt__, __ge__ = _lane_by_lane(operator.gt), _lane_by_lane(operator.ge)
+    __add__, __radd__ = _and_reflected(operator.add)
+    __sub__, __rsub__ = _and_reflected(operator.sub)
+    __mul__, __rmul__ = _and_reflected(operator.mul)
+    __truediv__, __rtruediv__ = _and_reflected(operator.truediv)
+    __floordiv__, __rfloordiv__ = _and_reflected(operator.floordiv)
+    __mod__, __rmod__ = _and_reflected(operator.mod)
+    __pow__, __rpow__ = _and_reflected(operator.pow)
+    __and__, __rand__ = _and_reflected(operator.and_)
+    __or__, __ror__ = _and_reflected(operator.or_)
+    __xor__, __rxor__ = _and_reflected(operator.xor)
+    __lshift__, __rlshift__ = _and_reflected(operator.lshift)
+    __rshift__, __rrshift__ = _and_reflected(operator.rshift)
+    __neg__, __pos__ = _lane_by_lane(operator.neg), _lane_by_lane(operator.pos)
+    __abs__, __invert__ = _lane_by_lane(operator.abs), _lane_by_lane(operator.invert)
     __hash__ = None  # type: ignore[assignment]  # as of all that compares lane by lane
 
     def __getitem__(self, key: Any) -> Any:
@@ -310,6 +383,8 @@ class Values(ShownInNotebooks):
 
         For several waves ``key`` is the name of a wave and the lane.
         """
+        if isinstance(key, slice):
+            raise UsageError("an index is one lane", kind="no_lane", hint="use .array[FIRST:BEHIND]")
         name, lane = key if self.by_wave else (None, key)
         if lane not in self.lanes or (self.by_wave and name not in self.names):
             raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")
@@ -696,7 +771,14 @@ class Values(ShownInNotebooks):
 
 
 class Quantity(Handle, ABC):
-    """Something with a value in each lane of a frame."""
+    """Something with a value in each lane of a frame.
+
+    >>> import dwarfgpu as dg
+    >>> frame = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)
+    >>> total = frame.expression("left + even")
+    >>> total.value(lane=4), [str(source) for source in frame["even"].provenance(lane=4)]
+    (26, ['4 bytes of v2 lane 4'])
+    """
 
     frame: Frame
     text: str

@@ -67,7 +67,22 @@ COSTLY = 1000
 
 
 FOR_USERS = (
-    *("name", "names", "number", "level", "pc", "function", "call", "caller", "outer", "wave", "target", "state"),
+    *(
+        "name",
+        "names",
+        "file",
+        "line",
+        "number",
+        "level",
+        "pc",
+        "function",
+        "call",
+        "caller",
+        "outer",
+        "wave",
+        "target",
+        "state",
+    ),
     *("variables", "variable", "statics", "expression", "eval", "assign"),
     *("cfa", "register", "frame_base", "activation"),
     *("active_lanes", "active_mask", "lane_count", "call_site", "type"),
@@ -77,7 +92,15 @@ FOR_USERS = (
 
 
 class Frame(Handle):
-    """A function at a place with the variables visible there; without a state only what the file says is known."""
+    """A function at a place with the variables visible there; without a state only what the file says is known.
+
+    >>> import dwarfgpu as dg
+    >>> frame = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)
+    >>> frame.name, frame.line, [variable.name for variable in frame.variables()][:3]
+    ('X', 15, ['even', 'left', 'out'])
+    >>> frame.eval("left / 2", lanes=[0, 2, 4]).array.tolist()
+    [0, 2, 4]
+    """
 
     _active: tuple[int, tuple[int, ...]] = (0, ())
     """The mask of lanes that was asked for last, and the lanes in it."""
@@ -236,6 +259,16 @@ class Frame(Handle):
         if self.code is None or self.place is None:
             return NOWHERE
         return self.code.calls_at(self.place)[self._depth]
+
+    @property
+    def file(self) -> str | None:
+        """The name of the source; None where no line table has the place."""
+        return None if self.call.source is None else self.call.source.file
+
+    @property
+    def line(self) -> int | None:
+        """The line of the source; None where no line table has the place."""
+        return None if self.call.source is None else self.call.source.line or None
 
     @property
     def unit(self) -> Unit | None:

@@ -65,7 +65,13 @@ _UNDEFINED = frozenset((UNDEFINED, UNDEFINED_OPERATION, UNDEFINED_RULE, NOT_PASS
 
 @frozen
 class Reason:
-    """Why there is no value."""
+    """Why there is no value.
+
+    >>> import dwarfgpu as dg
+    >>> reason = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["unused"].why(4)
+    >>> reason.kind, str(reason)
+    ('optimized_out', 'it has neither a location nor a constant value')
+    """
 
     kind: str
     message: str
@@ -77,6 +83,9 @@ class Reason:
     """What went wrong, if something did."""
     launched: Callable[[], Object | None] | None = field(default=None, eq=False, repr=False)
     """Returns what the kernel was launched with, where that is known of a parameter."""
+
+    def __str__(self) -> str:
+        return self.message
 
     @property
     def state(self) -> str:
@@ -103,7 +112,15 @@ class Reason:
 
 
 class Unavailable(EvaluationError):
-    """A value that is not there; `reason` says why."""
+    """A value that is not there; `reason` says why.
+
+    >>> import dwarfgpu as dg
+    >>> try:
+    ...     dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["unused"].value(lane=4)
+    ... except dg.Unavailable as error:
+    ...     print(error.reason.kind)
+    optimized_out
+    """
 
     def __init__(self, reason: Reason) -> None:
         error = reason.error

@@ -99,7 +99,15 @@ class _Plan:
 
 
 class Variable(Quantity):
-    """A variable in a frame, or a static one."""
+    """A variable in a frame, or a static one.
+
+    >>> import dwarfgpu as dg
+    >>> even = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["even"]
+    >>> even.kind, str(even.type), even.value(lane=4)
+    ('local', 'int', 18)
+    >>> print(even.why(3))
+    `even` is not in scope at line 12, where the lane is
+    """
 
     def __init__(self, frame: Frame, die: Die, code: LoadedCode, kind: str, *, is_shadowed: bool = False) -> None:
         self.frame = frame

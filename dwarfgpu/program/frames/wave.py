@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError, Handle, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, UnknownItem
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
@@ -33,7 +33,15 @@ class Lane:
 
 
 class Wave(ShownInNotebooks, Handle):
-    """One wave, or one thread of a host program."""
+    """One wave, or one thread of a host program.
+
+    >>> import dwarfgpu as dg
+    >>> wave = dg.open_core("blur.core")[1]
+    >>> wave.id, wave.stop_reason, [frame.name for frame in wave.frames()]
+    ('1:1:1:2', 'MEMORY_VIOLATION', ['blur', 'blur'])
+    >>> len(wave.lanes), sum(lane.is_active for lane in wave.lanes)
+    (32, 18)
+    """
 
     def __init__(self, state: Execution, stopped: Stopped, index: int) -> None:
         self.state = state
@@ -114,7 +122,7 @@ class Wave(ShownInNotebooks, Handle):
             return frame
         count = self.stack.count
         message = f"{self.id} has {count} frame{'' if count == 1 else 's'}, no frame {number}"
-        raise UsageError(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
+        raise UnknownItem(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
 
     def __iter__(self) -> Iterator[Frame]:
         number = 0

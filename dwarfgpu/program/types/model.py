@@ -89,7 +89,10 @@ class ReadableType:
         return False
 
     def __repr__(self) -> str:
-        return f"<Type {type(self).write(self)}>"
+        return f"<Type {self}>"
+
+    def __str__(self) -> str:
+        return type(self).write(self)
 
 
 class Referring(ReadableType):

@@ -14,6 +14,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dwarfgpu
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch import planning
@@ -566,3 +567,12 @@ def test_damaged_files_are_linked_or_refused(number):
         opened(linked(Image(bytes(data))))
     except DwarfGpuError:
         return
+
+
+@pytest.mark.parametrize("named", [str, Path, dwarfgpu.open, opened])
+def test_a_file_has_a_name_or_is_open(named):
+    file = named("dwarfgpu/examples/blur.co")
+    machine = machine_for(file, "blur")
+    done = launch(machine, file, "blur", grid=64, work_group=64, args=["arange(50)", "zeros(50)", 49])
+    machine.run()
+    assert done.buffers["out"][:3].tolist() == [0.5, 1, 2]

@@ -1,6 +1,7 @@
 """What numpy, pandas and a loop make of everything that holds values: values of lanes that count, and nothing else."""
 
 import copy
+import operator
 import pickle
 import sys
 
@@ -44,7 +45,27 @@ AS_DATA = {
     "numpy.asarray": (lambda values: np.asarray(values).tolist(), NANS),
     "numpy.array of floats": (lambda values: np.array(values, dtype="f4").tolist(), NANS),
     "numpy.nanmax": (lambda values: int(np.nanmax(values)), 36),
-    "numpy.mean": (lambda values: float(np.mean(values)), float("nan")),
+    "numpy.mean": (np.mean, 18), "numpy.sum": (np.sum, 180), "numpy.median": (np.median, 18), "numpy.max": (np.max, 36),
+    "numpy.nanmean": (np.nanmean, 18),
+    "a reduction": (lambda values: (np.add.reduce(values), np.maximum.reduce(values)), (180, 36)),
+    "numpy.sqrt": (
+        lambda values: np.sqrt(values).tolist(), [None if each is None else each**0.5 for each in COUNTED]),
+    "numpy.where": (lambda values: np.where(np.ma.filled(values > 4, False), 1, 0).sum(), 8),
+    "numpy.concatenate": (
+        lambda values: np.concatenate([np.ones(1), values, values]).tolist(), [1, *COUNTED, *COUNTED]),
+    "numpy.stack": (lambda values: np.stack([values, values]).sum(), 360),
+    "operators": (
+        lambda values: [
+            (operation(values, 3) - operation(3, values)).compressed().tolist()
+            for operation in (operator.add, operator.mul, operator.and_, operator.or_, operator.xor)
+        ], [[0] * 10] * 5),
+    "reflected": (lambda values: (2 - values + values).sum(), 20),
+    "unary": (lambda values: (abs(-values) + +values + ~values).tolist(), [
+        None if each is None else each - 1 for each in COUNTED]),
+    "an array on the left": (lambda values: (np.ones(64) * values).sum(), 180),
+    "comparisons": (
+        lambda values: [each.sum() for each in (values < 4, values <= 4, values > 4, values >= 4)], [1, 2, 8, 9]),
+    "with all lanes": (lambda values: (values + np.arange(64)).sum(), 270),
     "numpy.ma.array": (lambda values: np.ma.array(values).tolist(), COUNTED),
     "numpy.ma.mean": (lambda values: np.ma.mean(np.ma.asarray(values)), 18),
     "pandas.Series": (lambda values: pd.Series(values).tolist(), NANS),
@@ -95,6 +116,23 @@ def test_numbers_that_nan_has_no_place_among(frame):
     assert np.asarray(slots).shape == (64, 4)
 
 
+def test_functions_that_cannot_leave_lanes_out_are_refused(frame):
+    masked, whole = frame.expression("2 * $lane").values(), frame.expression("2 * $lane").values("all")
+    for function in (np.count_nonzero, np.histogram, np.linalg.norm, np.argwhere):
+        error = raised(dg.UsageError, function, masked)
+        assert "would count lanes that do not execute" in str(error)
+        assert ".array.compressed()" in error.hint
+        np.testing.assert_equal(function(whole), function(whole.array))
+    raised(TypeError, np.add.at, masked, 1, 1)
+    assert np.concatenate([whole, masked]).count() == 74
+    assert isinstance(np.cumsum(whole), np.ndarray)
+    assert not isinstance(np.sqrt(whole) + whole, np.ma.MaskedArray)
+
+
+def test_an_index_is_one_lane(frame):
+    assert "an index is one lane" in str(raised(dg.UsageError, lambda: frame["left"].values()[0:4]))
+
+
 def test_dictionaries_and_tables_of_pandas(frame, attached):
     values = frame.expression("2 * $lane").values()
     assert values.to_dict() == {lane: TWICE[lane] for lane in EXECUTING}
@@ -125,6 +163,9 @@ def test_what_is_not_there_is_an_error_of_python(frame, attached):
     assert "lane -1 was not asked for" in str(raised(IndexError, values.of, -1))
     assert "Unknown wave 9" in str(raised(IndexError, lambda: attached[9]))
     assert "Unknown wave x" in str(raised(KeyError, lambda: attached["x"]))
+    assert "1:1:1:1 has 1 frame, no frame 9" in str(raised(IndexError, attached[0].frame, 9))
+    assert "nothere: No such file" in str(raised(FileNotFoundError, dg.open_core, "nothere"))
+    assert "nothere.json: No such file" in str(raised(FileNotFoundError, dg.open(FILE).attach, "nothere.json"))
 
 
 def test_without_pandas_the_error_says_what_to_do(frame, monkeypatch):
@@ -186,6 +227,17 @@ def test_what_is_not_there_is_the_error_that_python_has_for_it(frame):
     assert unknown.value._render_traceback_()[0].startswith("UnknownName: no variable")
 
 
+def test_what_a_prompt_shows_of_large_things_is_one_line(frame):
+    machine = dg.machine_for("dwarfgpu/examples/blur.co", "blur")
+    launched = dg.launch(machine, "dwarfgpu/examples/blur.co", "blur", grid=64, work_group=64)
+    assert repr(launched) == "<Launched blur, 2 waves>"
+    assert repr(machine) == "<Gpu amdgcn-gfx1100-wave32, 2 waves>"
+    assert repr(results()) == "<LaneResults of 4: Value(type=BaseType(generic), bits=0), ...>"
+    assert repr(frame.target) == "Target('amdgcn-gfx90a')"
+    assert (str(frame["left"].type), repr(frame["left"].type)) == ("int", "<Type int>")
+    assert str(frame["unused"].why(4)) == "it has neither a location nor a constant value"
+
+
 def test_a_variable_prints_its_values(frame):
     assert str(frame["limit"]).startswith("limit = [20 -- 20")
     assert str(frame["unused"]).startswith("unused = [--")
@@ -230,6 +282,6 @@ def test_sequences_are_as_long_for_all(frame, sequence, count):
 
 def test_every_public_class_that_holds_values_is_here():
     classes = {name for name in dg.__all__ if isinstance(getattr(dg, name), type)}
-    without = {"Accessor", "Backend", "Context", "DescribedMachine", "Format", "Limits", "Machine", "Rules", "Running"}
+    without = {"Accessor", "Backend", "Context", "DescribedMachine", "Format", "Limits", "Machine", "Rules"}
     errors = {name for name in classes if issubclass(getattr(dg, name), Exception)}
-    assert classes - without - errors <= {*NO_SEQUENCES, "Values", "LaneResults", "Attached"}
+    assert classes - without - errors - {"Running", "Debugging"} <= {*NO_SEQUENCES, "Values", "LaneResults", "Attached"}
