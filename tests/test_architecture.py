@@ -176,22 +176,22 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.81,  # code on disk, for compiled blocks and for sources
-    "encoding": 0.52,
+    "": 2.88,  # code on disk, for compiled blocks and for sources
+    "encoding": 0.53,
     "targets": 2.73,
     "objfile": 12.13,
-    "expr": 7.49,  # the table of rule sets
-    "dialects": 0.2,
+    "expr": 7.55,  # the table of rule sets
+    "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.59,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
-    "machines": 7.67,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 20.88,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
-    "states": 3.52,
-    "program.types": 2.11,
+    "machines": 7.69,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
+    "execution": 20.94,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "states": 3.55,
+    "program.types": 2.12,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.11,
-    "program.frames": 8.88,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.04,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 4.73,  # limits of producers, made arguments
@@ -201,19 +201,19 @@ BUDGETS: dict[str, float] = {
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.17,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.18,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.19,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 12.85,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.32,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.48,
     "gdbplugin": 2.16,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
-    "cases": 1.39,
+    "cases": 1.4,
     "fleet": 2.13,
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 86.16
+MOST_LINES_OF_TESTS = 86.24
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
