@@ -42,7 +42,16 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
 from dwarfgpu.isa.instruction import OperandKind
-from dwarfgpu.machines.protocol import HAS_ENDED, OTHER_TRAP, TRAP_REASONS, UNKNOWN_TRAP, WAITS, WaveStop, trap_inputs
+from dwarfgpu.machines.protocol import (
+    HAS_ENDED,
+    IS_HALTED,
+    OTHER_TRAP,
+    TRAP_REASONS,
+    UNKNOWN_TRAP,
+    WAITS,
+    WaveStop,
+    trap_inputs,
+)
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
@@ -475,13 +484,17 @@ class Device:
 
     def rest(self, wave: int | None = None) -> Halt:
         """Return why nothing runs, or why a wave does not."""
-        if self.stopped:
-            batch, reason = next((each for each in self.stopped if wave in each[0].waves), self.stopped[0])
+        own = [each for each in self.stopped if wave in each[0].waves]
+        failed = [each for each in own or self.stopped if each[1] != IS_HALTED]
+        if failed:
+            batch, reason = failed[0]
             return Halt(halts.FAULT, reason, batch.pc, dict.fromkeys(batch.waves.tolist(), 0))
-        if self.waiting:
-            lanes = {int(number): 0 for batch in self.waiting for number in batch.waves}
-            why = "waits at a barrier for waves that do not arrive"
-            return Halt(halts.STUCK, why, self.waiting[0].pc, lanes)
+        resting, why = [batch for batch, _reason in own or self.stopped], "has halted itself"
+        if self.waiting and not own:
+            resting, why = self.waiting, "waits at a barrier for waves that do not arrive"
+        if resting:
+            lanes = {int(number): 0 for batch in resting for number in batch.waves}
+            return Halt(halts.STUCK, why, resting[0].pc, lanes)
         return Halt(halts.ENDED, "all waves have ended")
 
     def let_run(self, wave: int | None) -> bool:
@@ -528,6 +541,9 @@ class Device:
             self._release()
         elif pause == Pause.TRAP:
             self._trap(batch)
+        elif pause == Pause.HALT:
+            self.stopped.append((batch, IS_HALTED))
+            self.stops.update(dict.fromkeys(batch.waves.tolist(), WaveStop(detail=IS_HALTED, was_halted=True)))
         else:
             self._stop(batch, MachineFault("", executing(batch), kind="FATAL_HALT"))
 

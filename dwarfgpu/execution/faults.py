@@ -25,6 +25,7 @@ class Pause(IntEnum):
     BARRIER = -2
     TRAP = -3
     HALT = -4
+    FATAL_HALT = -5
 
 
 @frozen

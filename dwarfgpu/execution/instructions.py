@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 IDLE = re.compile(
     r"s_(nop|waitcnt.*|wait_.*|delay_alu|clause|sleep|sleep_var|inst_prefetch|set_inst_prefetch_distance|code_end"
-    r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|sethalt|ttracedata.*|gl1_inv|wakeup"
+    r"|icache_inv|dcache_.*|prefetch_.*|buffer_prefetch_.*|atc_probe.*|setprio|ttracedata.*|gl1_inv|wakeup"
     r"|decperflevel|incperflevel|sendmsg|version|singleuse_vdst)$"
     r"|buffer_(wbinvl1.*|wbl2|inv|invl2|gl0_inv|gl1_inv)$|global_(wb|inv|wbinv)$|v_(nop|clrexcp|pipeflush)$|ds_nop$"
 )
@@ -767,7 +767,7 @@ def _call(writer: BlockWriter, instruction: GpuInstruction, address: int) -> Non
 
 def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
     def write(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
-        is_behind = pause in (Pause.BARRIER, Pause.HALT)
+        is_behind = pause in (Pause.BARRIER, Pause.HALT, Pause.FATAL_HALT)
         writer.write(f"b.pc = {address + (instruction.size if is_behind else 0)}; return {int(pause)}")
 
     return write
@@ -776,6 +776,17 @@ def _pause(pause: Pause) -> Callable[[BlockWriter, GpuInstruction, int], None]:
 def _wait(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
     if _barrier_number(instruction) == GROUP:
         _pause(Pause.BARRIER)(writer, instruction, address)
+    else:
+        writer.write(f"return {address + instruction.size}")
+
+
+def _halt(writer: BlockWriter, instruction: GpuInstruction, address: int) -> None:
+    """Bit 0 halts or sets going; from GFX11 on, bit 2 makes it a fatal halt."""
+    operand = instruction.operands[0].value
+    if operand & 1:
+        _pause(Pause.FATAL_HALT if operand & 4 and writer.generation >= 11 else Pause.HALT)(
+            writer, instruction, address
+        )
     else:
         writer.write(f"return {address + instruction.size}")
 
@@ -793,6 +804,7 @@ CONTROL: dict[str, Callable[[BlockWriter, GpuInstruction, int], None]] = {
     "s_call_b64": _call,
     **dict.fromkeys(("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done"), _pause(Pause.END)),
     "s_sendmsghalt": _pause(Pause.HALT),
+    "s_sethalt": _halt,
     "s_barrier": _pause(Pause.BARRIER),
     "s_barrier_wait": _wait,
     "s_trap": _pause(Pause.TRAP),

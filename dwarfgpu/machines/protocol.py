@@ -112,8 +112,12 @@ def signal_of(reasons: tuple[str, ...]) -> str | None:
     return next((name for group, name in SIGNALS if not group.isdisjoint(reasons)), None)
 
 
-WAITS, HAS_ENDED = "waits at a barrier", "has ended"
-"""What a machine that runs says of waves that have not failed."""
+WAITS, HAS_ENDED, IS_HALTED, MAY_SLEEP = QUIET = (
+    "waits at a barrier", "has ended", "is halted", "may sleep (s_sleep)",
+)  # fmt: skip
+"""What is said of waves that have not failed: by the machine, and of sleep by the code."""
+AT_REST = IS_HALTED, MAY_SLEEP
+"""What backtraces say of waves that have not failed."""
 
 
 @frozen
@@ -131,7 +135,7 @@ class WaveStop:
     is_stopped: bool = True
     """Whether a trap handler or a debugger has stopped it; else it was saved while it ran."""
     was_halted: bool = False
-    """Whether it was halted before it was stopped."""
+    """Whether it had halted itself, or was halted, before it was stopped."""
     never_ran: bool = False
     """Whether it was launched halted and has executed nothing."""
     trap: int | None = None
@@ -145,7 +149,7 @@ class WaveStop:
             return "launched halted, never ran"
         if self.is_stopped:
             return names or self.detail or "stopped"
-        return f"not stopped, raised {names}" if names else "not stopped"
+        return f"not stopped, raised {names}" if names else self.detail or "not stopped"
 
     @property
     def common(self) -> WaveStop:
@@ -164,8 +168,8 @@ class WaveStop:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has a reason, or what its machine says is neither that it waits nor that it has ended."""
-        return bool(self.reasons) or self.detail not in ("", WAITS, HAS_ENDED)
+        """Whether it has a reason, or its machine says what no wave that merely rests is said to do."""
+        return bool(self.reasons) or self.detail not in ("", *QUIET)
 
     @property
     def is_crash(self) -> bool:

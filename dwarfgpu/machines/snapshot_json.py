@@ -17,6 +17,7 @@ from dwarfgpu.machines.columns import unit_bits, unit_count
 from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject
 from dwarfgpu.machines.protocol import (
     ADDRESS,
+    IS_HALTED,
     REASONS,
     REGISTER,
     VARIABLE,
@@ -235,7 +236,7 @@ def read_stop(fields: dict[str, Node], machine: Machine) -> WaveStop | None:
     """Return why a wave has stopped; None if the snapshot does not say. `stop_json` writes it."""
     detail = fields["stop_detail"].string() if "stop_detail" in fields else ""
     if "stop" not in fields:
-        return WaveStop(detail=detail) if detail else None
+        return WaveStop(detail=detail, was_halted=detail == IS_HALTED) if detail else None
     own = fields["stop"].fields(("reasons",), ("signal", "lanes", "address", COMMENT), machine.warnings)
     reasons = tuple(node.choice(REASONS) for node in own["reasons"].items())
     signal = signal_of(reasons)

@@ -13,6 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.protocol import AT_REST
 from dwarfgpu.program.frames import backtrace as stacks
 from dwarfgpu.program.frames import frame_attributes as attributes
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
@@ -108,7 +109,7 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
 
     def stack_json(group: Backtrace) -> dict[str, Any]:
         data = renderer.document(group, lane)
-        data |= stops_json(machine, group.waves)
+        data |= stops_json(selection.machine.stopped, group.waves)
         if is_full and group.error is None:
             shown_frames.add_locals(machine.wave_named(group.waves[0]), data["frames"])
         return data
@@ -146,14 +147,20 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
 
 
 def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
-    machine = selection.machine.stopped.machine
-    stops = [(wave, stop) for wave in waves if (stop := machine.stop_of(wave)) is not None and stop.reasons]
     by_text: dict[str, list[int]] = {}
-    for wave, stop in stops:
-        by_text.setdefault(stop_text(stop), []).append(wave + 1)
+    resting: dict[str, list[int]] = {}
+    for wave in waves:
+        stop = selection.machine.stopped.stop_of(wave)
+        if stop is not None and stop.reasons:
+            by_text.setdefault(stop_text(stop), []).append(wave + 1)
+        elif stop is not None and stop.detail in AT_REST:
+            resting.setdefault(stop.detail, []).append(wave + 1)
     for text, numbers in by_text.items():
         who = "" if len(waves) == 1 else f" of {selection.noun} {ranges_text(numbers)}"
         yield from fitted(f"[Stop reason{who}: {text}]", 1)
+    for text, numbers in resting.items():
+        who = f"{selection.noun.capitalize()}{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"
+        yield from fitted(f"[{who} {text.replace('is ', 'are ') if len(numbers) > 1 else text}]", 1)
 
 
 def _group_head(selection: Selection, indices: list[int], names: tuple[str, ...]) -> str:

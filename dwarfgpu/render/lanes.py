@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
+from dwarfgpu.machines.protocol import AT_REST, SIGNALS, WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
@@ -102,11 +102,14 @@ def stop_text(stop: WaveStop) -> str:
     return f"{stop.text}; {lanes_of(stop.lanes)}" if stop.lanes else stop.text
 
 
-def stops_json(machine: Any, waves: Iterable[str]) -> Json:
-    """Return why some waves have stopped, as the key ``stops``; no key if none has a reason."""
+def stops_json(stopped: Stopped, waves: Iterable[str]) -> Json:
+    """Return why some waves do not run, as the key ``stops``; no key if none has a reason, is halted or may sleep."""
+    machine = stopped.machine
     indices = [index for index in map(machine.wave_named, waves) if index is not None]
-    rows = ((index, stop_json(machine.stop_of(index))) for index in indices)
-    found = [{"wave": machine.ids[index], **row} for index, row in rows if "stop" in row]
+    rows = ((index, stop_json(stopped.stop_of(index))) for index in indices)
+    found = [
+        {"wave": machine.ids[index], **row} for index, row in rows if "stop" in row or row.get("stop_detail") in AT_REST
+    ]
     return {"stops": found} if found else {}
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from attrs import field
+from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.isa.decoder import decode
+from dwarfgpu.machines.protocol import MAY_SLEEP, WaveStop
 from dwarfgpu.program.code.code_object import OFF
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.frames.execution import Execution
@@ -55,6 +57,8 @@ class Stopped:
         self.found = problems
         self.state = Execution(loaded, machine.target, machine)
         """What all frames share."""
+        self._may_sleep: dict[int, bool] = {}
+        """By program counter, whether waves there may sleep."""
         self.is_in_call = False
         """Whether the innermost call that is known has made a call itself, which something else has unwound."""
         self.core: CoreFile | None = None
@@ -83,6 +87,34 @@ class Stopped:
             if trapped is None and stop is not None and stop.signal is not None:
                 trapped = wave
         return trapped
+
+    def stop_of(self, wave: int) -> WaveStop | None:
+        """Return why a wave does not run, if its machine or its code says so."""
+        return self.or_sleeping(self.machine.stop_of(wave), self.machine.program_counter(wave))
+
+    def or_sleeping(self, stop: WaveStop | None, pc: int | None) -> WaveStop | None:
+        """Return why a wave does not run: as its machine says, or that it may sleep where its code lets it."""
+        if pc is None or (stop is not None and (stop.reasons or stop.detail or stop.never_ran)):
+            return stop
+        return evolve(stop or WaveStop(), detail=MAY_SLEEP) if self.may_sleep(pc) else stop
+
+    def may_sleep(self, pc: int) -> bool:
+        """Return whether waves at an address may sleep: a machine that runs before the instruction, hardware behind."""
+        if pc not in self._may_sleep:
+            places = (pc,) if hasattr(self.machine, "weak_memory") else (pc, pc - 4)
+            self._may_sleep[pc] = any(self._name_at(place).startswith("s_sleep") for place in places)
+        return self._may_sleep[pc]
+
+    def _name_at(self, address: int) -> str:
+        """Return the name of an instruction of a GPU; an empty text where none is known."""
+        code, target = self.loaded.at(address), self.machine.target
+        if code is None or target.execution_mask is None:
+            return ""
+        processor = target.name.removeprefix("amdgcn-").partition("-wave")[0]
+        try:
+            return decode(code.file.image.read(code.in_file(address), 4), 0, processor, target.lane_count).name
+        except DwarfGpuError:
+            return ""
 
     @property
     def problems(self) -> tuple[DwarfGpuError, ...]:

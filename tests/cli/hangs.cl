@@ -36,6 +36,18 @@ KERNEL two(shared_int *flag, __global int *out) {
   }
 }
 
+KERNEL halts(shared_int *flag, __global int *out) {
+  if (WAVE == 1)
+    __asm volatile("s_sethalt 1"); // halt
+  BARRIER; // barrier
+  out[ID] = 1;
+}
+
+KERNEL rests(shared_int *flag, __global int *out) {
+  __builtin_amdgcn_s_sleep(1);
+  out[ID] = *flag;
+}
+
 KERNEL loads(shared_int *flag, __global int *out) {
   out[ID] = *flag + 1; // load
 }

@@ -22,6 +22,7 @@ HANGS = {
         "(`flag`): 0, compared with 0 (v_cmp_",
     ),
     "gone": ("wave 2 waits at the barrier of {barrier}; not there: wave 3", "wave 1 has ended"),
+    "halts": ("wave 2 is halted at {halt}", "waves 1,3 wait at the barrier of {barrier}; not there: wave 2"),
     "loads": ("these may wait: work-group (0,0,0): waves 1-3 are at a wait, {load}",),
     "lock": ("in the loop of {spin}", "cannot leave it until others write what it reads: 4 bytes at", "(`flag`): 1"),
     "swap": ("in the loop of {spin}", "cannot leave it until others write what it reads: 4 bytes at", "(`flag`): 1"),
@@ -119,6 +120,35 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
 @pytest.mark.parametrize("level", ["O0", pytest.param("O2", marks=pytest.mark.slow)])
 def test_who_has_signalled(run, hang, tmp_path, level):
     test_who_waits_for_whom(run, hang, tmp_path, "split", "gfx1200", level)
+
+
+@pytest.mark.parametrize("kernel, word, why", [
+    ("halts", None, "wave 2 is halted"), ("rests", "s_sleep", "waves 1-3 may sleep (s_sleep)"),
+])  # fmt: skip
+@pytest.mark.parametrize("form", ["snapshot", "core"])
+def test_every_view_says_that_a_wave_is_halted_or_may_sleep(run, hang, tmp_path, kernel, word, why, form):
+    file, state = hang(kernel, "gfx1100", "O0")
+    if word is not None:
+        listing = run("debug", file, "-batch", "-ex", f"disassemble {kernel}")[1].splitlines()
+        (at,) = (int(line.split()[0], 16) for line in listing if word in line)
+        stopped = json.loads(state.read_text("utf-8"))
+        for wave in stopped["waves"]:
+            wave["pc"] = hex(int(stopped["code_objects"][0]["load_address"], 0) + at + (4 if form == "core" else 0))
+            wave.pop("stop_detail", None)
+        state.write_text(json.dumps(stopped), "utf-8")
+    if form == "core":
+        run("debug", file, "--state", state, "-batch", "-ex", f"generate-core-file {tmp_path / 'hang.core'}")
+        state = tmp_path / "hang.core"
+    detail = why.partition(" ")[2].partition(" ")[2]
+    assert f"[{why.capitalize()}]" in said(run("bt", file, "--state", state, "--wave", "all")[1])
+    assert f" {detail} " in said(run("waves", file, "--state", state)[1])
+    assert f"{why.removesuffix(' (s_sleep)')} at " in said(run("fault", state, file)[1])
+    (stops,) = (
+        stack["stops"]
+        for stack in json.loads(run("bt", file, "--state", state, "--wave", "all", "--json")[1])["stacks"]
+        if "stops" in stack
+    )
+    assert {row["stop_detail"] for row in stops} == {detail}
 
 
 @pytest.mark.parametrize("kernel, processor", [("late", "gfx1100"), ("split", "gfx1200")])

@@ -583,6 +583,8 @@ def test_jumps_calls_and_ends_of_blocks(it):
     assert it.batch.scalar[8] == 0x1004
     for text, pause in (("s_endpgm", -1), ("s_trap 2", -3), ("s_sendmsghalt sendmsg(MSG_INTERRUPT)", -4)):
         assert it.run(text) == pause
+    assert (it.run("s_sethalt 1"), it.run("s_sethalt 0")) == (-4, 0x1004)
+    assert it.run("s_sethalt 5") == (-5 if it.generation >= 11 else -4)
     if it.generation < 12:
         assert (it.run("s_barrier"), it.batch.pc) == (-2, 0x1004)
     if it.generation < 10:

@@ -14,6 +14,7 @@ from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.program.code.kernel_parameters import is_body, listed_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -139,7 +140,7 @@ def distinct_names(functions: Iterable[CodeScope]) -> dict[CodeScope, str]:
     for function, name in names.items():
         other = function.linkage_name if counts[name] > 1 else None
         if other is not None and other != name:
-            names[function] = f"{name} ({other})"
+            names[function] = listed_name(other) if is_body(other) else f"{name} ({other})"
     return names
 
 

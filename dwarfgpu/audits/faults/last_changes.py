@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.audits.faults.rehearsal import spin_of
-from dwarfgpu.machines.protocol import HAS_ENDED, WAITS, LastChange
+from dwarfgpu.machines.protocol import QUIET, LastChange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ def last_changes(machine: Machine, places: Mapping[int, int]) -> list[LastChange
 def _goes_on_for_ever(machine: Machine) -> bool:
     """Return whether no wave can do anything but wait."""
     stops = machine.all_stops()
-    going = [wave for wave, stop in enumerate(stops) if stop is None or stop.detail not in (WAITS, HAS_ENDED)]
+    going = [wave for wave, stop in enumerate(stops) if stop is None or stop.detail not in QUIET]
     return len(going) <= MOST_WAVES and all(spin_of(machine, wave) is not None for wave in going)
 
 

@@ -21,7 +21,7 @@ from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
-from dwarfgpu.machines.protocol import HAS_ENDED, WAITS
+from dwarfgpu.machines.protocol import HAS_ENDED, IS_HALTED, WAITS
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
 
-KINDS = AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, CRASHED, ELSEWHERE, ENDED, AT_END = (
-    "barrier", "near barrier", "loop", "counter", "sleep", "halted", "crashed", "elsewhere", "ended", "at its end",
+KINDS = AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, NEAR_HALT, CRASHED, ELSEWHERE, ENDED, AT_END = (
+    "barrier", "near barrier", "loop", "counter", "sleep", "halted", "near halt", "crashed", "elsewhere", "ended",
+    "at its end",
 )  # fmt: skip
-WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED))
+WAITING = frozenset((AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, NEAR_HALT))
 CERTAIN = frozenset((AT_BARRIER, SPIN, HALTED))
 """What no other wave or memory has to be asked about."""
 GOING = frozenset((COUNTER, SLEEP, ELSEWHERE))
@@ -50,7 +51,9 @@ MAX_FOLLOWED = 16
 """At so many places one wave is followed."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
-DETAILS = {WAITS: AT_BARRIER, HAS_ENDED: ENDED}
+AT_SITE = frozenset((*BARRIERS, HALTED, NEAR_HALT))
+"""What is said of the instruction of a place, and not of the one behind it, where waves stand."""
+DETAILS = {WAITS: AT_BARRIER, HAS_ENDED: ENDED, IS_HALTED: HALTED}
 """What a machine that has run says of waves."""
 
 
@@ -145,7 +148,7 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
                     followed, is_followed = followed + 1, True
                     site = codes.followed(wave, site)
                 kind = SPIN if kind in GOING and site.spin is not None else kind
-                told = kind, site if kind in BARRIERS else codes.standing.get(site, site)
+                told = kind, site if kind in AT_SITE else codes.standing.get(site, site)
                 known[id(stop)] = same.setdefault(told, told)
             found[wave] = known[id(stop)]
     if not WAITING & {kind for kind, _site in same}:
@@ -283,9 +286,12 @@ class _Codes:
                 place = made(at, NEAR_BARRIER)
                 self.standing[place] = made(index, ELSEWHERE)
                 return place
-        is_halted = index > 0 and _is_halt(function, index - 1)
-        words = {"s_endpgm": AT_END, "s_sleep": SLEEP}
-        site, waits = made(index, words.get(name, ELSEWHERE)), dict(function.steps[index].action.waits)
+        if index > 0 and _is_halt(function, index - 1):
+            place = made(index - 1, NEAR_HALT)
+            self.standing[place] = made(index, ELSEWHERE)
+            return place
+        kind = AT_END if name == "s_endpgm" else SLEEP if self.stopped.may_sleep(pc) else ELSEWHERE
+        site, waits = made(index, kind), dict(function.steps[index].action.waits)
         if not self.is_complete and (waits or site.is_in_loop):
             rows = outstanding_at(check, here)[1]
             places = [(row, function.addresses.index(row.address)) for row in rows if row.address is not None]
@@ -295,7 +301,7 @@ class _Codes:
                 late = (at for row, at in places if any(n >= waits.get(each, MOST + 1) for each, n in row.counters))
                 flying = tuple(made(place, ELSEWHERE) for place in late)
                 return evolve(site, kind=COUNTER if flying else ELSEWHERE, flying=flying)
-        return evolve(site, kind=HALTED) if is_halted else site
+        return site
 
 
 def _signals(functions: Sequence[FunctionCode]) -> dict[int, list[set[bool]]]:

@@ -17,6 +17,7 @@ from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.kernel_parameters import listed_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,7 +180,7 @@ class Judge:
         self.statements.finish()
         functions = [
             JudgedFunction(
-                *(name, len(counts.seen), len(counts.seen - counts.wrong - counts.missing)),
+                *(listed_name(name), len(counts.seen), len(counts.seen - counts.wrong - counts.missing)),
                 *(len(counts.wrong), len(counts.missing)),
             )
             for name, counts in self.sightings.functions.items()

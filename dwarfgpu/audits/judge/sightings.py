@@ -13,6 +13,7 @@ from dwarfgpu.audits.verify.findings import FileFinding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.call_frames import Fde
+from dwarfgpu.program.code.kernel_parameters import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -207,5 +208,5 @@ class Sightings:
         rule, message = subject.rule, f"{where}: {sighting.message}"
         name, inside = (None, inside) if section is None else (section.name, inside - section.address)
         source = None if line is None or not line.line else (line.file.name, line.line)
-        where_in_file = (file.name, name, inside, (function,), source)
+        where_in_file = (file.name, name, inside, (source_name(function),), source)
         return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, None, seen, subject.limit)

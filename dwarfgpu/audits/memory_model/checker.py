@@ -25,6 +25,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import GENERIC, covers, has_bits, register_text
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.instructions import machine_of
+from dwarfgpu.program.code.kernel_parameters import source_name
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution
@@ -516,7 +517,7 @@ class MemoryCheck:
             place = rule.place if rule is not None else self.lines.place(address)
             clause = rule.cell.clause if rule is not None else known.clause
             source = None if place is None else (place.path, place.line)
-            at = self.file.name, ".text", address, (function.name,), source
+            at = self.file.name, ".text", address, (source_name(function.name),), source
             findings.append(FileFinding(known, known.severity, message, clause, *at, None))
 
         rows = {index: (("", rule),) for index, rule in requirements.items()}

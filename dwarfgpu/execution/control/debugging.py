@@ -28,7 +28,7 @@ from dwarfgpu.execution.control.watching import (
 )
 from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.machines.protocol import ADDRESS, REGISTER, CrashChange
+from dwarfgpu.machines.protocol import ADDRESS, IS_HALTED, REGISTER, CrashChange
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.answers import location_of
 from dwarfgpu.program.frames.evaluator import is_constant
@@ -485,7 +485,8 @@ class Debugging:
         reason = next((reason for batch, reason in device.stopped if wave in batch.waves), None)
         if reason is not None:
             hint = "`reverse-step` goes back, `continue` lets the others run"
-            raise UsageError(f"the wave has stopped: {reason}", kind="cannot_run", hint=hint)
+            stopped = reason if reason == IS_HALTED else f"has stopped: {reason}"
+            raise UsageError(f"the wave {stopped}", kind="cannot_run", hint=hint)
         return self._pc(wave)
 
     def _pc(self, wave: int) -> int:

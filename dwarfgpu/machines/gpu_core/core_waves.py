@@ -26,7 +26,7 @@ from dwarfgpu.machines.gpu_core.runtime import (
 from dwarfgpu.machines.gpu_core.save_area import area_stride, read_area
 from dwarfgpu.machines.gpu_core.stop_reasons import BARRIER_BITS, BARRIER_WAIT, HALT, is_waiting, reasons_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
-from dwarfgpu.machines.protocol import TRAPS, WAITS, Capabilities, WaveStop, not_writable
+from dwarfgpu.machines.protocol import IS_HALTED, TRAPS, WAITS, Capabilities, WaveStop, not_writable
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.processors import processor_named
@@ -172,6 +172,8 @@ class SavedGpu(Machine):
             reasons = reasons_of(columns.family, trap, values, traps=traps)
             self._reasons[key] = reasons, WAITS if not reasons and is_waiting(columns.family, values, code) else ""
         reasons, detail = self._reasons[key]
+        if flags & HALTED and not reasons:
+            detail = detail or IS_HALTED
         return WaveStop(
             reasons,
             detail=detail,
@@ -431,8 +433,8 @@ class _Collector:
                     trap = area.decoder.trap(ttmps)
                     if area.parks and family.identity.parked is not None:
                         pc = ttmps[family.identity.parked] | (ttmps[11] >> 7 & 0xFFFF) << 32
-            elif hardware[area.halt_at] >> area.halt_bit & 1:
-                flags |= NEVER_RAN
+            if not flags & STOPPED and hardware[area.halt_at] >> area.halt_bit & 1:
+                flags |= HALTED if flags & VALID else NEVER_RAN
         r_version = self.core.r_version
         if trap and (r_version is None or r_version < TRAPS_KEEP_PC) and self.is_trap(pc - 4, family):
             pc -= 4

@@ -551,7 +551,7 @@ class _QueueWriter:
         family = self.family
         flags, lost = flags_of(family, stop.reasons)
         self.writer.lost.update(lost)
-        if stop.never_ran:
+        if stop.never_ran or (stop.was_halted and not stop.is_stopped):
             name, bit = HALT[family.stops]
             flags[name] = flags.get(name, 0) | 1 << bit
         if stop.detail == WAITS and family.stops == "trapsts":

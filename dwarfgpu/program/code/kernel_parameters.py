@@ -96,6 +96,11 @@ def source_name(function: str) -> str:
     return function.removeprefix(BODY)
 
 
+def listed_name(function: str) -> str:
+    """Return the name of a function in a list of functions, in which a kernel and its body are two."""
+    return f"{source_name(function)} (body)" if is_body(function) else function
+
+
 def _named(argument: KernelArgument, parameter: KernelParameter | None) -> KernelArgument:
     if parameter is None:
         return argument

@@ -135,7 +135,9 @@ def wave_runs(
     for _alike, numbered in groupby(enumerate(sorted(by_wave)), likeness):
         numbers = [wave for _position, wave in numbered]
         stop = stops[numbers[-1]]
-        stop = stop.common if stop is not None and len(numbers) > 1 else stop
+        stop = stopped.or_sleeping(
+            stop.common if stop is not None and len(numbers) > 1 else stop, by_wave[numbers[0]].pc
+        )
         runs.append(evolve(by_wave[numbers[0]], numbers=numbers, stop=stop))
     return sorted(runs, key=lambda run: run.stop is None or not run.stop.is_crash)
 

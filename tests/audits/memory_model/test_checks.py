@@ -180,7 +180,7 @@ def test_what_is_outstanding_at_an_address(assemble):
     assert [(row.instruction, row.counters, row.registers) for row in rows] == expected
 
 
-LEFT_OUT_BY_LLVM = {"send_all", "__clang_ocl_kern_imp_send_all"}
+LEFT_OUT_BY_LLVM = {"send_all"}
 """Functions of fixtures/src/opencl/ordering.cl in which LLVM 22 leaves out a wait."""
 
 
