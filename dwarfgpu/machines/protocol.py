@@ -116,8 +116,6 @@ WAITS, HAS_ENDED, IS_HALTED, MAY_SLEEP = QUIET = (
     "waits at a barrier", "has ended", "is halted", "may sleep (s_sleep)",
 )  # fmt: skip
 """What is said of waves that have not failed: by the machine, and of sleep by the code."""
-AT_REST = IS_HALTED, MAY_SLEEP
-"""What backtraces say of waves that have not failed."""
 
 
 @frozen
@@ -170,6 +168,11 @@ class WaveStop:
     def has_failed(self) -> bool:
         """Whether it has a reason, or its machine says what no wave that merely rests is said to do."""
         return bool(self.reasons) or self.detail not in ("", *QUIET)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it is halted or may sleep: without a reason it does not go on, and waits for nobody."""
+        return not self.reasons and self.detail in (IS_HALTED, MAY_SLEEP)
 
     @property
     def is_crash(self) -> bool:

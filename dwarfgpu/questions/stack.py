@@ -13,7 +13,6 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import AT_REST
 from dwarfgpu.program.frames import backtrace as stacks
 from dwarfgpu.program.frames import frame_attributes as attributes
 from dwarfgpu.program.frames.lanes import ACTIVE, UNKNOWN, UNUSED
@@ -153,7 +152,7 @@ def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
         stop = selection.machine.stopped.stop_of(wave)
         if stop is not None and stop.reasons:
             by_text.setdefault(stop_text(stop), []).append(wave + 1)
-        elif stop is not None and stop.detail in AT_REST:
+        elif stop is not None and stop.is_at_rest:
             resting.setdefault(stop.detail, []).append(wave + 1)
     for text, numbers in by_text.items():
         who = "" if len(waves) == 1 else f" of {selection.noun} {ranges_text(numbers)}"

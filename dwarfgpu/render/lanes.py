@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import AT_REST, SIGNALS, WaveStop, signal_of, stop_json
+from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
@@ -106,9 +106,11 @@ def stops_json(stopped: Stopped, waves: Iterable[str]) -> Json:
     """Return why some waves do not run, as the key ``stops``; no key if none has a reason, is halted or may sleep."""
     machine = stopped.machine
     indices = [index for index in map(machine.wave_named, waves) if index is not None]
-    rows = ((index, stop_json(stopped.stop_of(index))) for index in indices)
+    stops = ((index, stopped.stop_of(index)) for index in indices)
     found = [
-        {"wave": machine.ids[index], **row} for index, row in rows if "stop" in row or row.get("stop_detail") in AT_REST
+        {"wave": machine.ids[index], **stop_json(stop)}
+        for index, stop in stops
+        if stop is not None and (stop.reasons or stop.is_at_rest)
     ]
     return {"stops": found} if found else {}
 

@@ -9,7 +9,6 @@ from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.decoder import decode
 from dwarfgpu.machines.protocol import MAY_SLEEP, WaveStop
 from dwarfgpu.program.code.code_object import OFF
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
@@ -107,6 +106,8 @@ class Stopped:
 
     def _name_at(self, address: int) -> str:
         """Return the name of an instruction of a GPU; an empty text where none is known."""
+        from dwarfgpu.isa.decoder import decode
+
         code, target = self.loaded.at(address), self.machine.target
         if code is None or target.execution_mask is None:
             return ""

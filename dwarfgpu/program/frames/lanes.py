@@ -108,7 +108,7 @@ def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
         simt.says_places,
         tuple(lanes),
         tuple(problems),
-        stop=stopped.stop_of(wave),
+        stop=machine.stop_of(wave),
     )
 
 

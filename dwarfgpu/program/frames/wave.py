@@ -66,12 +66,12 @@ class Wave(ShownInNotebooks, Handle):
     @property
     def stop(self) -> WaveStop | None:
         """Why it has stopped; None where the machine does not know."""
-        return self.stopped.stop_of(self.index)
+        return self.stopped.machine.stop_of(self.index)
 
     @property
     def stop_reason(self) -> str | None:
         """Why it has stopped, in the words of ROCgdb's library; None where the machine does not know."""
-        return None if self.stop is None else self.stop.text
+        return self.stopped.machine.stop_text(self.index)
 
     @property
     def launch(self) -> LaunchRecord:
