@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,9 @@ class CheckedMemory(MemoryAccess):
         self.settings = settings
         self.generation = generation
         self.family = cached_family(processor, generation)
-        self.order = KnownOrder(generation, shares_cache=settings.shares_cache)
+        self.order = KnownOrder(
+            generation, shares_cache=settings.shares_cache, is_followed=RACE in settings.checks
+        )  # fmt: skip
         self.races = RaceCheck(self.order, others["lanes"], self._side)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
@@ -328,8 +331,6 @@ class CheckedMemory(MemoryAccess):
 
     def _local_index(self, *place: Any) -> Any:
         """Return where dwords of local memory are, if no check looks at each lane."""
-        if RACE in self.settings.checks:
-            return None
         if self.bounds is not None and (self.bounds.local is not None or self.bounds.stores_pointers):
             return None
         if self.align is not None:
@@ -339,7 +340,23 @@ class CheckedMemory(MemoryAccess):
                 return None
         return super()._local_index(*place)
 
-    def _told(self, batch: WaveBatch, place: Place, size: int, action: str, new: Lanes = None) -> None:
+    def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[Lanes]:
+        if RACE in self.settings.checks:
+            places = self._local_index(batch, address, offsets, count)
+            for offset in offsets if places is not None else ():
+                self.races.read_places(self.local, places, offset >> 2, batch.mask, count)
+        return super().load_local(batch, address, offsets, count)
+
+    def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:
+        if RACE in self.settings.checks and batch.mask is None:
+            places = self._local_index(batch, address, (offset,), len(values))
+            if places is not None:
+                new = partial(self._bytes, batch, values)
+                self.races.write_places(self.local, places, offset >> 2, len(values), new)
+        super().store_local(batch, address, offset, values)
+
+    def _told(self, batch: WaveBatch, place: Place, size: int, action: str,
+              new: Callable[[], Lanes] | None = None) -> None:  # fmt: skip
         segment, mask, offsets = place
         if RACE not in self.settings.checks or segment is self.scratch or segment.start == self.scratch_base:
             return
@@ -364,7 +381,7 @@ class CheckedMemory(MemoryAccess):
 
     def _write(self, batch: WaveBatch, space: str, place: Place, size: int, values: list[Lanes]) -> None:
         if RACE in self.settings.checks:
-            self._told(batch, place, size * len(values), WRITE, self._bytes(batch, values))
+            self._told(batch, place, size * len(values), WRITE, partial(self._bytes, batch, values))
         if self.bounds is not None:
             self._look(batch, space, place, size * len(values), values)
             segment, mask, offsets = place

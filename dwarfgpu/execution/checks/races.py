@@ -3,11 +3,15 @@
 A *row* is one memory instruction of one wave; rows are numbered as they are executed. A shadow has, for each dword or
 byte of a segment, the row and the lane (a *mark*) of the latest write, of the latest one that is not atomic, and of the
 latest reads since: of any wave, of another wave in that group, and of a wave in another group.
+
+Few accesses need a look at each lane. Where all writes so far are before a read, the read is only listed; it gets its
+marks when a write comes that no barrier has put behind it. Lanes that access dwords one after the other are a slice.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +30,8 @@ from dwarfgpu.execution.checks.findings import (
     CheckFinding,
     FindingSide,
 )
+from dwarfgpu.execution.device_memory import first_of_row
+from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +39,18 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder
     from dwarfgpu.execution.device_memory import MemorySegment
+    from dwarfgpu.execution.lane_patterns import LocalPlaces
 
 Rows = Any
 LANE_BITS = 6
 LANE = (1 << LANE_BITS) - 1
+MARK = np.uint32
+MOST_ROWS = 1 << 25
+"""Up to how many rows marks of 32 bits have room for twice as many."""
+MANY_ROWS = 1 << 20
+"""The rows that there are before those that nothing refers to are forgotten."""
+MOST_LISTED, LISTED_BYTES = 64, 1 << 22
+"""The reads that are listed at most, and the bytes of their places."""
 PLAIN, SYNC_LOAD, SMALL_STORE, SYNC_STORE, RMW = range(5)
 """Accesses: neither of the following, a load that passes caches by, a store that could be an atomic one, one that has
 a scope or follows a wait as a release does, an atomic operation. Code does not tell relaxed atomic loads and stores
@@ -48,34 +62,80 @@ for _first, _second in ((SYNC_LOAD, SMALL_STORE), (SYNC_LOAD, SYNC_STORE), (SYNC
     FINE[_first, _second] = FINE[_second, _first] = True
 
 
+@frozen(eq=False)
+class ListedRead:
+    """The places that an instruction accesses, as it has them."""
+
+    first: int
+    """The row of the first wave."""
+    waves: Rows
+    """The waves, by their numbers in the machine."""
+    places: Rows
+    """``[wave, lane]``, in units of ``scale`` bytes; None if lanes access places one after the other."""
+    scale: int
+    offset: int
+    """The bytes that are added to a place."""
+    mask: Rows
+    size: int
+
+
+class AccessedLanes:
+    """The units of memory that the lanes of an instruction access, with the marks of the lanes."""
+
+    def __init__(self, action: str, at: Rows, marks: Rows, new: Callable[[], Rows] | None) -> None:
+        self.action = action
+        self.at, self.marks = at, marks
+        self._new = new
+
+    @cached_property
+    def new(self) -> Rows:
+        """What is written in each unit, ``[unit, byte]``; None for others."""
+        return None if self._new is None else self._new()
+
+    def units(self, index: Rows) -> Rows:
+        """Return some of the units by their indices, or by flags."""
+        if not isinstance(self.at, slice):
+            return self.at[index]
+        return self.at.start + (np.flatnonzero(index) if index.dtype == bool else index)
+
+
 class Shadow:
     """The latest accesses of each dword of a segment, or of each byte."""
 
-    def __init__(self, segment: MemorySegment, *, is_local: bool) -> None:
-        size = len(segment.data) + 3 >> 2
+    def __init__(self, segment: MemorySegment, groups: Rows = None) -> None:
         self.segment = segment
-        self.is_local = is_local
+        self.groups = groups
+        """By wave that runs, the work-group that the memory is of; None for global memory."""
         self.unit = 4
-        self.write, self.plain = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        """The latest write, and the latest one that is no atomic operation."""
-        self.reads = [np.zeros(size, np.int64) for _ in range(2 if is_local else 3)]
+        self.size = len(segment.data) + 3 >> 2
+        self.write = np.zeros(self.size, MARK)
+        self.plain: Rows = None
+        """The latest write that is no atomic operation; None as long as there is no other."""
+        self.reads: list[Rows] = []
+        """The latest reads, from the first one on that has got its mark."""
+        self.listed: list[ListedRead] = []
+        count = 1 if groups is None else int(groups.max(initial=0)) + 1
+        self.written, self.read = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        """The latest rows that write and that read, by work-group; all of global memory is one."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.groups is not None
+
+    def change(self, function: Callable[[Rows], Rows]) -> None:
+        """Change the marks of all units."""
+        self.write, self.reads = function(self.write), [function(column) for column in self.reads]
+        self.plain = None if self.plain is None else function(self.plain)
+
+    @property
+    def columns(self) -> list[Rows]:
+        return [self.write, *self.reads, *([] if self.plain is None else [self.plain])]
 
     def split(self) -> None:
         """Tell bytes apart from now on."""
         self.unit = 1
-        columns = (self.write, self.plain, *self.reads)
-        self.write, self.plain, *self.reads = (np.repeat(column, 4) for column in columns)
-
-
-class AccessedLanes:
-    """The units of memory that the lanes of an instruction access, with the marks and waves of the lanes."""
-
-    def __init__(self, action: str, size: int, at: Rows, marks: Rows, mine: Rows, new: Rows) -> None:
-        self.action = action
-        self.size = size
-        self.at, self.marks, self.mine = at, marks, mine
-        self.new = new
-        """What is written in each unit, ``[unit, byte]``; None for others."""
+        self.size *= 4
+        self.change(lambda column: np.repeat(column, 4))
 
 
 class RaceCheck:
@@ -87,6 +147,7 @@ class RaceCheck:
         self.side = side
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.shadows: dict[int, Shadow] = {}
+        """By the start of a segment, which for local memory is 0."""
         self.pcs: list[int] = []
         self.reaches: list[int] = []
         self.releases: list[bool] = []
@@ -94,11 +155,12 @@ class RaceCheck:
         self.kinds = np.zeros(0, np.int64)
         self.classes = np.zeros(0, np.int64)
         """By site, an instruction: the counter of it, and what it is of the classes above."""
-        self.wave_of, self.site_of, self.number_of = (np.zeros(1 << 12, np.int64) for _ in range(3))
+        self.wave_of, self.site_of, self.number_of = (np.zeros(1 << 12, np.int32) for _ in range(3))
         self.told: list[tuple[int, Rows]] = []
         """What was complete at instructions that others may synchronize with, with their first rows."""
-        self.count = 1
-        """The rows that there are; row 0 is no access."""
+        self.most_rows = MANY_ROWS
+        self.kind: Any = MARK
+        self._lane_marks: Rows = np.zeros((0, lanes), MARK)
 
     def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool) -> int:
         """Add an instruction; return its number."""
@@ -110,112 +172,255 @@ class RaceCheck:
 
     def use_local(self, segment: MemorySegment) -> None:
         """Use the local memory of other work-groups."""
-        self.shadows[0] = Shadow(segment, is_local=True)
+        self.shadows[segment.start] = Shadow(segment, self.order.row_of)
 
     def begin(self, batch: WaveBatch, site: int) -> None:
         """Begin an instruction of some waves."""
-        self.now, self.first, first = site, self.count, self.count
-        self.count += batch.count
-        if self.count > len(self.wave_of):
-            room = max(self.count, 2 * len(self.wave_of))
-            self.wave_of, self.site_of, self.number_of = (
-                np.concatenate([column, np.zeros(room - len(column), np.int64)])
-                for column in (self.wave_of, self.site_of, self.number_of)
-            )
-        self.waves = batch.waves + self.order.first
-        self.wave_of[first : self.count] = self.waves
-        self.site_of[first : self.count] = site
-        self.number_of[first : self.count] = self.order.issued[batch.index, self.kinds[site]]
+        if self.order.rows + batch.count > self.most_rows:
+            self._forget_rows()
+        self.now, self.first, self.waves = site, self.order.rows, batch.waves
+        first, last = self.first, self.first + batch.count
+        self.order.rows = last
+        if last > len(self.wave_of):
+            self._make_room(2 * last, slice(None))
+        self.wave_of[first:last] = batch.waves + self.order.first
+        self.site_of[first:last] = site
+        self.number_of[first:last] = self.order.issued[batch.index, self.kinds[site]]
         if self.classes[site] >= SMALL_STORE:
             self.told.append((first, self.order.complete[batch.waves]))
+
+    def _make_room(self, count: int, kept: Rows) -> None:
+        """Make room for so many rows, and keep some."""
+        columns = [column[kept] for column in (self.wave_of, self.site_of, self.number_of)]
+        self.wave_of, self.site_of, self.number_of = (
+            np.concatenate([column, np.zeros(max(0, count - len(column)), np.int32)]) for column in columns
+        )
 
     def _complete(self, row: int) -> Rows:
         """Return what was complete of a wave at a row that others may synchronize with."""
         first, complete = self.told[bisect_right(self.told, row, key=itemgetter(0)) - 1]
         return complete[row - first]
 
+    def _forget_rows(self) -> None:
+        """Number the rows anew, without those that no mark refers to."""
+        used = np.zeros(self.order.rows, bool)
+        used[0] = True
+        for shadow in self.shadows.values():
+            self._mark_listed(shadow)
+            for column in shadow.columns:
+                used[column >> LANE_BITS] = True
+        self.told = [each for each in self.told if used[each[0] : each[0] + len(each[1])].any()]
+        for first, complete in self.told:
+            used[first : first + len(complete)] = True
+        kept, before = np.flatnonzero(used), np.append(0, np.cumsum(used))
+        """The rows that are left, and how many of them are before each."""
+        self._make_room(1 << 12, kept)
+        self.kind = MARK if len(kept) < MOST_ROWS else np.int64
+        for shadow in self.shadows.values():
+            shadow.change(lambda column: (before[column >> LANE_BITS] << LANE_BITS | column & LANE).astype(self.kind))
+            shadow.written, shadow.read = before[shadow.written + 1] - 1, before[shadow.read + 1] - 1
+        self.told = [(int(before[first]), complete) for first, complete in self.told]
+        self.order.number_anew(before)
+        self.most_rows = max(MANY_ROWS, 2 * len(kept))
+
     def number_as_local(self, batch: WaveBatch) -> None:
         """Count the instruction as one of local memory, which a flat one turns out to be."""
-        self.number_of[self.first : self.count] = self.order.issued[batch.index, self.order.local]
+        self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
 
     def access(
-        self, segment: MemorySegment, offsets: Rows, mask: Rows, size: int, action: str, new: Rows = None
+        self, segment: MemorySegment, offsets: Rows, mask: Rows, size: int, action: str,
+        new: Callable[[], Rows] | None = None,
+    ) -> None:  # fmt: skip
+        """Look at an access, ``[wave, lane]``, before it is done; ``new`` returns the bytes that lanes write."""
+        if mask is not None and not mask.any():
+            return
+        is_plain = mask is None and not size & 3 and offsets.shape[1] == self.lanes
+        row = first_of_row(offsets, size) if is_plain else None
+        if row is None:
+            access = ListedRead(self.first, self.waves, offsets, 1, 0, mask, size)
+        else:
+            access = ListedRead(self.first, self.waves, None, 1, row, None, size)
+        if action == READ:
+            self._read(self._shadow(segment), access)
+        else:
+            self._write(self._shadow(segment), access, action, new)
+
+    def read_places(self, segment: MemorySegment, places: LocalPlaces, offset: int, mask: Rows, count: int) -> None:
+        """Look at a read of some dwords, so many dwords behind places of local memory."""
+        read = ListedRead(self.first, self.waves, places.index, 4, 4 * offset, mask, 4 * count)
+        self._read(self._shadow(segment), read)
+
+    def write_places(
+        self, segment: MemorySegment, places: LocalPlaces, offset: int, count: int, new: Callable[[], Rows]
     ) -> None:
-        """Look at an access, ``[wave, lane]``, before it is done; ``new`` are the bytes that lanes write."""
+        """Look at a write of some dwords by all lanes, so many dwords behind places of local memory."""
+        shadow = self._shadow(segment)
+        if shadow.unit == 4 and shadow.plain is None and not self._may_race(shadow, is_write=True):
+            marks, is_alone = self._marks(self.first, len(self.waves)), True
+            for number in range(offset, offset + count):
+                places.write(shadow.write, number, marks)
+                is_alone &= bool((places.read(shadow.write, number) == marks).all())
+            if is_alone:
+                shadow.written[shadow.groups[self.waves]] = self.order.rows - 1
+                return
+        write = ListedRead(self.first, self.waves, places.index, 4, 4 * offset, None, 4 * count)
+        self._write(shadow, write, WRITE, new)
+
+    def _shadow(self, segment: MemorySegment) -> Shadow:
         shadow = self.shadows.get(segment.start)
         if shadow is None:
-            shadow = self.shadows[segment.start] = Shadow(segment, is_local=False)
-        lanes = offsets.shape[1]
-        places, positions = offsets.reshape(-1), np.arange(offsets.size)
-        if mask is not None:
-            positions = np.flatnonzero(mask)
-            places = places[positions]
-        if not len(places):
-            return
-        if shadow.unit == 4 and (size & 3 or int(np.bitwise_or.reduce(places)) & 3):
-            shadow.split()
-        rows = positions // lanes
-        marks, mine, units = (rows + self.first << LANE_BITS) | positions % lanes, self.waves[rows], size // shadow.unit
-        at = places // shadow.unit
-        if units > 1:
-            at = (at[:, None] + np.arange(units)).reshape(-1)
-            marks, mine = np.repeat(marks, units), np.repeat(mine, units)
-        if new is not None:
-            new = new.reshape(-1, size)[positions].reshape(-1, shadow.unit)
-        accessed = AccessedLanes(action, size, at, marks, mine, new)
-        latest, plain = shadow.write[at], shadow.plain[at]
-        self._compare(shadow, accessed, latest, is_write=True)
-        plain[plain == latest] = 0
-        self._compare(shadow, accessed, plain, is_write=True)
-        if action == READ:
-            self._note_read(shadow, accessed)
-            return
-        for reads in shadow.reads:
-            self._compare(shadow, accessed, reads[at], is_write=False)
-            reads[at] = 0
-        shadow.write[at] = marks
-        if action == WRITE:
-            shadow.plain[at] = marks
-        self._compare_lanes(shadow, accessed)
+            shadow = self.shadows[segment.start] = Shadow(segment)
+        return shadow
 
-    def _note_read(self, shadow: Shadow, accessed: AccessedLanes) -> None:
+    def _may_race(self, shadow: Shadow, *, is_write: bool) -> bool:
+        """Return whether not all earlier writes are before what waves do, or, of a write, not all accesses."""
+        if shadow.groups is None:
+            return bool(shadow.written[0] or (is_write and shadow.read[0]))
+        if self.order.is_alone:
+            return False
+        groups, floor = shadow.groups[self.waves], self.order.floor[self.waves, 0]
+        return bool((shadow.written[groups] >= floor).any() or (is_write and (shadow.read[groups] >= floor).any()))
+
+    def _read(self, shadow: Shadow, read: ListedRead) -> None:
+        if self._may_race(shadow, is_write=False):
+            self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
+        if shadow.is_local and self.order.is_alone:
+            return
+        shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
+        shadow.listed.append(read)
+        count = len(shadow.listed)
+        is_long = not shadow.is_local and read.places is not None and count * read.places.nbytes > LISTED_BYTES
+        if count >= MOST_LISTED or is_long:
+            self._mark_listed(shadow)
+
+    def _write(self, shadow: Shadow, write: ListedRead, action: str, new: Callable[[], Rows] | None) -> None:
+        may_race = self._may_race(shadow, is_write=True)
+        if may_race:
+            self._mark_listed(shadow)
+        accessed = self._accessed(shadow, write, action, new)
+        if action == ATOMIC and shadow.plain is None:
+            shadow.plain = shadow.write.copy()
+        if may_race:
+            self._compare_with_writes(shadow, accessed)
+            for reads in shadow.reads:
+                self._compare(shadow, accessed, reads[accessed.at], is_write=False)
+                reads[accessed.at] = 0
+        shadow.write[accessed.at] = accessed.marks
+        if action == WRITE and shadow.plain is not None:
+            shadow.plain[accessed.at] = accessed.marks
+        shadow.written[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
+        if not isinstance(accessed.at, slice):
+            self._compare_lanes(shadow, accessed)
+
+    def _marks(self, first: int, count: int) -> Rows:
+        """Return the marks of the lanes of waves, ``[wave, lane]``."""
+        if len(self._lane_marks) < count:
+            waves, lanes = np.arange(count, dtype=MARK)[:, None], np.arange(self.lanes, dtype=MARK)
+            self._lane_marks = waves << LANE_BITS | lanes
+        return self._lane_marks[:count] + self.kind(first << LANE_BITS)
+
+    def _accessed(
+        self, shadow: Shadow, access: ListedRead, action: str, new: Callable[[], Rows] | None = None
+    ) -> AccessedLanes:
+        """Return the units of an access, with their marks."""
+        size, places = access.size, access.places
+        marks, positions = self._marks(access.first, len(access.waves)), None
+        if places is not None and places.shape != marks.shape:  # of whole waves
+            marks = marks[:, : places.shape[1]]
+        if places is None:
+            if shadow.unit == 4 and access.offset & 3:
+                shadow.split()
+            first = access.offset // shadow.unit
+            at: Rows = slice(first, first + marks.size * (size // shadow.unit))
+            marks = marks.reshape(-1)
+        else:
+            at = places.reshape(-1)
+            marks = marks.reshape(-1)
+            if access.mask is not None:
+                positions = np.flatnonzero(np.broadcast_to(access.mask, places.shape))
+                at, marks = at[positions], marks[positions]
+            at = at if access.scale == 1 else at * 4 + access.offset if shadow.unit == 1 else at + (access.offset >> 2)
+            if access.scale == 1 and shadow.unit == 4:
+                if size & 3 or int(np.bitwise_or.reduce(at)) & 3:
+                    shadow.split()
+                else:
+                    at = at >> 2
+        units = size // shadow.unit
+        if units > 1:
+            at = at if places is None else (at[:, None] + np.arange(units)).reshape(-1)
+            marks = np.repeat(marks, units)
+
+        def written() -> Rows:
+            assert new is not None  # noqa: S101 (it is only asked of writes)
+            lanes = new().reshape(-1, size)
+            return (lanes if positions is None else lanes[positions]).reshape(-1, shadow.unit)
+
+        return AccessedLanes(action, at, marks, None if new is None else written)
+
+    # --- Reads --------------------------------------------------------------------------------------------------------
+
+    def _mark_listed(self, shadow: Shadow) -> None:
+        """Give the reads that are listed their marks, besides those that are before all that comes."""
+        listed, shadow.listed = shadow.listed, []
+        if shadow.groups is not None and listed:
+            floors = self.order.lowest_floors()[shadow.groups]
+            listed = [each for each in listed if (floors[each.waves] < each.first + len(each.waves)).any()]
+        if listed and not shadow.reads:
+            shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(2 if shadow.is_local else 3)]
+        for each in listed:
+            self._mark(shadow, self._accessed(shadow, each, READ))
+
+    def _mark(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         at, marks, latest = accessed.at, accessed.marks, shadow.reads[0]
-        before = latest[at]
+        before = latest[at].copy() if isinstance(at, slice) else latest[at]
         latest[at] = marks
         if before.any():
-            self._keep(shadow, at, before, accessed.mine)
+            self._keep(shadow, accessed, before, marks)
+        if isinstance(at, slice):
+            return
         after = latest[at]
         lost = np.flatnonzero(after != marks)
         if lost.size:
-            self._keep(shadow, at[lost], marks[lost], self.wave_of[after[lost] >> LANE_BITS])
+            self._keep(shadow, AccessedLanes(READ, at[lost], marks, None), marks[lost], after[lost])
 
-    def _keep(self, shadow: Shadow, at: Rows, marks: Rows, others: Rows) -> None:
+    def _keep(self, shadow: Shadow, accessed: AccessedLanes, marks: Rows, others: Rows) -> None:
         """Keep reads beside the latest ones, which are of other waves."""
-        waves, groups = self.wave_of[marks >> LANE_BITS], self.order.groups
+        waves, others = self.wave_of[marks >> LANE_BITS], self.wave_of[others >> LANE_BITS]
         kept = (marks != 0) & (waves != others)
         if not kept.any():
             return
         if shadow.is_local:
-            shadow.reads[1][at[kept]] = marks[kept]
+            shadow.reads[1][accessed.units(kept)] = marks[kept]
             return
+        groups = self.order.groups
         is_inside = groups[waves] == groups[others]
         for reads, flags in zip(shadow.reads[1:], (kept & is_inside, kept & ~is_inside), strict=True):
-            reads[at[flags]] = marks[flags]
+            reads[accessed.units(flags)] = marks[flags]
 
     # --- Pairs --------------------------------------------------------------------------------------------------------
 
+    def _compare_with_writes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
+        latest = shadow.write[accessed.at]
+        self._compare(shadow, accessed, latest, is_write=True)
+        if shadow.plain is not None:
+            plain = shadow.plain[accessed.at]
+            self._compare(shadow, accessed, np.where(plain == latest, plain.dtype.type(0), plain), is_write=True)
+
     def _compare(self, shadow: Shadow, accessed: AccessedLanes, before: Rows, *, is_write: bool) -> None:
         """Compare an access with earlier ones of the same units."""
-        if not before.any():
-            return
-        rows = before >> LANE_BITS
-        theirs = self.wave_of[rows]
-        found = np.flatnonzero((before != 0) & (theirs != accessed.mine))
+        least = 1 if shadow.groups is None else int(self.order.floor[self.waves, 0].min()) << LANE_BITS
+        found = np.flatnonzero(before >= least)
         if not found.size:
             return
-        rows, theirs, mine = rows[found], theirs[found], accessed.mine[found]
+        before, mine = before[found], self.wave_of[accessed.marks[found] >> LANE_BITS]
+        rows = (before >> LANE_BITS).astype(np.int64)
+        theirs = self.wave_of[rows]
+        others = np.flatnonzero(theirs != mine)
+        if not others.size:
+            return
+        found, before, rows, theirs, mine = (each[others] for each in (found, before, rows, theirs, mine))
         is_open = ~self._is_ordered(shadow, rows, theirs, mine)
         classes, own = self._classes(shadow, self.site_of[rows]), int(self._classes(shadow, self.now))
         racing = is_open & ~FINE[classes, own]
@@ -233,10 +438,9 @@ class RaceCheck:
                 chosen = np.flatnonzero(synchronized)[first]
                 self.order.acquire(rows[chosen], theirs[chosen], mine[chosen], self._complete)
         if racing.any():
-            found = found[racing]
-            size = np.arange(shadow.unit)
-            old = shadow.segment.data[(accessed.at[found] * shadow.unit)[:, None] + size]
-            self._report(shadow, accessed, found, before[found], old, is_write=is_write)
+            found, size = found[racing], np.arange(shadow.unit)
+            old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
+            self._report(shadow, accessed, found, before[racing], old, is_write=is_write)
 
     def _compare_lanes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         """Compare the lanes of an instruction that write the same units: the last one wins."""
@@ -248,21 +452,24 @@ class RaceCheck:
             if shadow.is_local and not self.releases[self.now]:
                 return
             order = np.lexsort((accessed.marks, accessed.at))
-            at, rows, waves = accessed.at[order], accessed.marks[order] >> LANE_BITS, accessed.mine[order]
+            at, rows = accessed.at[order], (accessed.marks[order] >> LANE_BITS).astype(np.int64)
+            waves = self.wave_of[rows]
             next_ = np.flatnonzero((at[1:] == at[:-1]) & (waves[1:] != waves[:-1]))
             self.order.acquire(rows[next_], waves[next_], waves[next_ + 1], self._complete)
             return
         winners = winners[lost]
         order = np.lexsort((accessed.at, accessed.marks))
-        keys = accessed.marks[order] << 32 | accessed.at[order]
-        winning = order[np.searchsorted(keys, winners << 32 | accessed.at[lost])]
+        marks = accessed.marks.astype(np.int64)
+        keys = marks[order] << 32 | accessed.at[order]
+        winning = order[np.searchsorted(keys, winners.astype(np.int64) << 32 | accessed.at[lost])]
         self._report(shadow, accessed, winning, accessed.marks[lost], accessed.new[lost], is_write=True)
 
     def _is_ordered(self, shadow: Shadow, rows: Rows, theirs: Rows, mine: Rows) -> Rows:
         kinds = self.kinds[self.site_of[rows]]
         if shadow.is_local:
             kinds = np.full(len(rows), self.order.local)
-        return self.order.is_ordered(rows, theirs, kinds, self.number_of[rows], mine)
+        numbers = self.number_of[rows]
+        return self.order.is_ordered(rows, theirs, kinds, numbers, mine, is_local=shadow.is_local)
 
     def _classes(self, shadow: Shadow, sites: Rows) -> Rows:
         classes = self.classes[sites]
@@ -295,10 +502,12 @@ class RaceCheck:
         self, kind: str, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *,
         is_write: bool,
     ) -> CheckFinding:  # fmt: skip
-        first = int(np.argmin(accessed.at[found]))
-        marks, waves = accessed.marks[found], self.wave_of[before >> LANE_BITS]
-        mine, other, its = int(accessed.mine[found[first]]), int(waves[first]), before[first] >> LANE_BITS
-        rows = (accessed.mine[found] == mine) & (waves == other) & (before >> LANE_BITS == its)
+        at = accessed.units(found)
+        first = int(np.argmin(at))
+        marks, theirs = accessed.marks[found], self.wave_of[before >> LANE_BITS]
+        waves = self.wave_of[marks >> LANE_BITS]
+        mine, other, its = int(waves[first]), int(theirs[first]), before[first] >> LANE_BITS
+        rows = (waves == mine) & (theirs == other) & (before >> LANE_BITS == its)
         site = int(self.site_of[its])
         does = ATOMIC if self.classes[site] == RMW else WRITE if is_write else READ
         earlier, now = old[first].tobytes(), old[first].tobytes()
@@ -308,7 +517,7 @@ class RaceCheck:
             self.side(does, self.pcs[site], other, before[rows] & LANE, int(before[first]) & LANE, earlier),
             self.side(accessed.action, self.pcs[self.now], mine, marks[rows] & LANE, int(marks[first]) & LANE, now),
         )
-        address = int(accessed.at[found[first]]) * shadow.unit
+        address = int(at[first]) * shadow.unit
         if shadow.is_local:
             address %= len(shadow.segment.data) // max(1, self.local_count)
         return CheckFinding(RACE, kind, sides, "local" if shadow.is_local else "global",
