@@ -197,6 +197,8 @@ class BoundsCheck:
         if array is None:
             return
         wrong = (address + size <= array.start) | (address >= array.start + array.size)
+        for start, end in array.beside:
+            wrong &= (address < start) | (address + size > end)
         wrong = np.broadcast_to(wrong if mask is None else wrong & mask, (batch.count, batch.lanes))
         for flags in (wrong & (address >= array.start), wrong & (address < array.start)):
             if flags.any():

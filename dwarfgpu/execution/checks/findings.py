@@ -93,6 +93,8 @@ class NamedArray:
     size: int
     element: int
     """The bytes of an element."""
+    beside: tuple[tuple[int, int], ...] = ()
+    """Where other variables are that the same line names: the first byte of each, and the first behind it."""
 
 
 @frozen

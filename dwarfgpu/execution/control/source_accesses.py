@@ -7,6 +7,7 @@ pointers that a line follows decide, and where one is not known nothing is said.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceText, SourceTexts
 from dwarfgpu.program.frames.launch_record import POINTERS
+from dwarfgpu.program.frames.reasons import unavailable
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
 from dwarfgpu.program.values.storage import Located
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.program.frames.variable import Variable
 
 _SIZES = {
     "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "unsigned": 4, "float": 4,
@@ -143,28 +146,28 @@ class SourceAccesses:
 
     def _placed_arrays(self, pc: int, batch: WaveBatch, row: int) -> list[NamedArray]:
         """Return the arrays of a line that are in private memory; none if it is not known where one is."""
-        found = []
+        words = {*re.findall(r"[A-Za-z_]\w*", self._line(pc)[1])}
         before, batch.pc = batch.pc, pc
         try:
             self.running.machine.device.written(batch)
             frame = next(iter(self.running.attached[int(batch.waves[row])]))
             lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array([0], 64))
             known = {variable.name: variable for variable in frame.variables()}
-            for name in self._named[pc]:
-                variable = known[name]
-                place = variable.find(lanes).place
-                location = place.storage.location.single if isinstance(place.storage, Located) else None
-                size = known_size(variable.type)
-                if location is None or not isinstance(location.storage, Memory) or not size:
-                    return []
-                start = int(np.asarray(location.bit_offset).flat[0]) // 8 + place.bit_offset // 8
-                kind: Any = resolved(variable.type)
-                if location.storage.space.name == "private_lane":
-                    found.append(NamedArray(name, start, size, known_size(kind.element) or size))
+            arrays = [(known[name], _in_private_memory(known[name], lanes)) for name in self._named[pc]]
+            beside = []
+            for name in words & {*known} - {*self._named[pc]}:
+                with suppress(DwarfGpuError, Diverge, LaneFault):
+                    beside.append(_in_private_memory(known[name], lanes))
         except (DwarfGpuError, Diverge, LaneFault, LookupError):
             return []
         finally:
             batch.pc = before
+        others = tuple((place[0], sum(place)) for place in beside if place is not None)
+        found = []
+        for variable, place in arrays:
+            if place is not None:
+                kind: Any = resolved(variable.type)
+                found.append(NamedArray(variable.name, *place, known_size(kind.element) or place[1], others))
         return found
 
     # --- Text ---------------------------------------------------------------------------------------------------------
@@ -263,3 +266,15 @@ def _of_members(kind: Struct, text: SourceText, name: str, depth: int) -> int | 
         if name in ("", member.name):
             least = aligned if least is None else min(least, aligned)
     return least
+
+
+def _in_private_memory(variable: Variable, lanes: LaneSet) -> tuple[int, int] | None:
+    """Return the address and the size of a variable; None of one elsewhere, `Unavailable` if that is not known."""
+    place = variable.find(lanes).place
+    location = place.storage.location.single if isinstance(place.storage, Located) else None
+    size = known_size(variable.type)
+    if location is None or not isinstance(location.storage, Memory) or not size:
+        raise unavailable("no_location", f"{variable.name} is in no memory")
+    if location.storage.space.name != "private_lane":
+        return None
+    return int(np.asarray(location.bit_offset).flat[0]) // 8 + place.bit_offset // 8, size

@@ -154,6 +154,34 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
     assert differing == ([] if mended else without)
 
 
+COUNTS = """kernel void counts(global const int *keys, global int *bins, int n) {
+  int own[4] = {0, 0, 0, 0};
+  for (int j = get_global_id(0); j < n; j += 64)
+    own[(keys[j] & 3) - PAST]++;
+  for (int k = 0; k < 4; k++)
+    bins[4 * get_global_id(0) + k] = own[k];
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
+def test_a_line_reaches_other_variables_than_its_array(require_tool, tmp_path, target):
+    """Unoptimized code reads `keys`, `bins` and `j` in private memory, too, where addresses are spilled."""
+    require_tool("clang-22")
+    for past in (0, 20):
+        source = tmp_path / f"{past}.cl"
+        source.write_text(COUNTS.replace("PAST", str(past)))
+        machine = machine_for(f"{source}@{target}", "counts")
+        args = ["random(999, i4)", "zeros(256)", 999]
+        running = Running(
+            launch(machine, f"{source}@{target}", "counts", grid=64, work_group=64, args=args, check="bounds")
+        )
+        running.run()
+        names = {row.variable for row in check_report(running).findings}
+        assert bool(names) == (past > 0)
+        assert names <= {f"own[-{past}]", None}
+
+
 HIP = """#include <hip/hip_runtime.h>
 struct Row { float *start; int count; };
 __global__ void filled(float *one, float *other) {
