@@ -122,7 +122,7 @@ def _start(session: DebugSession) -> None:
         session.print(f"warning: {problem}\n", "important")
     waves = range(1, min(len(running.launched.waves), MOST_THREADS) + 1)
     session.threads = {"threads": [{"id": wave, "name": f"wave {wave}"} for wave in waves]}
-    session.findings_told, session.finding, session.has_unchecked = 0, None, False
+    session.findings_told, session.finding = set(), None
     session.source_bodies.clear()
     session.sources.clear()
     session.points = session.points or ClientPoints(session)

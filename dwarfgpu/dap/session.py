@@ -102,9 +102,8 @@ class DebugSession:
         """The exceptions at which the kernel stops."""
         self.finding: Any = None
         """What a check has found, if the kernel has stopped for it."""
-        self.findings_told = 0
-        self.has_unchecked = False
-        """Whether the client knows that checks have ended, because they would see instructions twice."""
+        self.findings_told: set[object] = set()
+        """What identifies the findings of checks that the client knows."""
         self.threads: Json = {"threads": [{"id": 1, "name": "the kernel is not launched yet"}]}
         """The last answer to `threads`, which is also the answer while the kernel runs."""
         self.is_cap_told = False

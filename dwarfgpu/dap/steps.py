@@ -14,7 +14,7 @@ from dwarfgpu.questions.execution import STEPS
 from dwarfgpu.questions.stopping import CommandsOfStops, stopped, why_stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.dap.requests import RequestArguments
     from dwarfgpu.dap.session import DebugSession
@@ -27,7 +27,6 @@ STEP_COMMANDS = {
 }  # fmt: skip
 """The command of the debugger for a request, by lines and by instructions."""
 OUTERMOST = "the kernel is the outermost function, which nothing has called: `continue` runs it to its end"
-UNCHECKED = "From here on nothing is checked, because the kernel was executed again; `restart` begins anew.\n"
 AT_END = "The kernel has ended: steps go back from here, and `continue` ends the session."
 REASONS = {halts.BREAKPOINT: "breakpoint", halts.INTERRUPT: "pause", halts.STEP: "step"}
 """Why the kernel has stopped, in words of the protocol; whatever is not here is an exception."""
@@ -77,16 +76,15 @@ def _goes_on(session: DebugSession, debugging: Debugging, halt: Halt, before: in
 def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool] | None:
     """Return what stops the kernel where a check finds something that the client wants to see."""
     checks = debugging.machine.checks
-    if checks is None or debugging.history.was_replayed or not session.filters & checks.checks:
+    if checks is None or not session.filters & checks.checks:
         return None
     device: Any = debugging.device
 
     def guard(batch: Any) -> bool:
-        found = device.memory.findings
-        if len(found) == session.findings_told:
+        finding = next(_new_findings(session, debugging), None)
+        if finding is None:
             return False
-        finding = found[session.findings_told]
-        session.findings_told += 1
+        session.findings_told.add(finding.identity)
         if finding.check not in session.filters or not finding.is_error:
             tell_finding(session, debugging, finding)
             return guard(batch)
@@ -97,6 +95,12 @@ def _guard(session: DebugSession, debugging: Debugging) -> Callable[[Any], bool]
         return True
 
     return guard
+
+
+def _new_findings(session: DebugSession, debugging: Debugging) -> Iterator[Any]:
+    """Yield what checks have found that the client does not know."""
+    memory: Any = debugging.device.memory
+    yield from (each for each in memory.findings if each.identity not in session.findings_told)
 
 
 def finding_text(debugging: Debugging, finding: Any) -> str:
@@ -142,17 +146,12 @@ def tell(session: DebugSession, halt: Halt, *, is_selected: bool = False) -> Non
 
 
 def _tell_findings(session: DebugSession, debugging: Debugging) -> None:
-    """Show what checks have found since the last stop, as far as they have seen each instruction once."""
-    if debugging.machine.checks is None or session.has_unchecked:
+    """Show what checks have found since the last stop."""
+    if debugging.machine.checks is None:
         return
-    if debugging.history.was_replayed:
-        session.has_unchecked = True
-        session.print(UNCHECKED, "important")
-        return
-    memory: Any = debugging.device.memory
-    for finding in memory.findings[session.findings_told :]:
+    for finding in _new_findings(session, debugging):
         tell_finding(session, debugging, finding)
-    session.findings_told = len(memory.findings)
+        session.findings_told.add(finding.identity)
 
 
 def _exit(session: DebugSession) -> None:

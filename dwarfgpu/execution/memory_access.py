@@ -118,6 +118,10 @@ class MemoryAccess:
     def restore(self, saved: Any) -> None:
         """Bring back what was saved."""
 
+    def saved_size(self, _saved: Any) -> int:
+        """Return how many bytes there are in what was saved."""
+        return 0
+
     # --- Text -----------------------------------------------------------------------------------------------------
 
     def write(self, writer: BlockWriter, instruction: GpuInstruction) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -115,7 +115,7 @@ class Formula:
         """The types of sources and results, as in the table."""
         return f"{' '.join(self.sources)} -> {' '.join(self.results)}"
 
-    @property
+    @cached_property
     def operands(self) -> tuple[str, ...]:
         """The names of the sources in the formula; one that reads the destination gets it first."""
         numbers = iter(range(len(self.sources)))
@@ -132,7 +132,7 @@ class Formula:
                 return False
         return False
 
-    @property
+    @cached_property
     def targets(self) -> tuple[str, ...]:
         """The names of the results in the formula."""
         kinds = [kind for kind in self.results if kind != "nonzero"]
@@ -145,7 +145,7 @@ class Formula:
             return FLAG
         return f"u{self.sources[0][1:]}" if kind == "exec" else kind.replace("b", "u")
 
-    @property
+    @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The formula as terms."""
         return _statements(self)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu.execution.access_shapes import FLAT, LOCAL, SCRATCH
 from dwarfgpu.execution.checks.findings import ALIGN, ATOMIC, MISALIGNED, CheckFinding
+from dwarfgpu.execution.checks.kept_state import KeptState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,10 @@ def multiple(size: int) -> int:
     return min(size & -size, MOST)
 
 
-class AlignCheck:
+class AlignCheck(KeptState):
     """Looks at the addresses of accesses."""
+
+    CHANGING = ("found",)
 
     def __init__(
         self,

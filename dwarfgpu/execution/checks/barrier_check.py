@@ -16,6 +16,7 @@ from dwarfgpu.execution.checks.findings import (
     CheckFinding,
     FindingSide,
 )
+from dwarfgpu.execution.checks.kept_state import KeptState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.order import KnownOrder
 
 
-class BarrierCheck:
+class BarrierCheck(KeptState):
     """Looks at the waves that arrive at barriers."""
+
+    CHANGING = "found", "pcs"
 
     def __init__(self, order: KnownOrder, side: Callable[..., FindingSide], used: Callable[[Any], Any]) -> None:
         self.order = order

@@ -23,6 +23,7 @@ from dwarfgpu.execution.checks.findings import (
     CheckFinding,
     FindingSide,
 )
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.isa.semantics.numbers import ALL
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Lanes = Any
 
 
-class PointerShadow:
+class PointerShadow(KeptState):
     """The buffer of each word of some memory that is a pointer, or 0."""
 
     def __init__(self, size: int) -> None:
@@ -57,8 +58,10 @@ class PointerShadow:
             self.words[first + step * number] = np.broadcast_to(known(column), offsets.shape)[lanes]
 
 
-class BoundsCheck:
+class BoundsCheck(KeptState):
     """Looks whether accesses are in the memory that their pointer came from."""
+
+    CHANGING = "found", "shadows", "local", "private", "pointers"
 
     def __init__(
         self,

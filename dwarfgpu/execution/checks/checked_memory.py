@@ -29,6 +29,7 @@ from dwarfgpu.execution.checks.findings import (
     NamedArray,
 )
 from dwarfgpu.execution.checks.init_check import InitCheck
+from dwarfgpu.execution.checks.kept_state import KeptState, size_of
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SYNC_LOAD, SYNC_STORE, RaceCheck
@@ -129,6 +130,20 @@ class CheckedMemory(MemoryAccess):
                 self.bounds.set_arguments(kernarg, data or b"")
         if self.init_check is not None:
             self.init_check.use(local, group_of, scratch)
+
+    def _every_check(self) -> list[KeptState]:
+        checks = self.order, self.races, self.barrier_check, self.wait_check, self.bounds, self.align, self.init_check
+        return [check for check in checks if check is not None]
+
+    def saved(self) -> list[dict[str, Any]]:
+        return [check.saved() for check in self._every_check()]
+
+    def restore(self, saved: list[dict[str, Any]]) -> None:
+        for check, state in zip(self._every_check(), saved, strict=True):
+            check.restore(state)
+
+    def saved_size(self, saved: list[dict[str, Any]]) -> int:
+        return size_of(saved)
 
     # --- Who ----------------------------------------------------------------------------------------------------------
 

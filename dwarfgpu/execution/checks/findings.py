@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import UsageError, nearest_hint
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class FindingSide:
     """What it reads or writes there; None if that is not known."""
 
 
-class CheckFinding:
+class CheckFinding(KeptState):
     """A place in the code or a pair of them, with the first case and how many there are."""
 
     def __init__(
@@ -147,6 +148,8 @@ class CheckFinding:
         self.needs: tuple[int, str] | None = None
         """What the address must be a multiple of, and what demands it."""
         self.count = 0
+        self.identity = object()
+        """Is the same for copies in checkpoints."""
 
     @property
     def is_error(self) -> bool:

@@ -27,6 +27,7 @@ from dwarfgpu.execution.checks.findings import (
     WRITE,
     CheckFinding,
 )
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
 from dwarfgpu.execution.checks.undefined_registers import DEFINED, undefined_of
 from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
@@ -73,8 +74,10 @@ class UndefinedOrigin:
     register: Cell | None = None
 
 
-class InitCheck:
+class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
+
+    CHANGING = "found", "_origins", "_in_memory", "_partly"
 
     def __init__(
         self,
@@ -115,6 +118,15 @@ class InitCheck:
         """Begin with the memory of other waves."""
         self.memory.use(local, group_of, scratch)
         self._in_memory = {key: origin for key, origin in self._in_memory.items() if key[0] not in (LOCAL, SCRATCH)}
+
+    def saved(self) -> dict[str, Any]:
+        """Return what `restore` needs."""
+        return super().saved() | {"undefined": self.memory.saved()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Bring back what was saved."""
+        super().restore({name: value for name, value in saved.items() if name in self.CHANGING})
+        self.memory.restore(saved["undefined"])
 
     # --- Text -----------------------------------------------------------------------------------------------------
 
@@ -210,7 +222,26 @@ class InitCheck:
             return
         condition = " and ".join(f"{_text(each)} is {_none(each)}" for each in reads)
         writer.write(f"if {condition}: {'; '.join(clear) or 'pass'}")
+        if name in ("v_writelane_b32", "v_readlane_b32"):
+            self._write_lane_move(writer, instruction)
         writer.write(f"else: {call}")
+
+    @staticmethod
+    def _write_lane_move(writer: BlockWriter, instruction: GpuInstruction) -> None:
+        """Write a move of a defined number to or from a lane of a register that has undefined bits in others."""
+        register, *scalars = instruction.sources
+        texts = [f"{_text(each)} is D" for operand in scalars for each in cells_of(operand, writer.lanes)]
+        (cell,) = cells_of(register, writer.lanes)
+        if cell[0] not in "va":
+            return
+        place = f"{writer.scalar(scalars[-1])}, b.count, {writer.lanes})"
+        if instruction.name == "v_writelane_b32":
+            test, text = " and ".join(texts) or "True", _text(cell)
+            writer.write(f"elif {test}: {text} = {writer.name(instructions.write_lane)}({text}, 0, {place}")
+            return
+        (target,) = cells_of(instruction.destinations[0], writer.lanes)
+        texts.append(f"{writer.name(instructions.read_lane)}({_text(cell)}, {place} == 0")
+        writer.write(f"elif {' and '.join(texts)}: {_text(target)} = D")
 
     def _write_memory(self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]) -> None:
         lanes = writer.lanes

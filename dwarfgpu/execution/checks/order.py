@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.isa.memory_actions import counters_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Rows = Any
 
 
-class KnownOrder:
+class KnownOrder(KeptState):
     """What waves know of each other; waves are counted from the first of the launch on, ``first`` is the first now."""
 
     def __init__(self, generation: int, *, shares_cache: bool, is_followed: bool) -> None:

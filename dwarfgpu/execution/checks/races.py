@@ -30,6 +30,7 @@ from dwarfgpu.execution.checks.findings import (
     CheckFinding,
     FindingSide,
 )
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.device_memory import first_of_row
 from dwarfgpu.immutable import frozen
 
@@ -99,7 +100,7 @@ class AccessedLanes:
         return self.at.start + (np.flatnonzero(index) if index.dtype == bool else index)
 
 
-class Shadow:
+class Shadow(KeptState):
     """The latest accesses of each dword of a segment, or of each byte."""
 
     def __init__(self, segment: MemorySegment, groups: Rows = None) -> None:
@@ -138,8 +139,10 @@ class Shadow:
         self.change(lambda column: np.repeat(column, 4))
 
 
-class RaceCheck:
+class RaceCheck(KeptState):
     """Looks for races among the accesses that it is told of."""
+
+    CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind"
 
     def __init__(self, order: KnownOrder, lanes: int, side: Callable[..., FindingSide]) -> None:
         self.order = order

@@ -50,6 +50,22 @@ class UndefinedMemory(MemoryAccess):
             segment.data[start - segment.start : start - segment.start + size] = 0xFF
             self.has_undefined = True
 
+    def saved(self) -> list[Any]:
+        """Return what `restore` needs: the bytes of waves, and those of global memory if one has an undefined bit."""
+        parts = [self.local.data, self.scratch.data]
+        if self.has_undefined:
+            parts += [each.data for each in self.mapped]
+        return [part.copy() for part in parts]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Bring back what was saved."""
+        local, scratch, *parts = saved
+        if self.has_undefined:
+            for number, segment in enumerate(self.mapped):
+                segment.data[...] = parts[number] if parts else 0
+        self.has_undefined = bool(parts)
+        self.local.data[...], self.scratch.data[...] = local, scratch
+
     # --- Text -----------------------------------------------------------------------------------------------------
 
     @staticmethod

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.checks.findings import ATOMIC, EARLY_USE, READ, USE, WAIT, CheckFinding, FindingSide
+from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import needed_registers, register_text
 
@@ -35,7 +36,7 @@ class LoadSite:
     """The numbers of its counters."""
 
 
-class LatestLoads:
+class LatestLoads(KeptState):
     """By wave, the latest instruction that loads a register, or 0, and the number of its access in each counter."""
 
     def __init__(self, count: int, kinds: int) -> None:
@@ -43,8 +44,10 @@ class LatestLoads:
         self.numbers = np.zeros((count, kinds), np.int64)
 
 
-class WaitCheck:
+class WaitCheck(KeptState):
     """Looks at registers that loads write, where they are first used."""
+
+    CHANGING = "found", "loaded"
 
     def __init__(self, order: KnownOrder, side: Callable[..., FindingSide], used: Callable[[Any], Any]) -> None:
         self.order = order

@@ -68,8 +68,6 @@ class History:
         self.machine = machine
         self.device = machine.device
         self.checkpoints: list[Checkpoint] = []
-        self.was_replayed = False
-        """Whether something was executed once more, which checks of the machine have seen twice."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
@@ -125,14 +123,14 @@ class History:
             del points[: len(points) - MOST_FIXED]
         while len(points) > 2:
             sizes = {id(chunk): len(chunk) for point in points for block in point.memory for chunk in block}
-            if sum(sizes.values()) <= MOST_BYTES:
+            beside = sum(self.device.memory.saved_size(point.device["memory"]) for point in points)
+            if sum(sizes.values()) + beside <= MOST_BYTES:
                 break
             del points[0]
 
     # --- Going there ----------------------------------------------------------------------------------------------
 
     def _restore(self, point: Checkpoint) -> None:
-        self.was_replayed = True
         self.device.restore(point.device)
         for number, file in enumerate(self.machine.files):  # those that are new hold nothing that was known then
             file.known[...] = point.known[number] if number < len(point.known) else False

@@ -89,8 +89,8 @@ class Debugging:
         """The breakpoints where waves are now."""
         self.guard: Observer | None = None
         """Is asked before each instruction onwards, and stops the waves for a reason of its own."""
-        self._told: set[int] = set()
-        """The findings of checks that waves have stopped for."""
+        self._told: set[object] = set()
+        """What identifies the findings of checks that waves have stopped for."""
         if self.machine.checks is not None:
             self.guard = self._stop_at_finding
         self._watch_hits: list[WatchHit] = []
@@ -324,15 +324,15 @@ class Debugging:
         return Watcher(self.device, points, self.running.reader, tell) if points else None
 
     def _stop_at_finding(self, _batch: WaveBatch) -> bool:
-        """Stop waves behind an instruction that a check has found something at; not once they went back."""
+        """Stop waves behind an instruction that a check has found something at."""
         memory: Any = self.device.memory
-        new = [each for each in memory.findings if each.is_error and id(each) not in self._told]
-        if not new or self.history.was_replayed:
+        new = [each for each in memory.findings if each.is_error and each.identity not in self._told]
+        if not new:
             return False
         from dwarfgpu.execution.control.check_report import FindingNames
 
         (finding, *_others) = new
-        self._told.add(id(finding))
+        self._told.add(finding.identity)
         side = finding.sides[-1]
         wave = self.machine.wave_named(side.wave)
         named = FindingNames(self.running).named(finding)

@@ -11,7 +11,9 @@ import pytest
 from dwarfgpu.cli import main
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.halts import STEP
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
@@ -170,6 +172,30 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert f"error summary: {summary} (align, barrier, bounds, init, race, wait)" in text
     assert ("-ex 'target launch turned 128 64 in=arange(128) out=zeros(128)' -ex 'break *0x" in hints) == (not sync)
     assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
+
+
+def told(findings):
+    """What findings say, without what goes with a wave that may be another one."""
+    return {(row.kind, row.variable, row.count, *(str(side.position) for side in row.sides)) for row in findings}
+
+
+@pytest.mark.parametrize("kernel", ["read_too_early", "in_group", "total", "last_group", "some_lanes"])
+def test_a_run_that_has_gone_back_is_checked_as_one_that_has_not(built, kernel):
+    path = built("gfx1100", "O0")
+    machine = machine_for(path, kernel)
+    launched = launch(machine, path, kernel, grid=512, work_group=128, args=["zeros(1024)", "arange(512)"], check="all")
+    debugging = Debugging(launched)
+    stops = set()
+    while not (halt := debugging.go_on()).has_ended:
+        if (halt.kind, halt.pc) in stops:  # another finding there
+            continue
+        stops.add((STEP, halt.pc))
+        count = len(debugging.running.findings)
+        debugging.reverse_instruction(min(halt.lanes))
+        assert len(debugging.running.findings) < count
+        assert debugging.go_on().pc == halt.pc
+    assert stops
+    assert told(debugging.running.findings) == told(found(path, kernel, "all"))
 
 
 def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
