@@ -497,6 +497,9 @@ class Machine(WaveBackend):
         found = self.memory.range_around(self.target.default_space, address)
         return None if found is None else KnownRange(*found)
 
+    def extent(self, space: AddressSpace, wave: int, lane: int | None = None) -> int:
+        return self.memory.available(space, 0, wave, lane)
+
     def write_memory(self, space: AddressSpace, address: int, data: bytes, wave: int, lane: int | None) -> None:
         self.memory.write(space, address, data, wave, lane)
 

@@ -379,6 +379,24 @@ class WaveBackend(Backend):
         """Return the buffer, or else the known range of global memory, that an address is in."""
         return None
 
+    def extent(self, space: AddressSpace, wave: int, lane: int | None = None) -> int:
+        """Return how many bytes from address 0 of an address space on are known."""
+        return self.reach(space, 0, wave, lane)
+
+    def reach(
+        self, space: AddressSpace, address: int, wave: int, lane: int | None = None, *, is_before: bool = False
+    ) -> int:
+        """Return how many bytes can be read from an address on, or before it, by trying it: at most `FARTHEST`."""
+        found, step = 0, BLOCK
+        while step and found < FARTHEST:
+            try:
+                self.read_memory(space, address - found - step if is_before else address + found, step, wave, lane)
+            except EvaluationError:
+                step //= 2
+            else:
+                found += step
+        return found
+
     def program_counter(self, wave: int) -> int | None:
         """Return the program counter of a wave, or None if it is not known."""
         number = self.target.program_counter
@@ -396,6 +414,11 @@ class WaveBackend(Backend):
     def wave_named(self, name: str) -> int | None:
         """Return the index of the wave with a name."""
         return self.ids.index(name) if name in self.ids else None
+
+
+BLOCK = 1 << 12
+"""How many bytes are tried at once to find out how far memory goes."""
+FARTHEST = 1 << 20
 
 
 def check_size(register: TargetRegister, data: bytes, size: int | None = None) -> None:

@@ -91,7 +91,7 @@ class ServedState:
         return threads
 
     def facts(self) -> dict[str, Any]:
-        """Return what dwarfgpu inside GDB asks for: the target, the hashes of files, dispatches and stops by name."""
+        """Return what dwarfgpu inside GDB asks for: the target, the files; by name dispatches, stops, calls."""
         machine = self.machine
         name = ":".join((machine.target.name, *machine.target.features))
         facts: dict[str, Any] = {"target": name, "files": self.hashes}
@@ -107,10 +107,13 @@ class ServedState:
                         "kernel": dispatch.kernel,
                         "grid": dispatch.grid,
                         "work_group": dispatch.work_group,
+                        "kernarg": dispatch.kernarg,
                     }
             facts["dispatches"] = dispatches
             stops = ((name, machine.stop_of(index)) for index, name in enumerate(machine.ids))
             facts["stops"] = {name: asdict(stop) for name, stop in stops if stop is not None}
+            calls = ((name, machine.calls_of(index)) for index, name in enumerate(machine.ids))
+            facts["calls"] = {name: made for name, made in calls if made}
         return facts
 
 

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.states.program import Attached
     from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
-BLOCK = 1 << 12
-"""Memory is asked for in blocks of so many bytes."""
-MAX_BLOCKS = 1 << 12
-"""Of one space of one wave no more blocks are copied."""
 MAX_TARGET = 1 << 16
 """What a pointer leads to is copied up to so many bytes."""
 
@@ -114,7 +110,7 @@ def _copy_memory(machine: Any, copy: Machine, space: AddressSpace, asked: Iterab
     for wave in range(copy.wave_count):
         owner = _owner(copy, space, wave)
         if owner == wave and space.scope in (Scope.WORKGROUP, Scope.WAVE):
-            end = _first_missing(machine, space, wave)
+            end = machine.reach(space, 0, wave) & ~3
             if end:
                 wanted.setdefault(owner, []).append((0, end))
     for wave, number, address, size in asked:
@@ -132,20 +128,6 @@ def _owner(copy: Machine, space: AddressSpace, wave: int) -> int:
     if space.scope == Scope.WORKGROUP:
         return copy.group_numbers[wave]
     return wave if space.scope == Scope.WAVE else 0
-
-
-def _first_missing(machine: Any, space: AddressSpace, wave: int) -> int:
-    """Return how far memory can be read from address 0 on: a multiple of four bytes."""
-    end = 0
-    step = BLOCK
-    while step >= 4 and end < MAX_BLOCKS * BLOCK:
-        try:
-            machine.read_memory(space, end, step, wave, None)
-        except DwarfGpuError:
-            step //= 2
-        else:
-            end += step
-    return end
 
 
 # --- The memory that frames and variables read --------------------------------------------------------------------

@@ -9,6 +9,7 @@ import dwarfgpu as dg
 from dwarfgpu.machines import snapshot
 from dwarfgpu.states.program import open_core
 from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run as run_command
 from tests.builders.folders import FIXTURES
 from tests.gdb.running import INSIDE, ROOT, environment, python, run_gdb, stub, typed
 from tests.machines.conformance import BIG, WAVE32, WAVE64, State
@@ -331,3 +332,34 @@ def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require
     assert "lanes 0-7     10    14    18    22" in same
     assert "X + " in other  # GDB itself has the file of the server
     assert "lanes 0-7" not in other
+
+
+@pytest.mark.parametrize("as_rocgdb", [False, True], ids=["served", "as-rocgdb"])
+def test_what_waves_wait_for_is_known_in_a_live_program(tmp_path, require_tool, as_rocgdb):
+    """What only a machine that ran knows, who has ended and which calls were executed, comes from its server alone."""
+    source, code, state = ROOT / "tests" / "cli" / "hangs.cl", tmp_path / "hangs.co", tmp_path / "late.json"
+    words = f"-target amdgcn-amd-amdhsa -mcpu=gfx1100 -x cl -cl-std=CL2.0 -g -O0 -w -nogpulib -DTHREADS=96 -o {code}"
+    clang = [require_tool("clang-22"), *words.split(), "-Xclang", "-finclude-default-header", str(source)]
+    subprocess.run(clang, check=True, capture_output=True)
+    launch = ["--grid", "96", "--work-group", "96", "flag=zeros(1)", "out=zeros(96)", "--limit", "20000"]
+    run_command("run", str(code), "late", *launch, "--state", str(state))
+    if as_rocgdb:  # registers say that waves are at a barrier
+        stopped = json.loads(state.read_text("utf-8"))
+        for wave in stopped["waves"]:
+            wave["registers"]["status"] = 1 << 12 if wave.pop("stop_detail", None) else 0
+        state.write_text(json.dumps(stopped), "utf-8")
+    with stub(tmp_path, {"late": state}, plain=as_rocgdb) as sockets:
+        connect = ["-ex", f"target remote {sockets / 'late'}"]
+        if as_rocgdb:
+            load = f"add-symbol-file {code} -o {LOAD_ADDRESS:#x}"
+            teach = python(f"from tests.gdb.inside import spaces; spaces.teach({str(state)!r})")
+            connect = ["-ex", "maint set dwarf unwinders off", "-ex", load, *connect, *teach]
+        text = run_gdb(require_tool, *connect, "-ex", "dwarfgpu fault", "-ex", "dwarfgpu bt")
+    text = " ".join(text.split())
+    for sentence in (
+        "waves 1,3 wait at the barrier of hangs.cl:12; not there: wave 2",
+        "wave 2 is in the loop of hangs.cl:10 wave 2 cannot leave it until others write what it reads: 4 bytes at",
+        "0, compared with 0 (v_cmp_eq_u32)",
+        "(by the code)" if as_rocgdb else "(as executed)",
+    ):
+        assert sentence in text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,16 @@ from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.instruction import OperandKind, OperandRole
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.machines.machine import Machine
+from dwarfgpu.machines.protocol import BLOCK, KnownRange
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
+    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import LastChange
+    from dwarfgpu.targets.target import TargetRegister
 
 LONGEST = 2000
 """So many instructions are executed."""
@@ -84,8 +87,6 @@ def spin_of(machine: Machine, wave: int) -> Spin | None:
     """Return the loop that a wave cannot leave, whatever SCC is, which no state has; None if that is not certain."""
     from dwarfgpu.execution.device import BROKEN
 
-    if not isinstance(machine, Machine):  # the process of GDB, which can run itself
-        return None
     if getattr(machine, "weak_memory", None) is not None:  # registers may still be about to be loaded
         return None
     try:
@@ -111,7 +112,7 @@ class _Rehearsal:
             raise _UnknownNeeded
         for number in (LOCAL, PRIVATE_WAVE):
             space: Any = gpu.target.space(number)
-            size = machine.memory.available(space, 0, wave, None)
+            size = machine.extent(space, wave)
             if 0 < size <= LARGEST:
                 gpu.memory.map(space, 0, bytearray(machine.read_memory(space, 0, size, wave, None)))
         gpu.scratch_base = self._stack()
@@ -128,13 +129,12 @@ class _Rehearsal:
         return self.device.batches[0]
 
     def _copy_registers(self) -> None:
-        registers = [register for file in self.machine.files for register in file.registers]
-        self.gpu.allocate_registers(registers)
-        for register in registers:
-            try:
-                data = self.machine.read_register(register, self.wave, None)
-            except DwarfGpuError:
-                continue
+        found: dict[TargetRegister, bytes] = {}
+        for register in self.machine.target.registers():
+            with suppress(DwarfGpuError):
+                found[register] = self.machine.read_register(register, self.wave, None)
+        self.gpu.allocate_registers(found)
+        for register, data in found.items():
             self.gpu.write_register(register, data, 0, None)
             if not self.machine.unknown_lanes(register, self.wave):
                 self.known |= {register.name, f"{register.name}_lo", f"{register.name}_hi"}
@@ -155,12 +155,21 @@ class _Rehearsal:
     def _need(self, address: int) -> None:
         """Copy the memory around an address."""
         memory = self.device.memory.memory
-        around = self.machine.memory_around(address)
+        around = self._around(address)
         if around is None or around.size > LARGEST or memory.segment_of(address, address) is not None:
             raise _UnknownNeeded
         data = self.machine.read_memory(self.machine.target.default_space, around.address, around.size, self.wave, None)
         self.shared.append(MemorySegment.of(around.address, np.frombuffer(bytearray(data), np.uint8)))
         memory.__init__([*memory.segments, self.shared[-1]])  # type: ignore[misc]
+
+    def _around(self, address: int) -> KnownRange | None:
+        """Return the memory around an address; of memory whose end nobody knows one block."""
+        machine, start = self.machine, address & -BLOCK
+        known = machine.memory_around(address)
+        with suppress(DwarfGpuError):
+            if known is None and machine.read_memory(machine.target.default_space, start, BLOCK, self.wave, None):
+                known = KnownRange(start, BLOCK)
+        return known
 
     def _digest(self, *, is_whole: bool) -> bytes:
         """Return what tells the memory that others see, or all, from any other."""
@@ -265,7 +274,7 @@ class _Rehearsal:
             if space == actions.LOCAL:
                 data = self.device.memory.local.data[address : address + size].tobytes()
             else:
-                around = self.machine.memory_around(address)
+                around = self._around(address)
                 if around is None or address + size > around.address + around.size:
                     continue  # memory of its own, through an aperture
                 data = self.machine.read_memory(self.machine.target.default_space, address, size, self.wave, None)

@@ -19,7 +19,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.lane_addresses import LaneAddresses, added_base, lane_addresses, writes_exec
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.survey import outstanding_at
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.execution.faults import NamedBuffer
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
-    from dwarfgpu.machines.protocol import CrashChange, WaveStop
+    from dwarfgpu.machines.protocol import CrashChange, KnownRange, WaveStop
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
@@ -579,12 +579,18 @@ class FaultSearch:
             return local
         if wave.launch.private_size:
             return wave.launch.private_size
-        memory = self.machine.memory
-        return memory.available(memory.target.space(PRIVATE_LANE), 0, wave.index, 0) or None
+        private: Any = self.machine.target.space(PRIVATE_LANE)
+        return self.machine.extent(private, wave.index, 0) or None
 
     def _is_known(self, address: int, size: int) -> bool:
-        around = self.machine.memory_around(address)
-        return around is not None and address + size <= around.address + around.size
+        around: KnownRange | None = self.machine.memory_around(address)
+        if around is not None:
+            return address + size <= around.address + around.size
+        try:  # memory whose end nobody knows
+            self.machine.read_memory(self.machine.target.default_space, address, size, 0, None)
+        except EvaluationError:
+            return False
+        return True
 
     def _lanes(self, wave: Wave, found: LaneAddresses, flags: Any) -> LanesOutside:
         place: Any = wave.launch.place

@@ -7,14 +7,19 @@ Spaces"), which a GDB without them refuses.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.machine import Dispatch
 from dwarfgpu.machines.protocol import (
+    FARTHEST,
+    WAITS,
     Capabilities,
+    KnownRange,
     WaveBackend,
+    WaveStop,
     check_size,
     memory_unavailable,
     not_writable,
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.machines.gdb.process import GdbProcess
-    from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 GDB_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base", "fcw": "fctrl", "fsw": "fstat"}
@@ -106,6 +110,8 @@ class GdbBackend(WaveBackend):
         self._known: dict[tuple[int, int], bytes | DwarfGpuError] = {}
         """The contents of registers that were read, by thread and number."""
         self._known_until = process.changes
+        self._ranges: list[KnownRange] = []
+        """The memory whose ends were found."""
 
     @property
     def changes(self) -> int:  # type: ignore[override]
@@ -143,7 +149,47 @@ class GdbBackend(WaveBackend):
         return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
 
     def stop_of(self, wave: int) -> WaveStop | None:
-        return self.process.stop_of(self.ids[wave])
+        return self.process.stop_of(self.ids[wave]) or self._stop_in_registers(wave)
+
+    def _stop_in_registers(self, wave: int) -> WaveStop | None:
+        """Return why a wave has stopped as its registers say, which the waves of ROCgdb have."""
+        if self.target.execution_mask is None:
+            return None
+        from dwarfgpu.machines.gpu_core.layout import family_of
+        from dwarfgpu.machines.gpu_core.stop_reasons import STOP_REGISTERS, is_waiting, reasons_of
+
+        family = family_of(self.target.name.removeprefix("amdgcn-").partition("-wave")[0])
+        if family is None:
+            return None
+        registers = ((name, self.target.register_named(name)) for name in STOP_REGISTERS)
+        values = {}
+        for name, register in registers:
+            with suppress(EvaluationError):
+                if register is not None:
+                    values[name] = int.from_bytes(self.read_register(register, wave, None), self.target.byte_order)
+        reasons = reasons_of(family, 0, values)
+        pc = self.program_counter(wave)
+        code = None
+        with suppress(EvaluationError):
+            code = None if pc is None else self.read_memory(self.target.default_space, pc, 4, wave, None)
+        detail = WAITS if not reasons and is_waiting(family, values, code) else ""
+        return WaveStop(reasons, detail=detail) if reasons or detail else None
+
+    def calls_of(self, wave: int) -> tuple[int, ...]:
+        return self.process.calls_of(self.ids[wave])
+
+    def memory_around(self, address: int) -> KnownRange | None:
+        """Return how far memory can be read around an address; None if that is so far that nobody knows the end."""
+        for known in self._ranges:
+            if known.address <= address < known.address + known.size:
+                return known
+        space = self.target.default_space
+        behind = self.reach(space, address, 0)
+        before = self.reach(space, address, 0, is_before=True) if 0 < behind < FARTHEST else FARTHEST
+        if before >= FARTHEST:
+            return None
+        self._ranges.append(KnownRange(address - before, before + behind))
+        return self._ranges[-1]
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         if self._known_until != self.process.changes:

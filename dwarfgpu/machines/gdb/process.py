@@ -167,7 +167,9 @@ class GdbProcess:
         """Return what GDB knows of dispatches, by its names for them."""
         if "dispatches" in self.served:
             return {
-                name: Dispatch(row["id"], row["kernel"], _triple(row["grid"]), _triple(row["work_group"]))
+                name: Dispatch(
+                    row["id"], row["kernel"], _triple(row["grid"]), _triple(row["work_group"]), row["kernarg"]
+                )
                 for name, row in self.served["dispatches"].items()
             }
         with self._selected(None):
@@ -181,6 +183,10 @@ class GdbProcess:
         """Return why the wave with a name has stopped, which only a server tells."""
         row = self.served.get("stops", {}).get(name)
         return None if row is None else WaveStop(**{**row, "reasons": tuple(row["reasons"])})
+
+    def calls_of(self, name: str) -> tuple[int, ...]:
+        """Return where the calls of the wave with a name return to, which only a server of a machine that ran tells."""
+        return tuple(self.served.get("calls", {}).get(name, ()))
 
     def _seeing(self, thread: int, space: str | None) -> Any:
         """Select a thread that has an address space in common with ``thread``: any thread for the default one."""

@@ -24,7 +24,14 @@ from dwarfgpu.machines.gpu_core.runtime import (
     scratch_size,
 )
 from dwarfgpu.machines.gpu_core.save_area import area_stride, read_area
-from dwarfgpu.machines.gpu_core.stop_reasons import BARRIER_BITS, BARRIER_WAIT, HALT, is_waiting, reasons_of
+from dwarfgpu.machines.gpu_core.stop_reasons import (
+    BARRIER_BITS,
+    BARRIER_WAIT,
+    HALT,
+    STOP_REGISTERS,
+    is_waiting,
+    reasons_of,
+)
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import IS_HALTED, TRAPS, WAITS, Capabilities, WaveStop, not_writable
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures
@@ -216,8 +223,7 @@ class SavedGpu(Machine):
     @cached_property
     def _stop_registers(self) -> list[tuple[str, RegisterFile, int, int]]:
         """The registers that say why a wave has stopped, with the bits of them that do."""
-        names = "trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user", *BARRIER_BITS
-        found = ((name, self.register_named(name)) for name in names)
+        found = ((name, self.register_named(name)) for name in STOP_REGISTERS)
         return [
             (name, self._file_of[register.number], register.number, BARRIER_BITS.get(name, 0xFFFFFFFF))
             for name, register in found

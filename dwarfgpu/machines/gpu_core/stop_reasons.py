@@ -25,6 +25,9 @@ BARRIER_BITS = {name: 1 << bit for name, bit in (IN_BARRIER, BARRIER_COMPLETE, B
 BARRIER_WAIT = b"\xff\xff\x94\xbf"
 """`s_barrier_wait -1`, at which a wave that waits stands on GFX12: what restores it executes it again."""
 
+STOP_REGISTERS = "trapsts", "mode", "trap_ctrl", "excp_flag_priv", "excp_flag_user", *BARRIER_BITS
+"""The registers that say why a wave has stopped, or that it waits."""
+
 _ENABLES = {"trapsts": ("mode", 12), "excp_flag_priv": ("trap_ctrl", 0)}
 """The register and the bit that enables the first exception of arithmetic; the others follow, then the watchpoints."""
 
