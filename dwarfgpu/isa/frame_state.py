@@ -56,6 +56,10 @@ MAX_DEPTH = 24
 """How many functions that call each other are read for what the first one changes."""
 MAX_COMPUTED = 8
 """How many instructions before a jump may compute where it goes in its function: a branch too far for an offset."""
+MAX_INDEXED = 8
+"""How many instructions may be between the start and the end of indexing."""
+_INDEXED_DESTINATION = 8
+"""The bit of `s_set_gpr_idx_on` by which destinations are indexed."""
 MAX_ROUNDS = 6
 WORD = (1 << 32) - 1
 
@@ -76,13 +80,16 @@ _VECTOR_MOVES = ("v_mov_b32", "v_accvgpr_write_b32", "v_accvgpr_read_b32", "v_ac
                  "v_accvgpr_read")  # fmt: skip
 _KEEPS_CARRY = re.compile(r"s_(mov|movk|cmov|cselect|getpc|sext|mul|pack|swappc|nop|wait|brev|bitset)")
 _SCRATCH = re.compile(r"(?:scratch|buffer)_(load|store)_(dword(?:x[234])?|b(?:32|64|96|128))$")
-_INDEXED = re.compile(r"v_mov(rel|able)|s_movreld|s_set_gpr_idx_on|v_swaprel")
+_INDEXED = re.compile(r"v_movrel(?!s_)|s_movreld|s_set_gpr_idx_on|v_swaprel")
 _COMPUTED = ("lds", "tfe", "idxen", "offen")
 _ENDS = frozenset(("s_endpgm", "s_branch", "s_endpgm_saved", "s_endpgm_ordered_ps_done"))
 
 
 _TRAP = 2
-"""The number of llvm.trap, behind which no compiler has code of the same path (AMDGPU usage, "Trap Handler ABI")."""
+"""The number of llvm.trap, behind which is no code of the same path (AMDGPU usage, "Trap Handler ABI").
+
+On GFX11 there may be code of its own that halts the wave.
+"""
 
 
 class CodeState:
@@ -211,36 +218,20 @@ class FunctionReading:
     def _find_blocks(self) -> None:
         steps: dict[int, Step] = {}
         followed: dict[int, tuple[int, ...]] = {}
-        leaders, waiting = {self.start}, [self.start]
-        while waiting:
-            pc, length = waiting.pop(), 0
-            path: list[Step] = []
-            while self.start <= pc < self.end and pc not in steps:
-                if len(steps) > MAX_INSTRUCTIONS:
-                    return
-                try:
-                    instruction, action, facts = self._reading.prepared(self._code, pc - self.start)
-                except DwarfGpuError:
-                    break
-                steps[pc] = pc, instruction, action, facts
-                path.append(steps[pc])
-                behind, name = pc + len(instruction.data), instruction.form.name
-                if instruction.branch is not None and name not in CALLS:
-                    target = pc + instruction.branch
-                    followed[pc] = (target,) if name in _ENDS else (behind, target)
-                    leaders.update(followed[pc])
-                    waiting.append(target)
-                elif name in JUMPS:
-                    followed[pc] = self._jump_targets(path[-MAX_COMPUTED:])
-                    leaders.update(followed[pc])
-                    waiting += followed[pc]
-                elif name in _ENDS or (name == "s_trap" and instruction.operands[0].value == _TRAP):
-                    followed[pc] = ()
-                if followed.get(pc, (behind,))[:1] != (behind,):
-                    break
-                pc, length = behind, length + 1
-                if length % MAX_BLOCK == 0:
-                    leaders.add(pc)
+        leaders = {self.start}
+        if not self._find_steps(self.start, steps, followed, leaders):
+            return
+        reached = frozenset(steps)
+        for pc in reached:
+            behind = pc + steps[pc][1].size
+            if _is_trap(steps[pc][1]) and behind not in reached:  # what executes where the trap does nothing
+                self._find_steps(behind, steps, followed, leaders)
+                followed[pc] = (behind,) if behind in steps else ()
+                leaders.update(followed[pc])
+        for pc in steps.keys() - reached:
+            after = followed.get(pc, (pc + steps[pc][1].size,))
+            if not reached.isdisjoint(after):
+                followed[pc] = tuple(each for each in after if each not in reached)
         for leader in leaders & steps.keys():
             block, pc = [steps[leader]], leader
             while True:
@@ -250,11 +241,74 @@ class FunctionReading:
                 block.append(steps[pc])
             after = followed.get(last, (pc,))
             self._blocks[leader] = pc, tuple(block), tuple(each for each in after if each in steps)
-            if not steps.keys() >= {*after}:
+            if not steps.keys() >= {*after} and leader in reached:
                 self._open.add(leader)
         self._starts = sorted(self._blocks)
         ways = Counter(each for _end, _steps, following in self._blocks.values() for each in following)
         self._joins = {self.start, *(block for block, count in ways.items() if count > 1)}
+
+    def _find_steps(
+        self, start: int, steps: dict[int, Step], followed: dict[int, tuple[int, ...]], leaders: set[int]
+    ) -> bool:
+        """Add the instructions that are reached from an address; return whether they are not too many."""
+        waiting = [start]
+        while waiting:
+            pc, length = waiting.pop(), 0
+            indexed: frozenset[int] = frozenset()
+            path: list[Step] = []
+            while self.start <= pc < self.end and pc not in steps:
+                if len(steps) > MAX_INSTRUCTIONS:
+                    return False
+                try:
+                    instruction, action, facts = self._reading.prepared(self._code, pc - self.start)
+                except DwarfGpuError:
+                    break
+                if instruction.name == "s_set_gpr_idx_on":
+                    indexed = self._reads_by_index(pc, instruction)
+                if pc in indexed:  # it moves from a register that nobody knows
+                    action, facts = FunctionReading._lose, _destinations(instruction)
+                steps[pc] = pc, instruction, action, facts
+                path.append(steps[pc])
+                behind = pc + len(instruction.data)
+                after = self._followers(path, behind)
+                if after is not None:
+                    followed[pc] = after
+                    leaders.update(after)
+                    waiting += [each for each in after if each != behind]
+                if (behind,) != followed.get(pc, (behind,))[:1]:
+                    break
+                pc, length = behind, length + 1
+                if length % MAX_BLOCK == 0:
+                    leaders.add(pc)
+        return True
+
+    def _followers(self, path: list[Step], behind: int) -> tuple[int, ...] | None:
+        """Return what may follow the last instruction of a path; None if that is the next one, and no jump."""
+        pc, instruction, _action, _facts = path[-1]
+        name = instruction.form.name
+        if instruction.branch is not None and name not in CALLS:
+            target = pc + instruction.branch
+            return (target,) if name in _ENDS else (behind, target)
+        if name in JUMPS:
+            return self._jump_targets(path[-MAX_COMPUTED:])
+        return () if name in _ENDS or _is_trap(instruction) else None
+
+    def _reads_by_index(self, pc: int, instruction: GpuInstruction) -> frozenset[int]:
+        """Return the instructions from one that starts indexing to the end of that, if they are moves from registers.
+
+        If destinations are indexed, any vector register may be written.
+        """
+        found: set[int] = set()
+        while len(found) < MAX_INDEXED and (not found or instruction.name == "v_mov_b32"):
+            if not found and instruction.operands[1].value & _INDEXED_DESTINATION:
+                break
+            found.add(pc)
+            pc += instruction.size
+            try:
+                instruction = self._reading.prepared(self._code, pc - self.start)[0]
+            except DwarfGpuError:
+                break
+        return frozenset(found) if instruction.name == "s_set_gpr_idx_off" else frozenset()
 
     def _jump_targets(self, steps: list[Step]) -> tuple[int, ...]:
         """Return where in the function a jump goes by an address that the instructions before it compute."""
@@ -480,7 +534,8 @@ class FunctionReading:
             return instruction, cls._combine, (operands[0].index, combines[1], sources)
         elif name.startswith("v_cmp"):
             return instruction, cls._compare, (instruction.destinations, "cmpx" in name)
-        return instruction, cls._lose, _written_by(instruction, wave_size)
+        action = cls._write_by_index if _INDEXED.match(name) else cls._lose
+        return instruction, action, _written_by(instruction, wave_size)
 
     def write(self, state: CodeState, register: int, value: Scalar, pc: int) -> None:
         """Put a value into a scalar register; one that is unknown gets a symbol where it matters."""
@@ -685,6 +740,15 @@ class FunctionReading:
                 self.write(state, register, None, pc)
         return not clobbers.returns
 
+    def _write_by_index(self, state: CodeState, clobbers: Clobbers, pc: int) -> None:
+        """Forget the vector registers, but not where scalars of the caller are: no array of a program is there."""
+        kept: dict[int, dict[int, Scalar]] = {
+            number: {lane: value for lane, value in lanes.items() if value is not None and 0 <= value[0] < EXEC}
+            for number, (_entry, _outside, lanes) in state.vectors.items()
+        }
+        self._lose(state, clobbers, pc)
+        state.vectors.update((number, (-1, -1, lanes)) for number, lanes in kept.items() if lanes)
+
     def _change(self, state: CodeState, clobbers: Clobbers, pc: int) -> None:
         self._lose(state, clobbers, pc)
         for register in (RETURN_LOW, RETURN_HIGH, CARRY):
@@ -817,25 +881,35 @@ def _source(operand: GpuOperand, count: int = 1) -> Source:
     return [None] * count
 
 
-def _written_by(instruction: GpuInstruction, wave_size: int) -> Clobbers:
-    """Return what an instruction writes."""
-    name, whole = instruction.name, range(0)
+def _is_trap(instruction: GpuInstruction) -> bool:
+    return instruction.name == "s_trap" and instruction.operands[0].value == _TRAP
+
+
+def _destinations(instruction: GpuInstruction) -> Clobbers:
+    """Return the registers that are the destinations of an instruction."""
     scalars: set[int] = set()
     vectors: set[int] = set()
-    if instruction.encoding.startswith("SOP") and not _KEEPS_CARRY.match(name):
-        scalars.add(CARRY)
     for part in instruction.components or (instruction,):
         for operand in part.destinations:
             if operand.kind in (OperandKind.SGPR, OperandKind.SPECIAL):
                 scalars.update(range(operand.index, operand.index + operand.count))
             else:
                 vectors.update(_vectors(operand))
+    return Clobbers(frozenset(scalars), frozenset(vectors))
+
+
+def _written_by(instruction: GpuInstruction, wave_size: int) -> Clobbers:
+    """Return what an instruction writes."""
+    name, whole, made = instruction.name, range(0), _destinations(instruction)
+    scalars = {*made.scalars}
+    if instruction.encoding.startswith("SOP") and not _KEEPS_CARRY.match(name):
+        scalars.add(CARRY)
     if "cmpx" in name or "wrexec" in name or "saveexec" in name:
         scalars.update(range(EXEC, EXEC + wave_size // 32))
     if _INDEXED.match(name):
         whole = range(512)
         scalars.update(range(106 if name.startswith("s_movreld") else 0))
-    return Clobbers(frozenset(scalars), frozenset(vectors), frozenset(whole))
+    return Clobbers(frozenset(scalars), made.active, frozenset(whole))
 
 
 _JUST_CALLED = Clobbers(frozenset(), frozenset())

@@ -1,5 +1,6 @@
 """Callers that reading the code finds, against the calls that the machine has executed."""
 
+import json
 import random
 import re
 import subprocess
@@ -455,6 +456,51 @@ def test_where_the_return_address_is(code, offset, expected):
     reading = CodeReading("gfx90a", 64, 1, lambda _address: (0x1000, data))
     state = reading.function_at(0x1000).state_at(0x1000 + offset)
     assert ("unreached" if state is None else state.scalar(30)) == expected
+
+
+INDEXING = {"to": 0xBF110806, "from": 0xBF110106}
+"""`s_set_gpr_idx_on s6, gpr_idx(DST)`, and with SRC0."""
+
+
+@pytest.mark.parametrize("way, kept", [("to", (-1, -1)), ("from", (5, 5))])
+def test_registers_that_are_indexed_are_unknown_but_for_the_return_address(way, kept):
+    save = 0xD28A0005, 0x0001001E, 0xD28A0005, 0x0001021F  # v_writelane_b32 v5, s30, 0; v_writelane_b32 v5, s31, 1
+    words = *save, INDEXING[way], 0x7E000304, 0xBF9C0000, WORDS["setpc"]  # v_mov_b32 v0, v4; s_set_gpr_idx_off
+    data = b"".join(word.to_bytes(4, "little") for word in words)
+    reading = CodeReading("gfx90a", 64, 1, lambda _address: (0x1000, data))
+    state = reading.function_at(0x1000).state_at(0x1000 + len(data) - 4)
+    assert state.vector(5) == (*kept, {0: (30, 0), 1: (31, 0)})
+    assert state.vector(0)[0] == -1
+
+
+TRAPPING = """
+__attribute__((noinline)) static int leaf(int x) { return x * 3; }
+__attribute__((noinline)) static int check(int x) { int y = leaf(x); if (y > 9) __builtin_trap(); return leaf(y) + 1; }
+__attribute__((amdgpu_kernel)) void kernel(__attribute__((address_space(1))) int *out, int n) { out[0] = check(n); }
+"""
+
+
+@pytest.mark.parametrize("processor, least", [("gfx1100", 11), ("gfx90a", 1), ("gfx1200", 1)])
+def test_callers_are_found_behind_a_trap(processor, least, require_tool, tmp_path):
+    """At each instruction there, by a state that has stopped at the trap; GFX11 has code that halts the wave."""
+    path, state = tmp_path / "trap.co", tmp_path / "trap.json"
+    words = f"-x c --target=amdgcn-amd-amdhsa -mcpu={processor} -nogpulib -g -w -O2 - -o {path}"
+    subprocess.run([require_tool("clang-22"), *words.split()], input=TRAPPING.encode(), check=True)
+    launch = "--grid", "1", "--work-group", "1", "zeros(4,i4)", "50", "--private-size", "4096"
+    run("run", str(path), "kernel", *launch, "--state", str(state))
+    listing = run("debug", str(path), "-batch", "-ex", "disassemble check").stdout.splitlines()
+    trap = next(number for number, line in enumerate(listing) if "s_trap 2" in line)
+    behind = [int(line.split()[0], 16) for line in listing[trap + 1 :] if line.startswith("   0x")]
+    assert len(behind) >= least
+    stopped = json.loads(state.read_text("utf-8"))
+    for address in behind:
+        for wave in stopped["waves"]:
+            wave.pop("calls", None)
+            wave["pc"] = hex(int(stopped["code_objects"][0]["load_address"], 0) + address)
+        state.write_text(json.dumps(stopped), "utf-8")
+        (stack,) = document("bt", str(path), "--state", str(state))["stacks"]
+        assert [each["function"] for each in stack["frames"]] == ["check", "kernel"]
+        assert [each.get("found") for each in stack["frames"]] == [None, BY_CODE]
 
 
 def test_a_chain_of_calls_without_an_end_is_read():

@@ -59,7 +59,7 @@ TYPES = {
                                ("float", "f"), ("double", "d"))
         },
         "global int *": "Q", "constant float *": "Q", "local double *": "local",
-        "read_only image2d_t": "handle", "sampler_t": "handle", "queue_t": "handle",
+        "read_only image2d_t": "handle", "write_only image3d_t": "handle", "sampler_t": "handle", "queue_t": "handle",
     },
     "hip": COMMON | {
         "bool": "?", "signed char": "b", "unsigned char": "B", "unsigned short": "H", "unsigned": "I",
@@ -67,7 +67,7 @@ TYPES = {
         "Vector2<short>": ("vector", "h", 2), "Vector3<float>": ("vector", "f", 3),
         "Vector16<double>": ("vector", "d", 16), "Both<double>": ["d", "b"], "Hidden": ["i", "?"],
         "Both<bool>": ["?", "b"], "bool *": "Q", "Function": "Q", "Nested *": "Q", "__int128": "int128",
-        "float _Complex": ("array", "f", 2)}}  # fmt: skip
+        "float _Complex": ("array", "f", 2), "__bf16": "bf16"}}  # fmt: skip
 
 
 def size_and_alignment(layout):
@@ -85,7 +85,7 @@ def size_and_alignment(layout):
         return size * count, alignment
     if layout == "int128":
         return 16, 8  # the data layout of LLVM for AMDGPU aligns integers to 8 bytes at most
-    return ({"local": 4, "handle": 8}.get(layout) or struct.calcsize(layout),) * 2
+    return ({"local": 4, "handle": 8, "bf16": 2}.get(layout) or struct.calcsize(layout),) * 2
 
 
 def made(numbers, layout):
