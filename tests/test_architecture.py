@@ -183,8 +183,8 @@ BUDGETS: dict[str, float] = {
     "expr": 7.55,  # the table of rule sets
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
-    "isa": 6.59,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
-    "machines": 7.7,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
+    "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
+    "machines": 7.79,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 21.41,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
@@ -199,7 +199,7 @@ BUDGETS: dict[str, float] = {
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
-    "audits.faults": 2.18,  # which access failed, by which pointer or local array, what waits, what a console says
+    "audits.faults": 2.19,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.19,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 12.85,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
@@ -213,7 +213,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.34,
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 86.33
+MOST_LINES_OF_TESTS = 86.4
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
