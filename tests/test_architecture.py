@@ -177,7 +177,7 @@ NOT_FOR_A_FILE = {
 
 BUDGETS: dict[str, float] = {
     "": 2.88,  # code on disk, for compiled blocks and for sources
-    "encoding": 0.53,
+    "encoding": 0.63,
     "targets": 2.73,
     "objfile": 12.13,
     "expr": 7.55,  # the table of rule sets
@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.79,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 21.41,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "execution": 21.66,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
@@ -210,10 +210,10 @@ BUDGETS: dict[str, float] = {
     "dap": 2.65,  # 40 requests of editors
     "cases": 1.4,
     "fleet": 2.13,
-    "compilers": 0.34,
+    "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 86.4
+MOST_LINES_OF_TESTS = 87.03
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

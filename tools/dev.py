@@ -58,6 +58,7 @@ SCRIPTS = {
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",
     "corpus": "compile the corpus in every way, and read each variable at each statement",
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
+    "sources": "compile every source of kernels in folders, for several processors and levels",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
     "answers": "write down all answers, to compare them with those of another checkout",
     "fuzz": "damage the files in fixtures/ and try everything with them",

@@ -16,7 +16,7 @@ from dwarfgpu.progress import begin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-OLDEST, NEWEST = 16, 24
+OLDEST, NEWEST = 13, 24
 """The versions that are looked for by number."""
 OF_ROCM = "/opt/rocm/llvm/bin/clang"
 INSTALL = {

@@ -32,12 +32,20 @@ USUAL_PROCESSOR = "gfx1100"
 ABI = 5
 """The version of code objects, unless an option of clang names another."""
 _FOLDER = Path(__file__).parent / "library"
-_PART_OF = {"__printf_alloc": "print.cl"}
-"""Where a function is that clang itself calls."""
-_FIRST, _ALL = "work_items.cl", "functions.cl"
-"""What nearly every kernel needs, built in half a second, and everything else, which takes a quarter of a minute."""
+_FIRST, _ALL, _GROUPS, _LOCAL, _PRINT = "work_items.cl", "functions.cl", "groups.cl", "scratch.c", "print.cl"
+"""What nearly every kernel needs, built in half a second; everything else, which takes a quarter of a minute; what
+waves and work-groups compute together, with its local memory; and what clang itself calls for `printf`."""
+_PARTS = (_LOCAL, _FIRST, _ALL, _GROUPS, _PRINT)
+"""Functions call those of the parts before theirs."""
+_EXTENSIONS = [
+    f"-Dcl_khr_subgroup_{name}=1"
+    for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
+]
+"""What the library has and clang declares only where it is asked to."""
 _UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced by (\S*\.\w+:\d+))?")
 _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
+_UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|wavefrontsize")
+"""What clang says of a processor that it does not know."""
 _ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
 
 
@@ -83,11 +91,12 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         while True:
             status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])
             undefined = dict(_UNDEFINED.findall(messages))
-            wanted = {_PART_OF.get(name, _ALL) for name in undefined}
+            wanted = {part for name in undefined for part in _parts_of(name)}
             if status == 0 or not undefined or wanted <= {*parts}:
                 break
-            parts += sorted(wanted.difference(parts))
+            parts += wanted.difference(parts)
         if status:
+            _check_processor(clang, target, messages)
             raise _refused(path, messages, undefined)
         return Compiled(read_input(out), clang, target, messages)
 
@@ -116,8 +125,8 @@ class Library:
         self._abi = versions[-1] if versions else str(ABI)
         self.options = [f"-mcode-object-version={self._abi}"]
         self._clang = clang
-        self._words = [*_language_words("cl", target), *self.options, *machine, f"-DDG_ABI={self._abi}"]
-        self._processor = target.name
+        self._machine = [*self.options, *machine]
+        self._target = target
         self._cache = CodeCache("libraries")
         self._built: dict[str, bytes] = {}
 
@@ -132,11 +141,11 @@ class Library:
     def linked(self, parts: list[str], folder: Path) -> list[str]:
         """Return the words that link parts, which are written into a folder."""
         words: list[str] = []
-        for part in reversed(parts):  # a function calls one of the part before it
+        for part in sorted(parts, key=_PARTS.index, reverse=True):
             path = folder / f"{part}.bc"
             path.write_bytes(self._bitcode(part))
             # clang calls some functions only after libraries are linked: all of these parts is
-            how = "-mlink-bitcode-file" if part in _PART_OF.values() else "-mlink-builtin-bitcode"
+            how = "-mlink-bitcode-file" if part == _PRINT else "-mlink-builtin-bitcode"
             words += ["-Xclang", how, "-Xclang", str(path)]
         return words
 
@@ -149,17 +158,22 @@ class Library:
     def _build(self, part: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
             out = f"{folder}/library.bc"
-            words = [*self._words, "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
-            doing = f"building OpenCL's functions for {self._processor} (once, about 15 s)"
+            words = [*self._words(part), "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
+            doing = f"building OpenCL's functions for {self._target.name} (once, about 15 s)"
             status, messages = self._clang.run(words, doing=doing)
             if status:
+                _check_processor(self._clang, self._target, messages)
                 message = f"{self._clang.path} cannot build the built-in functions: {_first_error(messages)}"
                 raise MalformedFile("not_compiled", message, hint="CLANG names another clang")
             return read_input(out)
 
+    def _words(self, part: str) -> list[str]:
+        language = part.rpartition(".")[2]
+        return [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}"]
+
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""
-        said = (self._clang.banner, self._clang.path, *self._words, part)
+        said = (self._clang.banner, self._clang.path, *self._words(part), part)
         sources = (path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.is_file())
         return hashlib.sha256(b"\0".join((*(word.encode(errors="replace") for word in said), *sources))).digest()
 
@@ -169,12 +183,27 @@ def _language_words(language: str, target: Target) -> list[str]:
     processor, at, size = target.name.removeprefix("amdgcn-").partition("-wave")
     cpu = ":".join((processor, *target.features))
     words = [{"32": "-mno-wavefrontsize64", "64": "-mwavefrontsize64"}[size]] if at else []
-    if language == "cl":
-        usual = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={cpu}"]
-        return [*usual, *words, "-nogpulib", "-fgnu89-inline"]
+    if language != "hip":
+        usual = ["-x", language, "-target", "amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-nogpulib", "-fgnu89-inline"]
+        return [*usual, *words, *(("-cl-std=CL2.0", *_EXTENSIONS) if language == "cl" else ())]
     usual = ["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={cpu}", "-nogpuinc"]
     words += ["-fuse-cuid=none"]  # else each compilation has another symbol, and snapshots another code object
     return [*usual, *words, "-nogpulib", "-fms-extensions", "-mprintf-kind=buffered", "-I", str(_FOLDER)]
+
+
+def _parts_of(name: str) -> tuple[str, ...]:
+    """Return the parts of the library that a function needs, if any part has it."""
+    if name == "__printf_alloc":
+        return (_PRINT,)
+    is_of_groups = name.startswith(("sub_group_", "work_group_", "get_sub_group_"))
+    return (_LOCAL, _GROUPS) if is_of_groups else (_ALL,)
+
+
+def _check_processor(clang: Clang, target: Target, messages: str) -> None:
+    """Say so if a clang does not know a processor, or not with waves of this size."""
+    if _UNKNOWN.search(messages):
+        message = f"clang {clang.version} ({clang.path}) cannot compile for {target.name}"
+        raise UsageError(message, kind="no_compiler", hint="a newer clang may: set CLANG, or choose another -target")
 
 
 def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> MalformedFile:

@@ -20,6 +20,8 @@
 #endif
 #define IN  __attribute__((overloadable, always_inline))   /* with the line of the caller */
 #define OUT __attribute__((overloadable, noinline))        /* too long for that */
+/* clang 22 leaves pseudo instructions behind a __builtin_trap of GFX11 as they are, and then fails. */
+#define TRAP __asm__ volatile("s_trap 2")
 
 /* ---- where a work-item is: implicit arguments from version 5 on, the dispatch packet before ---- */
 typedef __constant uchar *hidden;

@@ -15,6 +15,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
+from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
@@ -308,11 +309,16 @@ class Running:
         raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
     def save(self, name: str, path: str) -> None:
-        """Write a buffer to a file, whole or not at all: of numpy, or plain bytes if the name does not end in .npy."""
+        """Write a buffer to a file, whole or not at all: of numpy, a picture, or plain bytes, by the end of its name."""
         array = self.buffer(name)
+        if path.endswith(".png"):
+            order = next(each.order for each in self.launched.plan.buffers if name in (each.name, str(each.position)))
+            content = picture(array, order or "")
         with whole_output(path) as stream:
             if path.endswith(".npy"):
                 np.save(stream, array, allow_pickle=False)
+            elif path.endswith(".png"):
+                stream.write(content)
             else:
                 stream.write(np.ascontiguousarray(array).tobytes())
 

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest, nearest_hint
+from dwarfgpu.execution.launch.images import FORM, is_image_or_sampler
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
@@ -60,7 +61,8 @@ _VECTOR = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|1
 
 def is_written(text: str) -> bool:
     """Return whether a text is a value of its own kind: a file, a function or JSON."""
-    return text[:1] in ("@", "{", "[") or _CALL.fullmatch(text) is not None or text in _WORDS
+    is_call = _CALL.fullmatch(text) is not None or is_image_or_sampler(text)
+    return text[:1] in ("@", "{", "[") or is_call or text in _WORDS
 
 
 # --- What an argument is ------------------------------------------------------------------------------------------
@@ -182,6 +184,8 @@ def form_hint(text: str) -> str:
     near = nearest(function[1], _FUNCTIONS) if function else None
     if near:
         return f"did you mean {_FUNCTIONS[near]}?"
+    if text.startswith("image("):
+        return f"an argument of type image2d_t and so on is {FORM}"
     forms = "bytes:0a0b, @FILE.npy, zeros(COUNT, TYPE), ones, arange, random, full, noinit, or JSON such as [1, 2]"
     return f"write a number, such as 5, 0x10 or 1.5, or {forms}"
 

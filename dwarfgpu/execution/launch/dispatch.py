@@ -81,6 +81,8 @@ class PlannedBuffer:
     """Whether a kernel finds something there that has been written."""
     pointed: Type | None = None
     """The type of its elements, where that is known."""
+    order: str | None = None
+    """What the channels of an image are."""
 
 
 @frozen

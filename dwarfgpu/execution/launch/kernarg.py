@@ -14,6 +14,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import UsageError, nearest, shown
 from dwarfgpu.execution.launch.argument_values import ArgumentType, converted, encoded, is_without_contents
+from dwarfgpu.execution.launch.images import ImageArgument, read_argument
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import fitting
@@ -67,6 +68,13 @@ class Buffer:
     """Whether a kernel finds something there that has been written."""
     pointed: Type | None = None
     """The type of its elements, where that is known."""
+    image: ImageArgument | None = None
+    """What it is, if it is an image."""
+
+    @property
+    def header(self) -> bytes:
+        """What stands in front of the bytes: the description of an image."""
+        return b"" if self.image is None else self.image.header
 
 
 @frozen
@@ -130,11 +138,15 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
         data, contents = b"", None
-        value, kind = given, argument_type(_MODEL, argument, known[index] if index < len(known) else None)
+        kind = argument_type(_MODEL, argument, known[index] if index < len(known) else None)
         text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
         described = ArgumentType(text, argument.value_kind in POINTERS, kind)
-        if given is not _NOTHING:
-            value = converted(given, described, what, read_input)
+        value = read_argument(given, argument, what, read_input)
+        image = value if isinstance(value, ImageArgument) else None
+        if image is not None:
+            value = image.texels
+        elif given is not _NOTHING:
+            value = converted(value, described, what, read_input)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -149,9 +161,8 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
         if contents is not None:
             kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
             form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
-            buffers.append(
-                Buffer(offset, contents, names[index], form, not is_without_contents(value), described.object_type)
-            )
+            has_contents = not is_without_contents(value)
+            buffers.append(Buffer(offset, contents, names[index], form, has_contents, described.object_type, image))
         parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
     left_out = sum(not part.is_given for part in parts[len(parts) - left_out :]) if left_out else 0
     return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size, left_out)

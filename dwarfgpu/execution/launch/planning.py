@@ -121,17 +121,21 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     printf_buffer = _printf_buffer(file, facts.kernel, addresses)
     printf_address = 0 if printf_buffer is None else printf_buffer.address
     positions = {part.offset: position for position, part in enumerate(laid_out.parts)}
-    buffers = {buffer.offset: addresses.take(len(buffer.data), 256, padding) for buffer in laid_out.buffers}
+    buffers = {
+        buffer.offset: addresses.take(len(buffer.header) + len(buffer.data), 256, padding)
+        for buffer in laid_out.buffers
+    }
     described = tuple(
         PlannedBuffer(
             buffer.name,
             positions[buffer.offset],
-            buffers[buffer.offset],
+            buffers[buffer.offset] + len(buffer.header),
             len(buffer.data),
             buffer.form,
             padding,
             buffer.has_contents,
             buffer.pointed,
+            None if buffer.image is None else buffer.image.order,
         )
         for buffer in laid_out.buffers
     )
@@ -151,7 +155,7 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         *code,
         *structures(start, places, facts.object_address + bias),
         *(
-            GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.data)
+            GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.header + buffer.data)
             for buffer in laid_out.buffers
         ),
         GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),

@@ -237,14 +237,16 @@ DG_BOTH __half __float2half(float a) { return (__half)a; }
 DG_BOTH float __half2float(__half a) { return (float)a; }
 
 /* ---- output and its end ---- */
+/* clang 22 leaves pseudo instructions behind a __builtin_trap of GFX11 as they are, and then fails. */
+#define DG_TRAP (({ __asm__ volatile("s_trap 2"); }), __builtin_unreachable())
 extern "C" __device__ int printf(const char *format, ...);
 extern "C" __device__ [[noreturn]] inline __attribute__((always_inline, nodebug)) void __assert_fail(
     const char *text, const char *file, unsigned line, const char *function) {
   printf("%s:%u: %s: Assertion `%s' failed.\n", file, line, function, text);
-  __builtin_trap();
+  DG_TRAP;
 }
-DG_DEVICE void __trap() { __builtin_trap(); }
-DG_DEVICE void abort() { __builtin_trap(); }
+DG_DEVICE void __trap() { DG_TRAP; }
+DG_DEVICE void abort() { DG_TRAP; }
 #include <cassert>
 
 /* ---- the host: declared, never compiled ---- */
