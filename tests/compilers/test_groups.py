@@ -31,6 +31,7 @@ def computed(folder: Path, recipe: Recipe, lines: list[str], kind: str, values: 
     text = "".join(f"  o[{row} * n + i] = {line};\n" for row, line in enumerate(lines))
     path = folder / "k.cl"
     path.write_text(
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
         f"kernel void k(global const {kind} *in, global {kind} *o, int n) {{\n"
         f"  int i = get_global_linear_id(); {kind} v = in[i]; uint lane = get_sub_group_local_id();\n{text}}}\n"
     )

@@ -15,11 +15,12 @@ IN size_t get_num_groups(uint d) { return AXES(GROUPS); }
 IN uint get_work_dim(void) { return DIMENSIONS; }
 IN size_t get_local_linear_id(void) { return ((size_t)ID_2 * LOCAL(1) + ID_1) * LOCAL(0) + ID_0; }
 IN size_t get_global_linear_id(void) { return ((GLOBAL(2) - OFFSET(2)) * SIZE(1) + GLOBAL(1) - OFFSET(1)) * SIZE(0) + GLOBAL(0) - OFFSET(0); }
-IN uint get_max_sub_group_size(void) { return min((uint)WAVE, EDGE(0) * (uint)EDGE(1) * EDGE(2)); }
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))   /* `min` is in another part */
+IN uint get_max_sub_group_size(void) { uint n = EDGE(0) * (uint)EDGE(1) * EDGE(2); return LEAST(n, (uint)WAVE); }
 IN uint get_sub_group_local_id(void) { return dg_lane(); }
 IN uint get_sub_group_id(void) { return (uint)get_local_linear_id() / WAVE; }
 IN uint get_num_sub_groups(void) { return (dg_items() + WAVE - 1) / WAVE; }
-IN uint get_sub_group_size(void) { return min((uint)WAVE, dg_items() - get_sub_group_id() * (uint)WAVE); }
+IN uint get_sub_group_size(void) { uint n = dg_items() - get_sub_group_id() * (uint)WAVE; return LEAST(n, (uint)WAVE); }
 
 /* ---- order ---- */
 #define FENCE(scope) __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, scope)
