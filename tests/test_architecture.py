@@ -177,7 +177,7 @@ NOT_FOR_A_FILE = {
 
 BUDGETS: dict[str, float] = {
     "": 2.88,  # code on disk, for compiled blocks and for sources
-    "encoding": 0.63,
+    "encoding": 0.64,
     "targets": 2.73,
     "objfile": 12.13,
     "expr": 7.55,  # the table of rule sets
@@ -213,7 +213,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 87.03
+MOST_LINES_OF_TESTS = 87.51
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

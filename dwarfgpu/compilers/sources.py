@@ -30,7 +30,9 @@ LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu"
 """What files are compiled as, by the end of their names."""
 USUAL_PROCESSOR = "gfx1100"
 ABI = 5
-"""The version of code objects, unless an option of clang names another."""
+"""The version of code objects, unless an option of clang names another; 4 of a clang before 15, which has no other."""
+OLDEST_OF_HIP = 17
+"""Older ones cannot print without a host that answers calls."""
 _FOLDER = Path(__file__).parent / "library"
 _FIRST, _ALL, _GROUPS, _LOCAL, _PRINT = "work_items.cl", "functions.cl", "groups.cl", "scratch.c", "print.cl"
 """What nearly every kernel needs, built in half a second; everything else, which takes a quarter of a minute; what
@@ -82,6 +84,9 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
     if target.execution_mask is None:
         raise UsageError(f"{target.name} is no GPU", hint=f"name a processor such as {USUAL_PROCESSOR}")
     clang = find_clang()
+    if language == "hip" and clang.version < OLDEST_OF_HIP:
+        message = f"HIP needs clang {OLDEST_OF_HIP} or later, and {clang.path} has version {clang.version}"
+        raise UsageError(message, kind="no_compiler", hint="set CLANG to a newer one")
     library = Library(clang, target, recipe.options)
     with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as name:
         folder = Path(name)
@@ -122,7 +127,7 @@ class Library:
     def __init__(self, clang: Clang, target: Target, options: tuple[str, ...]) -> None:
         machine = [word for word in options if word.startswith("-m")]  # what changes how functions are called
         versions = [word.partition("=")[2] for word in machine if word.startswith("-mcode-object-version=")]
-        self._abi = versions[-1] if versions else str(ABI)
+        self._abi = versions[-1] if versions else str(ABI if clang.version >= 15 else 4)
         self.options = [f"-mcode-object-version={self._abi}"]
         self._clang = clang
         self._machine = [*self.options, *machine]

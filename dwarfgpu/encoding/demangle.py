@@ -35,7 +35,9 @@ def demangled(name: str) -> str:
     if len(name) * 3 ** (len(_REFERENCE.findall(name)) / 3) > MAX_WORK:
         return name
     demangle = _library_function()
-    return name if demangle is None else demangle(name) or name
+    if demangle is None:
+        return name
+    return demangle(name) or demangle(name.replace("DF16_", "Dh")) or name  # the older way to write _Float16
 
 
 @cache

@@ -5,6 +5,7 @@ What functions compute is compared with Python; what becomes of lines and names 
 
 import json
 import re
+import shutil
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -225,6 +226,49 @@ def test_without_a_clang_the_hint_says_how_to_get_one(tmp_path, monkeypatch):
         done = run("run", str(source(tmp_path, COPY)), *LAUNCH, "n=1")
         assert f"a kernel cannot be compiled: {reason}" in done.stderr
         assert "install" in done.stderr
+
+
+FAKE = """#!/bin/sh
+case "$*" in
+  --version) echo "clang version {version}.0.0";;
+  -print-targets) echo "    amdgcn - AMD GCN GPUs";;
+  *) echo "clang: error: {message}" >&2; exit 1;;
+esac
+"""
+OTHERS = [
+    ("12", "", "k.cl", "has version 12, and 13 is the oldest that works"),
+    ("14", "Invalid target ID: gfx1100", "k.cl", "cannot compile for amdgcn-gfx1100-wave32"),
+    ("24", "unable to find library", "k.cl", "cannot build the built-in functions: clang: error: unable to find"),
+    ("16", "", "k.hip", "HIP needs clang 17 or later"),
+]
+
+
+@pytest.mark.parametrize("version, message, name, said", OTHERS)
+def test_what_other_versions_of_clang_cannot_do_is_one_sentence(tmp_path, monkeypatch, version, message, name, said):
+    tool = tmp_path / "clang"
+    tool.write_text(FAKE.format(version=version, message=message))
+    tool.chmod(0o755)
+    monkeypatch.setenv("CLANG", str(tool))
+    done = run("compile", str(source(tmp_path, COPY, name)), "-o", str(tmp_path / "k.co"))
+    assert (done.returncode > 1, said in done.stderr, done.stderr.count("error:")) == (
+        True,
+        True,
+        1 + ("error: " in said),
+    )
+    assert "hint: " in done.stderr
+
+
+VERSIONS_HERE = [shutil.which(f"clang-{version}") for version in range(13, 25)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in VERSIONS_HERE if path is not None])
+def test_every_clang_of_the_machine(tmp_path, monkeypatch, path):
+    monkeypatch.setenv("CLANG", path)
+    for level in "02":
+        given = {"grid": 100, "work_group": 64, "args": [np.arange(100, dtype="f4"), np.zeros(100, "f4"), 99]}
+        found = computed(tmp_path, COPY, Recipe("gfx90a", level), "copy", **given)
+        assert found["out"].tolist() == [*range(1, 100), 0]
 
 
 def test_a_library_is_for_one_clang_processor_and_set_of_options():

@@ -79,3 +79,6 @@ IN bool atomic_flag_test_and_set_explicit(volatile __generic atomic_flag *p, mem
 IN bool atomic_flag_test_and_set(volatile __generic atomic_flag *p) { return __opencl_atomic_exchange((volatile __generic atomic_int *)p, 1, memory_order_seq_cst, memory_scope_device); }
 IN void atomic_flag_clear(volatile __generic atomic_flag *p) { __opencl_atomic_store((volatile __generic atomic_int *)p, 0, memory_order_seq_cst, memory_scope_device); }
 IN void atomic_flag_clear_explicit(volatile __generic atomic_flag *p, memory_order o, memory_scope s) { __opencl_atomic_store((volatile __generic atomic_int *)p, 0, memory_order_seq_cst, memory_scope_device); }
+
+/* What C++ calls for a virtual function without a body. */
+void __cxa_pure_virtual(void) { TRAP; }

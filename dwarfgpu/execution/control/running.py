@@ -309,7 +309,7 @@ class Running:
         raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
     def save(self, name: str, path: str) -> None:
-        """Write a buffer to a file, whole or not at all: of numpy, a picture, or plain bytes, by the end of its name."""
+        """Write a buffer to a file, whole or not at all: for numpy, as a picture, or plain, as its name ends."""
         array = self.buffer(name)
         if path.endswith(".png"):
             order = next(each.order for each in self.launched.plan.buffers if name in (each.name, str(each.position)))

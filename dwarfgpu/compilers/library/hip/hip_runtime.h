@@ -233,8 +233,59 @@ DG_DEVICE int __float2int_rz(float a) { return (int)a; }
 DG_DEVICE int __float2int_rd(float a) { return (int)floorf(a); }
 DG_DEVICE int __float2int_ru(float a) { return (int)ceilf(a); }
 DG_DEVICE float __int2float_rn(int a) { return (float)a; }
-DG_BOTH __half __float2half(float a) { return (__half)a; }
-DG_BOTH float __half2float(__half a) { return (float)a; }
+
+/* ---- half and half2 ---- */
+struct alignas(4) __half2 {
+  union { struct { __half x, y; }; __half dg[2]; };
+  __half2() = default;
+  DG_NEAR __host__ __half2(__half a, __half b) : x(a), y(b) {}
+};
+typedef __half2 half2;
+DG_OPERATORS(__half2)
+DG_BOTH __half2 make_half2(__half a, __half b) { return __half2(a, b); }
+#define DG_CONVERT(name, R, T) DG_BOTH R name(T a) { return (R)a; }
+DG_CONVERT(__float2half, __half, float) DG_CONVERT(__float2half_rn, __half, float) DG_CONVERT(__half2float, float, __half)
+DG_CONVERT(__double2half, __half, double) DG_CONVERT(__int2half_rn, __half, int) DG_CONVERT(__uint2half_rn, __half, unsigned)
+DG_CONVERT(__half2int_rz, int, __half) DG_CONVERT(__half2uint_rz, unsigned, __half)
+DG_DEVICE int __half2int_rn(__half a) { return (int)rintf((float)a); }
+DG_BITS(__half_as_ushort, unsigned short, __half) DG_BITS(__ushort_as_half, __half, unsigned short)
+DG_BITS(__half_as_short, short, __half) DG_BITS(__short_as_half, __half, short)
+DG_BOTH __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
+DG_BOTH __half2 __half2half2(__half a) { return __half2(a, a); }
+DG_BOTH __half2 __floats2half2_rn(float a, float b) { return __half2((__half)a, (__half)b); }
+DG_BOTH __half2 __float2half2_rn(float a) { return __half2((__half)a, (__half)a); }
+DG_BOTH __half2 __float22half2_rn(float2 a) { return __half2((__half)a.x, (__half)a.y); }
+DG_BOTH float2 __half22float2(__half2 a) { return make_float2((float)a.x, (float)a.y); }
+DG_BOTH __half __low2half(__half2 a) { return a.x; }
+DG_BOTH __half __high2half(__half2 a) { return a.y; }
+DG_BOTH float __low2float(__half2 a) { return (float)a.x; }
+DG_BOTH float __high2float(__half2 a) { return (float)a.y; }
+DG_BOTH __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
+DG_BOTH __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
+DG_BOTH __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
+#define DG_HALVES1(name, value) \
+  DG_DEVICE __half name(__half a) { return (__half)(value); }
+#define DG_HALVES2(name, value) \
+  DG_DEVICE __half name(__half a, __half b) { return (__half)(value); } \
+  DG_DEVICE __half2 name##2(__half2 a, __half2 b) { return __half2(name(a.x, b.x), name(a.y, b.y)); }
+#define DG_COMPARE(name, op) DG_DEVICE bool name(__half a, __half b) { return a op b; } \
+  DG_DEVICE __half2 name##2(__half2 a, __half2 b) { return __half2((__half)(a.x op b.x), (__half)(a.y op b.y)); }
+DG_HALVES2(__hadd, a + b) DG_HALVES2(__hsub, a - b) DG_HALVES2(__hmul, a * b) DG_HALVES2(__hdiv, (float)a / (float)b)
+DG_HALVES2(__hmax, fmaxf((float)a, (float)b)) DG_HALVES2(__hmin, fminf((float)a, (float)b))
+DG_DEVICE __half2 __h2div(__half2 a, __half2 b) { return __hdiv2(a, b); }
+DG_DEVICE __half __hfma(__half a, __half b, __half c) { return __builtin_fmaf16(a, b, c); }
+DG_DEVICE __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return __half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
+DG_HALVES1(__hneg, -a) DG_HALVES1(__habs, fabsf((float)a))
+DG_DEVICE __half2 __hneg2(__half2 a) { return __half2(-a.x, -a.y); }
+DG_DEVICE __half2 __habs2(__half2 a) { return __half2(__habs(a.x), __habs(a.y)); }
+DG_COMPARE(__heq, ==) DG_COMPARE(__hne, !=) DG_COMPARE(__hlt, <) DG_COMPARE(__hle, <=) DG_COMPARE(__hgt, >) DG_COMPARE(__hge, >=)
+DG_DEVICE bool __hisnan(__half a) { return a != a; }
+#define DG_HALF_OF(name, function) \
+  DG_HALVES1(h##name, function((float)a)) \
+  DG_DEVICE __half2 h2##name(__half2 a) { return __half2(h##name(a.x), h##name(a.y)); }
+DG_HALF_OF(sqrt, sqrtf) DG_HALF_OF(rsqrt, rsqrtf) DG_HALF_OF(exp, expf) DG_HALF_OF(exp2, exp2f) DG_HALF_OF(log, logf)
+DG_HALF_OF(log2, log2f) DG_HALF_OF(log10, log10f) DG_HALF_OF(sin, sinf) DG_HALF_OF(cos, cosf) DG_HALF_OF(rcp, 1 /)
+DG_HALF_OF(floor, floorf) DG_HALF_OF(ceil, ceilf) DG_HALF_OF(trunc, truncf) DG_HALF_OF(rint, rintf)
 
 /* ---- output and its end ---- */
 /* clang 22 leaves pseudo instructions behind a __builtin_trap of GFX11 as they are, and then fails. */

@@ -1,0 +1,50 @@
+#pragma once
+/* Groups of <hip/hip_cooperative_groups.h> within a block: the block, tiles of a wave, and the lanes that execute. */
+#include "hip_runtime.h"
+namespace cooperative_groups {
+struct thread_block {
+  DG_NEAR void sync() const { __syncthreads(); }
+  DG_NEAR unsigned thread_rank() const { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+  DG_NEAR unsigned size() const { return blockDim.x * blockDim.y * blockDim.z; }
+  DG_NEAR unsigned num_threads() const { return size(); }
+  DG_NEAR dim3 group_index() const { return blockIdx; }
+  DG_NEAR dim3 thread_index() const { return threadIdx; }
+  DG_NEAR dim3 group_dim() const { return blockDim; }
+};
+DG_DEVICE thread_block this_thread_block() { return {}; }
+template <unsigned N> struct thread_block_tile {
+  static_assert((N & (N - 1)) == 0 && N <= 64, "a tile is a part of a wave");
+  DG_NEAR void sync() const { __syncwarp(); }
+  DG_NEAR unsigned thread_rank() const { return __lane_id() % N; }
+  DG_NEAR unsigned meta_group_rank() const { return thread_block().thread_rank() / N; }
+  DG_NEAR unsigned meta_group_size() const { return (thread_block().size() + N - 1) / N; }
+  static constexpr __host__ __device__ unsigned size() { return N; }
+  static constexpr __host__ __device__ unsigned num_threads() { return N; }
+  template <class T> DG_NEAR T shfl(T v, int lane) const { return __shfl(v, lane, N); }
+  template <class T> DG_NEAR T shfl_down(T v, unsigned by) const { return __shfl_down(v, by, N); }
+  template <class T> DG_NEAR T shfl_up(T v, unsigned by) const { return __shfl_up(v, by, N); }
+  template <class T> DG_NEAR T shfl_xor(T v, unsigned mask) const { return __shfl_xor(v, mask, N); }
+  DG_NEAR unsigned long long ballot(int p) const {
+    return __ballot(p) >> (__lane_id() / N * N) & (N == 64 ? ~0ull : (1ull << N % 64) - 1);
+  }
+  DG_NEAR int any(int p) const { return ballot(p) != 0; }
+  DG_NEAR int all(int p) const { return ballot(!p) == 0; }
+};
+template <unsigned N, class Group> DG_DEVICE thread_block_tile<N> tiled_partition(const Group &) { return {}; }
+struct coalesced_group {
+  unsigned long long lanes;
+  DG_NEAR void sync() const { __syncwarp(); }
+  DG_NEAR unsigned size() const { return __popcll(lanes); }
+  DG_NEAR unsigned num_threads() const { return size(); }
+  DG_NEAR unsigned thread_rank() const { return __popcll(lanes & ((1ull << __lane_id()) - 1)); }
+  template <class T> DG_NEAR T shfl(T v, int rank) const {
+    unsigned long long left = lanes;
+    for (int i = 0; i < rank; i++) left &= left - 1;
+    return dg_from(v, __ffsll(left) - 1);
+  }
+  DG_NEAR int any(int p) const { return __any(p); }
+  DG_NEAR int all(int p) const { return __all(p); }
+};
+DG_DEVICE coalesced_group coalesced_threads() { return {__activemask()}; }
+template <class Group> DG_DEVICE void sync(const Group &group) { group.sync(); }
+}

@@ -1,0 +1,437 @@
+"""Kernels in HIP as people write them, in kernels/*.hip: what they compute, by numpy."""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dwarfgpu
+from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.targets.resolve import resolve
+from tests.builders.commands import run
+
+KERNELS = Path(__file__).parent / "kernels"
+PROCESSORS = ("gfx90a", "gfx1100", "gfx1200")
+RANDOM = np.random.default_rng(8)
+Found = dict[str, Any]
+"""The buffers by name."""
+
+
+@pytest.fixture(autouse=True)
+def clang(require_tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLANG", require_tool("clang-22", "clang"))
+    require_tool("ld.lld-22", "ld.lld")
+
+
+CASES: dict[str, Callable[[int], tuple[Any, Any, Found, Found]]] = {}
+"""By the name of a kernel: grid, block, arguments, and what is right in buffers; of the lanes of a wave."""
+
+
+def case(function: Callable[[int], tuple[Any, Any, Found, Found]]) -> Callable[[int], tuple[Any, Any, Found, Found]]:
+    CASES[function.__name__] = function
+    return function
+
+
+def floats(*shape: int, kind: str = "f4") -> Any:
+    """Multiples of 1/8, whose sums and products are exact."""
+    return (RANDOM.integers(-64, 64, shape) / 8).astype(kind)
+
+
+def numbers(count: int, most: int = 100, kind: str = "i4") -> Any:
+    return RANDOM.integers(0, most, count).astype(kind)
+
+
+# --- vectors.hip --------------------------------------------------------------------------------------------------
+
+
+@case
+def vector_add(_lanes):
+    a, b = floats(100), floats(100)
+    return 128, 64, {"a": a, "b": b, "out": np.zeros(100, "f4"), "n": 100}, {"out": a + b}
+
+
+@case
+def square_by_stride(_lanes):
+    a = floats(300)
+    return 128, 64, {"a": a, "out": np.zeros(300, "f4"), "n": 300}, {"out": a * a}
+
+
+@case
+def saxpy_of_four(_lanes):
+    a, out = floats(40), floats(40)
+    return 64, 64, {"k": 1.5, "a": a, "out": out, "n": 10}, {"out": a * np.float32(1.5) + out}
+
+
+@case
+def polynomial(_lanes):
+    a = floats(50, kind="f8")
+    return 64, 64, {"a": a, "out": np.zeros(50), "n": 50}, {"out": ((((5 * a - 4) * a + 3) * a) - 2) * a + 1}
+
+
+@case
+def move_particles(_lanes):
+    kind = np.dtype([("place", "f4", 3), ("speed", "f4", 3), ("bounces", "i4")])
+    before = np.zeros(70, kind)
+    before["place"], before["speed"] = RANDOM.integers(0, 9, (70, 3)) / 8, floats(70, 3)
+    after = before.copy()
+    after["place"] += after["speed"] * np.float32(0.5)
+    out = (after["place"] < 0) | (after["place"] > 1)
+    after["speed"][out] *= -1
+    after["place"] = np.clip(after["place"], 0, 1)
+    after["bounces"] = out.sum(axis=1)
+    return 128, 64, {"particles": before.view("u1"), "step": 0.5, "n": 70}, {"particles": after.view("u1")}
+
+
+@case
+def look_up(_lanes):
+    a = numbers(90, 1 << 30, "u4")
+    table = np.array([3, 1, 4, 1, 5, 9, 2, 6], "i4")
+    return 128, 64, {"a": a, "out": np.zeros(90, "i4"), "n": 90}, {"out": table[a & 7]}
+
+
+@case
+def where_am_i(_lanes):
+    z, y, x = (each.ravel() for each in np.indices((2, 6, 8)))
+    return (8, 6, 2), (4, 3, 1), {"out": np.zeros(288, "u4")}, {"out": np.stack([x, y, z], 1).ravel()}
+
+
+@case
+def gather_and_scatter(_lanes):
+    a, source, target = floats(64), numbers(64, 64), RANDOM.permutation(64).astype("i4")
+    right = np.zeros(64, "f4")
+    right[target] = a[source]
+    return 64, 64, {"a": a, "from": source, "to": target, "out": np.zeros(64, "f4"), "n": 64}, {"out": right}
+
+
+# --- shared.hip ---------------------------------------------------------------------------------------------------
+
+
+@case
+def reverse_in_blocks(_lanes):
+    a = numbers(128)
+    return 128, 64, {"a": a, "out": np.zeros(128, "i4")}, {"out": a.reshape(2, 64)[:, ::-1].ravel()}
+
+
+@case
+def transpose(_lanes):
+    a = floats(13, 21)
+    return (24, 16), (8, 8), {"a": a, "out": np.zeros(273, "f4"), "width": 21, "height": 13}, {"out": a.T.ravel()}
+
+
+@case
+def multiply(_lanes):
+    a, b = floats(16, 16), floats(16, 16)
+    return (16, 16), (8, 8), {"a": a, "b": b, "out": np.zeros(256, "f4"), "n": 16}, {"out": (a @ b).ravel()}
+
+
+@case
+def stencil(_lanes):
+    a = floats(150)
+    near = np.pad(a, 2)
+    right = sum(near[i : i + 150] for i in range(5))
+    return 192, 64, {"a": a, "out": np.zeros(150, "f4"), "n": 150}, {"out": right}
+
+
+@case
+def convolve(_lanes):
+    a, mask = floats(9, 13), floats(3, 3)
+    near = np.pad(a, 1, "edge")
+    right = sum(mask[j, i] * near[j : j + 9, i : i + 13] for j in range(3) for i in range(3))
+    args = {"a": a, "mask": mask, "out": np.zeros(117, "f4"), "width": 13, "height": 9}
+    return (16, 16), (8, 8), args, {"out": right.ravel()}
+
+
+@case
+def bitonic_sort(_lanes):
+    a = numbers(128, 1000)
+    return 128, 64, {"a": a}, {"a": np.sort(a.reshape(2, 64), axis=1).ravel()}
+
+
+@case
+def game_of_life(_lanes):
+    a = RANDOM.integers(0, 2, (10, 12), "u1")
+    near = sum(np.roll(a, (j, i), (0, 1)) for j in (-1, 0, 1) for i in (-1, 0, 1)) - a
+    right = (near == 3) | ((near == 2) & (a == 1))
+    return (16, 16), (8, 8), {"a": a, "out": np.zeros(120, "u1"), "width": 12, "height": 10}, {"out": right.ravel()}
+
+
+@case
+def floyd_warshall(_lanes):
+    a = numbers(400).reshape(20, 20)
+    right = np.minimum(a, a[:, 3:4] + a[3:4, :])
+    return (32, 20), (32, 1), {"distances": a.ravel(), "n": 20, "through": 3}, {"distances": right.ravel()}
+
+
+# --- reductions.hip -----------------------------------------------------------------------------------------------
+
+
+@case
+def reduce_in_block(_lanes):
+    a = numbers(100)
+    return 128, 64, {"a": a, "out": np.zeros(2, "i4"), "n": 100}, {"out": [a[:64].sum(), a[64:].sum()]}
+
+
+@case
+def reduce_by_shuffles(_lanes):
+    a = floats(500)
+    return 128, 64, {"a": a, "out": np.zeros(1, "f4"), "n": 500}, {"out": [a.sum()]}
+
+
+@case
+def scan_in_block(_lanes):
+    a = numbers(256)
+    return 256, 128, {"a": a, "out": np.zeros(256, "i4")}, {"out": a.reshape(2, 128).cumsum(axis=1).ravel()}
+
+
+@case
+def scan_by_shuffles(_lanes):
+    a = numbers(128)
+    return 128, 64, {"a": a, "out": np.zeros(128, "i4"), "n": 128}, {"out": a.reshape(4, 32).cumsum(axis=1).ravel()}
+
+
+@case
+def histogram(_lanes):
+    a = numbers(400, 256, "u1")
+    return 128, 64, {"a": a, "out": np.zeros(16, "u4"), "n": 400}, {"out": np.bincount(a // 16, minlength=16)}
+
+
+@case
+def dot(_lanes):
+    a, b = floats(300, kind="f8"), floats(300, kind="f8")
+    return 64, 64, {"a": a, "b": b, "out": np.zeros(1), "n": 300}, {"out": [a @ b]}
+
+
+@case
+def largest(_lanes):
+    a = RANDOM.permutation(300).astype("f4")
+    args = {"a": a, "place": np.zeros(1, "i4"), "value": np.zeros(1, "f4"), "n": 300}
+    return 64, 64, args, {"place": [a.argmax()], "value": [299]}
+
+
+@case
+def softmax(_lanes):
+    a = floats(3, 64)
+    e = np.exp(a.astype("f8") - a.max(axis=1, keepdims=True))
+    return (
+        192,
+        64,
+        {"a": a, "out": np.zeros(192, "f4"), "width": 64},
+        {"out": (e / e.sum(axis=1, keepdims=True)).ravel()},
+    )
+
+
+# --- lanes.hip ----------------------------------------------------------------------------------------------------
+
+
+@case
+def ballots(lanes):
+    a = numbers(128, 90)
+    right = [(part & 1).sum() + 100 * (7 in part) + 1000 for part in a.reshape(-1, lanes) for _ in range(lanes)]
+    return 128, 64, {"a": a, "out": np.zeros(128, "u8")}, {"out": right}
+
+
+@case
+def butterfly(_lanes):
+    a = floats(128, kind="f8")
+    return 128, 64, {"a": a, "out": np.zeros(128)}, {"out": a.reshape(4, 32).max(axis=1).repeat(32)}
+
+
+@case
+def rotate_lanes(_lanes):
+    a = numbers(128)
+    return 128, 64, {"a": a, "out": np.zeros(128, "i4"), "by": 3}, {"out": np.roll(a.reshape(8, 16), -3, 1).ravel()}
+
+
+@case
+def sum_of_tiles(_lanes):
+    a = np.arange(128, dtype="i4")
+    sums = a.reshape(8, 16).sum(axis=1)
+    return 128, 64, {"a": a, "out": np.zeros(8, "i4")}, {"out": [s + 1000 * (s == 120) for s in sums]}
+
+
+@case
+def one_atomic_for_each_wave(_lanes):
+    a = numbers(128)
+    args = {"a": a, "count": np.zeros(1, "u4"), "out": np.full(128, -1, "i4")}
+    return 128, 64, args, {"count": [(a % 3 == 0).sum()], "sorted out": np.sort(np.where(a % 3 == 0, a, -1))}
+
+
+@case
+def ranks_with_masks(lanes):
+    a = numbers(128, 40)
+    counts = (a > 20).reshape(-1, lanes).cumsum(axis=1).ravel() - (a > 20)
+    return 128, 64, {"a": a, "out": np.zeros(128, "u4")}, {"out": counts}
+
+
+# --- atomics.hip --------------------------------------------------------------------------------------------------
+
+
+@case
+def every_atomic(_lanes):
+    total = sum(range(128))
+    args = {"words": np.array([0, 0, 5, -5, 255, 0, 0], "i4"), "counts": np.array([0, 3], "u4"),
+            "sum": np.zeros(1, "f4"), "wide": np.zeros(1), "big": np.zeros(1, "u8")}  # fmt: skip
+    down = 3
+    for _ in range(128):
+        down = 9 if down in (0, *range(10, 20)) else down - 1
+    right = {"words": [total, -total, -127, 254, 0, 0xFFFF, 0], "counts": [128 % 10, down], "sum": [64.0],
+             "wide": [32.0], "big": [128 << 33]}  # fmt: skip
+    return 128, 64, args, right
+
+
+@case
+def add_by_exchange(_lanes):
+    a = floats(64)
+    return 64, 32, {"sum": np.zeros(1, "f4"), "a": a}, {"sum": [a.sum()]}
+
+
+@case
+def last_block_sums(_lanes):
+    a = numbers(256)
+    args = {"a": a, "parts": np.zeros(4, "i4"), "arrived": np.zeros(1, "u4"), "out": np.zeros(1, "i4")}
+    return 256, 64, args, {"parts": a.reshape(4, 64).sum(axis=1), "out": [a.sum()]}
+
+
+@case
+def push_on_list(_lanes):
+    return 64, 32, {"next": np.full(64, -2, "i4"), "head": np.array([-1], "i4")}, {"chain": list(range(64))}
+
+
+# --- numbers.hip --------------------------------------------------------------------------------------------------
+
+
+@case
+def dots(_lanes):
+    a, b = numbers(150).reshape(50, 3), numbers(150).reshape(50, 3)
+    args = {"a": a.view("u1"), "b": b.view("u1"), "out": np.zeros(50, "i4"), "n": 50}
+    return 64, 64, args, {"out": (a * b).sum(axis=1)}
+
+
+@case
+def with_a_lambda(_lanes):
+    out = floats(100)
+    return 64, 64, {"out": out, "n": 100, "k": 2.5}, {"out": out * np.float32(2.5) + 1}
+
+
+@case
+def virtual_calls(_lanes):
+    a = floats(64)
+    return 64, 64, {"a": a, "out": np.zeros(64, "f4")}, {"out": 3 * a * a}
+
+
+@case
+def recursion(_lanes):
+    return 64, 64, {"out": np.zeros(64, "i4")}, {"out": [0, 1, 1, 2, 3, 5, 8, 13] * 8}
+
+
+@case
+def mandelbrot(_lanes):
+    y, x = np.indices((8, 16)).astype("f4")
+    cr, ci = -2 + 3 * x / 16, -1 + 2 * y / 8  # exact, as all that follows is nearly
+    z, count = np.zeros((8, 16), "c16"), np.zeros((8, 16), int)
+    for _ in range(20):
+        alive = abs(z) < 2
+        count += alive
+        z = np.where(alive, z * z + (cr + 1j * ci), z)
+    return (16, 8), (8, 8), {"out": np.zeros(128, "i4"), "width": 16, "height": 8}, {"out": count.ravel()}
+
+
+@case
+def black_scholes(_lanes):
+    price, strike, years = (RANDOM.uniform(1, 30, 64).astype("f4") for _ in range(3))
+    p, s, y = (each.astype("f8") for each in (price, strike, years))
+    d1 = (np.log(p / s) + 0.065 * y) / (0.3 * np.sqrt(y))
+    d2 = d1 - 0.3 * np.sqrt(y)
+    normal = np.vectorize(lambda d: 0.5 * math.erfc(-d / math.sqrt(2)))
+    args = {"price": price, "strike": strike, "years": years, "out": np.zeros(64, "f4"), "n": 64}
+    return 64, 64, args, {"out": p * normal(d1) - s * np.exp(-0.02 * y) * normal(d2)}
+
+
+@case
+def bits(_lanes):
+    a = np.concatenate([[0, 1, 0xFFFFFFFF, 1 << 31], numbers(60, 1 << 32, "u8")]).astype("u4")
+    right = [
+        each.bit_count() + (32 - each.bit_length() << 8) + ((each & -each).bit_length() << 16)
+        + (int(f"{each:032b}"[::-1], 2) & 0xFF000000)
+        for each in a.tolist()
+    ]  # fmt: skip
+    return 64, 64, {"a": a, "out": np.zeros(64, "u4"), "n": 64}, {"out": right}
+
+
+@case
+def random_numbers(_lanes):
+    x = np.arange(101, 229, dtype="u4")
+    for _ in range(4):
+        x ^= x << np.uint32(13)
+        x ^= x >> np.uint32(17)
+        x ^= x << np.uint32(5)
+    return 128, 64, {"out": np.zeros(128, "u4"), "seed": 100}, {"out": x}
+
+
+@case
+def halves(_lanes):
+    a, b = floats(50, kind="f2"), floats(50, 2, kind="f2")
+    v = ((a[:, None] * b.astype("f4") + [1, 2]).astype("f2") + b[:, ::-1]) * np.float16(0.5)
+    other = np.stack([np.sqrt(abs(v[:, 0]).astype("f8")).astype("f2"), -v[:, 1]], 1)
+    right = np.where(v[:, :1] > v[:, 1:], v, other)
+    return 64, 64, {"a": a, "b": b.view("u1"), "out": np.zeros(200, "u1"), "n": 50}, {"out": right.view("u1").ravel()}
+
+
+def compiled(folder: Path, name: str, recipe: Recipe) -> str:
+    path = folder / f"{name}.co"
+    path.write_bytes(compile_source(str(KERNELS / f"{name}.hip"), recipe).code)
+    return str(path)
+
+
+def check(code: str, kernel: str, lanes: int) -> None:
+    grid, block, args, right = CASES[kernel.partition("<")[0]](lanes)
+    machine = dwarfgpu.machine_for(code, kernel)
+    local = {"dynamic_local": 256} if kernel in ("reverse_in_blocks", "reduce_in_block") else {}
+    launched = dwarfgpu.launch(machine, code, kernel, grid=grid, work_group=block, args=args, **local)
+    assert str(machine.run()) == "all waves have ended"
+    found: Found = {**launched.buffers}
+    if "chain" in right:
+        chain = [int(found["head"][0])]
+        while (after := int(found["next"][chain[-1]])) >= 0:
+            chain.append(after)
+        found["chain"] = sorted(chain)
+    for what, expected in right.items():
+        buffer = np.sort(found["out"]) if what == "sorted out" else np.asarray(found[what]).ravel()
+        if kernel in ("softmax", "black_scholes"):
+            np.testing.assert_allclose(buffer, expected, rtol=2e-5, atol=2e-5)
+        else:
+            assert buffer.tolist() == np.asarray(expected).tolist(), what
+
+
+def test_there_is_a_case_for_each_kernel():
+    assert {path.stem for path in KERNELS.glob("*.hip")} == {
+        "vectors", "shared", "reductions", "lanes", "atomics", "numbers", "output",
+    }  # fmt: skip
+    assert len(CASES) == 43
+
+
+@pytest.mark.parametrize(
+    "name, processor, level",
+    [
+        pytest.param(*row, marks=() if row == ("lanes", "gfx1100", "2") else pytest.mark.slow)
+        for row in product(("vectors", "shared", "reductions", "lanes", "atomics", "numbers"), PROCESSORS, "02")
+    ],
+)  # fmt: skip
+def test_what_kernels_compute(tmp_path, name, processor, level):
+    code = compiled(tmp_path, name, Recipe(processor, level))
+    kernels = dwarfgpu.open(code).file.kernel_names()
+    assert len(kernels) > 3
+    for kernel in kernels:
+        check(code, kernel, resolve(processor).lane_count)
+
+
+def test_a_program_is_run_by_its_source():
+    path = KERNELS / "output.hip"
+    done = run("run", str(path), "greet", "--grid=64", "--work-group=64", "a=arange(64)")
+    assert done.stdout.startswith("thread 3: 3, 0.75, odd\nthread 4: 4, 1.00, even\n"), done.stdout + done.stderr
+    done = run("run", str(path), "count_down", "--grid=64", "--work-group=64", "left=arange(64)")
+    assert (done.returncode, "Assertion `left[i] > 0' failed." in done.stdout) == (1, True)
