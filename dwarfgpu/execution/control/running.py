@@ -311,13 +311,12 @@ class Running:
     def save(self, name: str, path: str) -> None:
         """Write a buffer to a file, whole or not at all: for numpy, as a picture, or plain, as its name ends."""
         array = self.buffer(name)
-        if path.endswith(".png"):
-            order = next(each.order for each in self.launched.plan.buffers if name in (each.name, str(each.position)))
-            content = picture(array, order or "")
+        order = next(each.order for each in self.launched.plan.buffers if name in (each.name, str(each.position)))
+        content = picture(array, order or "") if path.endswith(".png") else b""
         with whole_output(path) as stream:
             if path.endswith(".npy"):
                 np.save(stream, array, allow_pickle=False)
-            elif path.endswith(".png"):
+            elif content:
                 stream.write(content)
             else:
                 stream.write(np.ascontiguousarray(array).tobytes())
