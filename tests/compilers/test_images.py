@@ -11,8 +11,8 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.compilers.sources import Recipe, compile_source
-from dwarfgpu.encoding.png import png_bytes, read_png
 from dwarfgpu.execution.launch.images import ORDERS, TYPES
+from dwarfgpu.execution.launch.png import png_bytes, read_png
 from tests.builders import oclgrind
 from tests.builders.commands import run
 

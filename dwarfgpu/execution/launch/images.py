@@ -11,8 +11,8 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.encoding.png import SIGNATURE, png_bytes, read_png
 from dwarfgpu.errors import UsageError, nearest_hint
+from dwarfgpu.execution.launch.png import SIGNATURE, png_bytes, read_png
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
