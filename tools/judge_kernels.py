@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ROOT / "tools" / "corpus_programs"
 RUNNING = ROOT / "tests" / "execution"
-DEBUGGED = ROOT / "tests" / "program" / "running"
+DEBUGGED = ROOT / "tests" / "execution" / "control"
 SCRIPTS = ROOT / "fixtures" / "src" / "scripts"
 RANDOM = "random"
 IN_FILE = 12

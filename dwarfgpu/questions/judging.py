@@ -41,8 +41,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     Frames: at every instruction, including prologues and epilogues, unwinding must find the return address of the call
     that was made, the same CFA throughout the activation, and the caller's registers in every lane. Lanes: a waiting
     lane must be located where it stopped or will resume, and the active lanes must be those that execute the source
-    line. Variables: each must be readable at every instruction behind the prologue, and a value in registers may change
-    only where a statement names the variable.
+    line. Variables: each must be readable at every instruction behind the prologue, a value in registers may change
+    only where a statement names the variable, and a value that was computed for some lanes is that of no others.
 
     -against runs another build of the same source too: a code object for any processor, or a shared object of the host.
     A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At each

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.lane_values import LaneValues, VectorSource
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
+    from dwarfgpu.audits.judge.lane_values import StaleLane
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
@@ -46,6 +48,8 @@ RULES: dict[str, CheckRule] = rules(
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
+    ("lanes", ERROR, "A.4.1 (1)", "A value that was computed for some lanes is shown in these alone.",
+     "end the range of the location where lanes become active that have not computed the value"),
 )  # fmt: skip
 
 FOLLOWED = 4
@@ -70,6 +74,7 @@ class WatchedInstruction:
     """What is known of an instruction: the variables in registers, and the lines whose statement it belongs to."""
 
     homes: tuple[Home, ...]
+    sources: frozenset[VectorSource]
     lines: tuple[tuple[str, int], ...]
     texts: tuple[str, ...] | None
     """The statements of these lines; None where the text of the source is not known."""
@@ -162,7 +167,8 @@ class ValueJudge:
         self.texts = texts
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
-        self._homes: dict[LocatedVariable, tuple[Home, ...]] = {}
+        self._homes: dict[LocatedVariable, tuple[tuple[Home, ...], tuple[VectorSource, ...]]] = {}
+        self._lanes = LaneValues(run)
         self._readable: set[LocatedVariable] = set()
         """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
@@ -185,6 +191,7 @@ class ValueJudge:
         """Forget waves that end, or that return from a call."""
         for wave in waves.tolist():
             self._before.pop((wave, number), None)
+            self._lanes.end(wave, number)
 
     def _follow(self, arrival: InstructionVisit, row: int, wave: int) -> None:
         batch = arrival.batch
@@ -198,6 +205,8 @@ class ValueJudge:
             for home in before.place.homes:
                 if home in place.homes:
                     self._compare(batch, row, wave, before, home)
+        for source, stale in self._lanes.stale(arrival, row, place.sources):
+            self._judge_lanes(arrival, wave, source, stale)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
         self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.run.lanes.active[wave]), columns)
 
@@ -218,13 +227,29 @@ class ValueJudge:
         word = re.compile(rf"\b{re.escape(home.variable)}\b")
         if any(word.search(text) for text in place.texts or ()):
             return
-        where = ", ".join(f"{file}:{line}" for file, line in place.lines)
-        where += " has changed" + ("" if lane is None else f" in lane {lane}")
+        where = _lines_text(place) + " has changed" + ("" if lane is None else f" in lane {lane}")
         was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
         is_now = f" to {_number(_of_row(new, row), index):#x}"
         message = f"{home.variable} is said to be in {home.register}, which the code of {where}{was}{is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lane)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
+
+    def _judge_lanes(self, arrival: InstructionVisit, wave: int, source: VectorSource, stale: list[StaleLane]) -> None:
+        """Report the first lane in which a register has what belongs to a statement that does not name the variable."""
+        word = re.compile(rf"\b{re.escape(source.variable)}\b")
+        for each in stale:
+            writer = self._places.get(each.written)
+            texts = None if writer is None else writer.texts
+            if each.written and (texts is None or any(word.search(text) for text in texts)):
+                continue
+            where, offset = self.sightings.function(each.computed)
+            message = f"{source.variable} is said to be in v{each.register}, where {where}+{offset:#x} has computed it"
+            message += " for other lanes"
+            if writer is not None:
+                message += f": lane {each.lane} has there what " + _lines_text(writer) + " has left"
+            sighting = Sighting(message, self.running.machine.ids[wave], each.lane, arrival.visits)
+            self.sightings.add(Subject(RULES["lanes"], source.variable, source), arrival.pc, sighting)
+            return
 
     # --- Reading --------------------------------------------------------------------------------------------------
 
@@ -252,7 +277,7 @@ class ValueJudge:
                 variable = variables.get(here.die)
                 if variable is not None and here not in self._readable:
                     is_read = self._judge_value(arrival, row, frame, variable)
-                    if is_read and self._homes.get(here):
+                    if is_read and self._homes.get(here, ((), ()))[0]:
                         self._readable.add(here)  # what is written in a register can be read from then on
 
     def _judge_value(self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable) -> bool:
@@ -278,6 +303,7 @@ class ValueJudge:
     def _place(self, wave: int) -> WatchedInstruction:
         frames = self.run.stopped.stack(wave).call(0)
         homes: list[Home] = []
+        sources: list[VectorSource] = []
         lines: list[SourceLine] = []
         for frame in frames:
             source = frame.call.source
@@ -291,16 +317,28 @@ class ValueJudge:
                         variables = {variable.die: variable for variable in frame.variables()}
                     variable = variables.get(here.die)
                     is_own = variable is not None and not variable.is_artificial
-                    known = tuple(_homes(frame, variable)) if variable is not None and is_own else ()
+                    known = self._found(frame, variable) if variable is not None and is_own else ((), ())
                     self._homes[here] = known
-                homes += known
+                homes += known[0]
+                sources += known[1]
         is_known = bool(frames) and len(lines) == len(frames)
         texts = [self.texts.text_of(str(line.file), line.line) for line in lines] if is_known else [None]
         return WatchedInstruction(
             tuple(homes),
+            frozenset(sources),
             tuple((str(line.file), line.line) for line in lines),
             None if None in texts else tuple(text for text in texts if text is not None),
         )
+
+    def _found(self, frame: Frame, variable: Variable) -> tuple[tuple[Home, ...], tuple[VectorSource, ...]]:
+        """Return the registers that a variable is in, and the vector registers that its value comes from."""
+        read = self.run.registers.read
+        read.clear()
+        homes = tuple(_homes(frame, variable))
+        names = sorted({*read, *(home.register for home in homes)})
+        vectors = tuple(int(name[1:]) for name in names if name[0] == "v" and name[1:].isdigit())
+        expressions = variable.expressions_at(frame.place_in_file) if vectors else ()
+        return homes, (VectorSource(variable.name, variable.die.offset, expressions, vectors),) if vectors else ()
 
 
 def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
@@ -327,6 +365,10 @@ def is_read_reference(variable: Variable, lane: int | None) -> bool:
 def outer_lanes(mask: int) -> list[int]:
     """Return the first and the last lane of a mask; none if it has none."""
     return [first_lane(mask), mask.bit_length() - 1] if mask else []
+
+
+def _lines_text(place: WatchedInstruction) -> str:
+    return ", ".join(f"{file}:{line}" for file, line in place.lines)
 
 
 def _of_row(column: Any, row: int) -> Any:

@@ -27,6 +27,8 @@ class BatchRegisters(WaveBackend):
         self.ids = machine.ids
         self.capabilities = machine.capabilities
         self.batch: WaveBatch | None = None
+        self.read: set[str] = set()
+        """The names of the registers that were read since this was emptied."""
         self._rows: dict[int, int] = {}
 
     def show(self, batch: WaveBatch) -> None:
@@ -40,6 +42,7 @@ class BatchRegisters(WaveBackend):
 
     def read_register(self, register: TargetRegister, wave: int, lane: int | None) -> bytes:
         batch = self.batch
+        self.read.add(register.name)
         row = self._rows.get(wave)
         if batch is None or row is None:
             raise register_unavailable(register, "the wave is not at this instruction")
@@ -60,6 +63,7 @@ class BatchRegisters(WaveBackend):
         self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
         batch = self.batch
+        self.read.add(register.name)
         row = self._rows.get(waves) if type(waves) is int else None
         data = None if batch is None or row is None else contents(batch, register, row)
         if data is None:  # one by one, or for the reason of each

@@ -1,0 +1,98 @@
+"""Variables that are computed where EXEC is narrow: what other lanes show behind the place where it is wide again."""
+
+import subprocess
+
+import pytest
+
+from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
+from dwarfgpu.program.code.code_object import opened
+
+ENUMERATION = """\
+enum Color { red, green, blue };
+kernel void colors(global int *out, global int *in, int n) {
+  int id = (int)__builtin_amdgcn_workitem_id_x();
+  enum Color c = (enum Color)(in[id] % 3);
+  bool odd = in[id] & 1;
+  int r = c == red ? 1 : c == green ? n : odd ? 7 : 8;
+  out[id] = r;
+}
+"""
+BRANCHES = """\
+kernel void branches(global int *out, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int result = 0;
+  if (id < n) {
+    result = id * 3 + 1;
+  } else {
+    int right = id - n;
+    result = right * right;
+  }
+  out[id] = result;
+}
+"""
+RECURSION = """\
+__attribute__((noinline)) int factorial(int n) {
+  int smaller = n - 1;
+  if (smaller < 1)
+    return 1;
+  int rest = factorial(smaller);
+  return n * rest;
+}
+kernel void values(global int *out) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int value = factorial(id & 7);
+  out[id] = value;
+}
+"""
+LEFT = """\
+kernel void rounds(global int *out, global int *in) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int value = in[id];
+  int steps = 0;
+  while (value > 1) {
+    value = value & 1 ? value * 3 + 1 : value / 2;
+    ++steps;
+    if (steps > 9)
+      break;
+  }
+  int last = value + steps;
+  out[id] = last;
+}
+"""
+
+
+@pytest.fixture
+def found(require_tool, tmp_path, judged):
+    """``found(source, kernel, processor)`` is what judge says of the lanes of variables, at -O2."""
+
+    def find(source, kernel, processor="gfx1100"):
+        (tmp_path / "k.cl").write_text(source)
+        words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-g", "-O2"]
+        command = [require_tool("clang-22"), *words, "-nogpulib", "k.cl", "-o", "k.co"]
+        subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+        path = str(tmp_path / "k.co")
+        grid, group = launch_sizes(opened(path), kernel)
+        args = made_arguments(opened(path), kernel, grid[0], 0)
+        values = [args[index] for index in sorted(args)]
+        findings = judged(path, kernel, grid=grid[0], work_group=group[0], args=values).report.findings
+        return [finding for finding in findings if finding.rule.name == "value-lanes"]
+
+    return find
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", "gfx1201"])
+def test_a_value_computed_for_some_lanes_is_not_that_of_others(found, processor):
+    (finding,) = found(ENUMERATION, "colors", processor)
+    assert "odd is said to be in v" in finding.message
+    assert "k.cl:4" in finding.message  # what has loaded in[id], for all lanes
+    assert finding.source[1] in (6, 7)
+
+
+def test_a_register_that_the_other_side_of_a_branch_has_not_written(found):
+    (finding,) = found(BRANCHES, "branches")
+    assert "result is said to be in v1" in finding.message
+
+
+@pytest.mark.parametrize("source, kernel", [(RECURSION, "values"), (LEFT, "rounds")])
+def test_lanes_that_left_a_loop_early_keep_what_they_computed(found, source, kernel):
+    assert found(source, kernel) == []
