@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dwarfgpu.audits.judge import comparison, lane_places, statements, unwinding, variable_values
+from dwarfgpu.audits.judge import comparison, lane_places, source_places, statements, unwinding, variable_values
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.sightings import Sightings
+from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
 from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = {
     rule.name: rule
-    for part in (unwinding, lane_places, variable_values, statements, comparison)
+    for part in (unwinding, lane_places, variable_values, statements, source_places, comparison)
     for rule in part.RULES.values()
 }
 
@@ -136,7 +137,8 @@ class Judge:
         self.frames = UnwindingJudge(followed, self.sightings)
         self.lanes = LaneJudge(followed, self.sightings)
         self.texts = SourceStatements(running)
-        self.values = ValueJudge(followed, self.sightings, self.texts)
+        self.functions = FunctionTexts(running, self.texts)
+        self.values = ValueJudge(followed, self.sightings, self.texts, self.functions)
         self.statements = StatementJudge(followed, self.sightings, self.texts, self.values.followed)
         self.recorder = None if against is None else StatementRecorder(followed)
         self.comparison: StatementComparison | None = None
@@ -178,6 +180,7 @@ class Judge:
         self.frames.end_all(self.followed.calls.open_calls())
         compared = self._compare(limit)
         self.statements.finish()
+        SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         functions = [
             JudgedFunction(
                 *(listed_name(name), len(counts.seen), len(counts.seen - counts.wrong - counts.missing)),

@@ -29,9 +29,14 @@ class SourceLoop:
     last: int
 
 
+def quiet(text: str) -> str:
+    """Return a text in C with spaces in place of comments and literals."""
+    return _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
 def source_loops(text: str) -> list[SourceLoop]:
     """Return the loops of a text in C, found by their words and brackets."""
-    text = _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    text = quiet(text)
     loops = []
     for match in _LOOP.finditer(text):
         end = _end_of_statement(text, match.end())
@@ -62,6 +67,18 @@ class SourceStatement:
     first: int
     last: int
     text: str
+
+
+def _statement_at(text: str, position: int) -> str:
+    """Return the part of a text between two semicolons that has a position in it; those in brackets do not count."""
+    depth, start = 0, 0
+    for place, letter in enumerate(quiet(text)):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == ";" and depth <= 0:
+            if place >= position:
+                return text[start : place + 1]
+            start = place + 1
+    return text[start:] if start <= position < len(text) else text
 
 
 class SourceStatements:
@@ -95,6 +112,15 @@ class SourceStatements:
         source_file = self._files.get(file)
         return () if source_file is None else self._reader.read(source_file).lines
 
+    def compiled_lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file if they are certain to be those that were compiled."""
+        lines = self.lines(file)
+        source_file = (self._files or {}).get(file)
+        if source_file is None or source_file.embedded() is not None:
+            return lines
+        digest = source_file.digest
+        return lines if digest is not None and digest == self._reader.read(source_file).digest else ()
+
     def at(self, file: str, line: int) -> SourceStatement | None:
         """Return the statement that a line belongs to; None where the text is not known."""
         key = file, line
@@ -102,10 +128,13 @@ class SourceStatements:
             self._known[key] = self._read(file, line)
         return self._known[key]
 
-    def text_of(self, file: str, line: int) -> str | None:
-        """Return the text of the statement that a line belongs to; None where it is not known."""
+    def text_of(self, file: str, line: int, column: int = 0) -> str | None:
+        """Return the text of the statement that a line belongs to, or that of a column where it has several."""
         statement = self.at(file, line)
-        return None if statement is None else statement.text
+        if statement is None or not column:
+            return None if statement is None else statement.text
+        before = sum(len(text) + 1 for text in self.lines(file)[statement.first - 1 : line - 1])
+        return _statement_at(statement.text, before + column - 1)
 
     def _read(self, file: str, line: int) -> SourceStatement | None:
         lines = self.lines(file)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
@@ -63,6 +64,7 @@ class CodeLine:
     file: str
     """The path of the source file; empty where there is no line."""
     line: int
+    column: int
     is_start: bool
     """Whether a statement begins here."""
     owner: tuple[str, int]
@@ -71,6 +73,8 @@ class CodeLine:
     """The entry of the innermost block."""
     is_inlined: bool = False
     """Whether it is the code of an inlined call."""
+    function: Die | None = None
+    """The entry of the function, or of the inlined call."""
 
 
 class CodeLines:
@@ -93,11 +97,12 @@ class CodeLines:
         code = self.running.attached.state.loaded.at(pc)
         name = self.sightings.function(pc)[0]
         if code is None or not code.file.has_dwarf:
-            return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
+            return CodeLine("", 0, 0, is_start=False, owner=(name, 0), block=0)
         place = code.in_file(pc)
         scopes = code.functions_at(pc)
         owner = name, scopes[0].die.offset if scopes else 0
-        nowhere = CodeLine("", 0, is_start=False, owner=owner, block=scopes[0].blocks[0].offset if scopes else 0)
+        block, function = (scopes[0].blocks[0].offset, scopes[0].die) if scopes else (0, None)
+        nowhere = CodeLine("", 0, 0, is_start=False, owner=owner, block=block, function=function)
         try:
             unit = code.file.dwarf.index.unit_at(place)
             table = None if unit is None else line_table(code.file, unit)
@@ -113,6 +118,7 @@ class CodeLines:
             nowhere,
             file=tidy(table.path(row.file, unit.directory or "") or ""),
             line=row.line,
+            column=row.column,
             is_start=bool(row.line) and row.is_stmt and spans[-1].start == place,
             is_inlined=bool(scopes) and scopes[0].is_inlined,
         )
@@ -130,7 +136,7 @@ class StatementJudge:
         """The waves whose steps are followed."""
         self._reader = CodeMap(run.running.attached, run.running.machine.device)
         self.lines = CodeLines(run.running, sightings)
-        self._executed: dict[int, Sighting] = {}
+        self.executed: dict[int, Sighting] = {}
         """The instructions that lanes have executed, each with the first of them."""
         self._at: dict[tuple[int, int, tuple[str, int]], dict[int, int]] = {}
         """For each wave, call and owner the statements that lanes have come to last, with the lanes."""
@@ -147,7 +153,7 @@ class StatementJudge:
         """Take notice of waves that are about to execute an instruction."""
         pc = arrival.pc
         line = self.lines[pc]
-        if pc not in self._executed:
+        if pc not in self.executed:
             self._note_executed(arrival)
         if self._unread:
             self._wait(arrival, line)
@@ -188,7 +194,7 @@ class StatementJudge:
             wave = arrival.wave(row)
             mask = int(self.run.lanes.active[wave])
             if mask:
-                self._executed[arrival.pc] = Sighting("", self.machine.ids[wave], first_lane(mask))
+                self.executed[arrival.pc] = Sighting("", self.machine.ids[wave], first_lane(mask))
                 return
 
     def _step(self, wave: int, number: int, pc: int, line: CodeLine) -> None:
@@ -281,7 +287,7 @@ class StatementJudge:
     def _judge_lines(self) -> None:
         """Judge whether each line that was executed has statements in the function, and whether a breakpoint stops."""
         by_line: dict[tuple[tuple[str, int], str, int], list[int]] = {}
-        for pc in sorted(self._executed):
+        for pc in sorted(self.executed):
             line = self.lines[pc]
             if line.line:
                 by_line.setdefault((line.owner, line.file, line.line), []).append(pc)
@@ -298,14 +304,14 @@ class StatementJudge:
             rule = RULES["unreached" if first else "none"]
             for pc in addresses:
                 self.sightings.note(rule, pc)
-            if any(pc in self._executed for pc in first.values()):
+            if any(pc in self.executed for pc in first.values()):
                 continue
             places = ", ".join(f"+{self.sightings.function(pc)[1]:#x}" for pc in list(first.values())[:3])
             message = f"line {number} is executed, and "
             message += f"breakpoints on it stop at {places}, which is not" if first else _NO_STATEMENT
             subject = Subject(rule, f"{owner[1]} {file}:{number}")
             for pc in addresses:
-                self.sightings.add(subject, pc, evolve(self._executed[pc], message=message))
+                self.sightings.add(subject, pc, evolve(self.executed[pc], message=message))
 
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""
@@ -345,7 +351,7 @@ class StatementJudge:
         loop = self.texts.loop_of(end.file, end.line, start.line)
         if loop is None:
             return False
-        lines = (self.lines[pc] for pc in self._executed)
+        lines = (self.lines[pc] for pc in self.executed)
         inside = [
             line.line
             for line in lines
@@ -362,7 +368,7 @@ class StatementJudge:
         line = self.lines[after]
         inside = [
             each.line
-            for each in map(self.lines.__getitem__, (pc for pc in self._executed if first <= pc <= last))
+            for each in map(self.lines.__getitem__, (pc for pc in self.executed if first <= pc <= last))
             if each.is_start and each.owner == line.owner and each.file == line.file
         ]
         return line.line == min(inside)

@@ -14,6 +14,7 @@ import numpy as np
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.lane_values import LaneValues, VectorSource
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.source_values import SourceValues
 from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.lane_values import StaleLane
     from dwarfgpu.audits.judge.sightings import Sightings
+    from dwarfgpu.audits.judge.source_places import FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
@@ -48,6 +50,8 @@ RULES: dict[str, CheckRule] = rules(
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
+    ("source", ERROR, "A.4.1 (1)", "A variable that is assigned once has the value that the source gives it.",
+     "correct the location, or let the list say nothing for the addresses that are named"),
     ("lanes", ERROR, "A.4.1 (1)", "A value that was computed for some lanes is shown in these alone.",
      "end the range of the location where lanes become active that have not computed the value"),
 )  # fmt: skip
@@ -160,11 +164,14 @@ def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
 class ValueJudge:
     """Judges where the variables of a file are said to be."""
 
-    def __init__(self, run: FollowedRun, sightings: Sightings, texts: SourceStatements) -> None:
+    def __init__(
+        self, run: FollowedRun, sightings: Sightings, texts: SourceStatements, functions: FunctionTexts
+    ) -> None:
         self.run = run
         self.running = run.running
         self.sightings = sightings
         self.texts = texts
+        self._source = SourceValues(run, sightings, functions, RULES["source"])
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
         self._homes: dict[LocatedVariable, tuple[tuple[Home, ...], tuple[VectorSource, ...]]] = {}
@@ -243,8 +250,12 @@ class ValueJudge:
             if each.written and (texts is None or any(word.search(text) for text in texts)):
                 continue
             where, offset = self.sightings.function(each.computed)
-            message = f"{source.variable} is said to be in v{each.register}, where {where}+{offset:#x} has computed it"
-            message += " for other lanes"
+            of = (
+                f"where {where}+{offset:#x} has computed it for other lanes"
+                if each.computed
+                else "which is not computed"
+            )
+            message = f"{source.variable} is said to be in v{each.register}, {of}"
             if writer is not None:
                 message += f": lane {each.lane} has there what " + _lines_text(writer) + " has left"
             sighting = Sighting(message, self.running.machine.ids[wave], each.lane, arrival.visits)
@@ -270,11 +281,12 @@ class ValueJudge:
             present = {here.die for here in located}
             for die, name in scope:
                 (self.located if die in present else self.absent).add((name, pc))
-            if all(here in self._readable for here in located):
-                continue
             variables = {variable.die: variable for variable in frame.variables()}
+            lanes = outer_lanes(int(self.run.lanes.active[arrival.wave(row)])) if frame.has_lanes else []
             for here in located:
                 variable = variables.get(here.die)
+                if variable is not None:
+                    self._source.judge(arrival, row, frame, variable, lanes)
                 if variable is not None and here not in self._readable:
                     is_read = self._judge_value(arrival, row, frame, variable)
                     if is_read and self._homes.get(here, ((), ()))[0]:
@@ -322,7 +334,7 @@ class ValueJudge:
                 homes += known[0]
                 sources += known[1]
         is_known = bool(frames) and len(lines) == len(frames)
-        texts = [self.texts.text_of(str(line.file), line.line) for line in lines] if is_known else [None]
+        texts = [self.texts.text_of(str(line.file), line.line, line.column) for line in lines] if is_known else [None]
         return WatchedInstruction(
             tuple(homes),
             frozenset(sources),

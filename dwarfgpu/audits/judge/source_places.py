@@ -1,0 +1,307 @@
+"""What the file says of places in the source, compared with the text: lines, columns, and declarations.
+
+Only the text that was compiled counts: its MD5 is that of the line table, or the line table embeds it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.sightings import Subject
+from dwarfgpu.audits.judge.source_statements import quiet, source_loops
+from dwarfgpu.audits.verify.findings import ERROR, CheckRule, rules
+from dwarfgpu.errors import DwarfGpuError, noting
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, Type, stripped
+from dwarfgpu.program.types.reader import Types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dwarfgpu.audits.judge.sightings import Sighting, Sightings
+    from dwarfgpu.audits.judge.source_statements import SourceLoop, SourceStatements
+    from dwarfgpu.audits.judge.statements import CodeLine, CodeLines
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.objfile.info.dies import Die
+
+RULES: dict[str, CheckRule] = rules(
+    "source",
+    ("line", ERROR, "DWARF 5, 6.2.2", "The line of code is one of the function that the code belongs to.",
+     "correct the line of the row, or the function whose code it is"),
+    ("column", ERROR, "DWARF 5, 6.2.2", "The column of code is where a word or a sign of its line begins.",
+     "correct the line or the column of the row"),
+    ("type", ERROR, "DWARF 5, 4.1 (6)", "A variable has the type that its declaration names.",
+     "let DW_AT_type refer to the type that the source names"),
+)  # fmt: skip
+
+_FAMILY = re.compile(r"\.(?:c|cc|cl|cpp|cu|cxx|h|hip|hpp|inc)$")
+"""The files in C and its relatives."""
+_WORDS = "auto char const constant double extern float global half inline int local long private register restrict"
+_WORDS += " short signed static unsigned volatile bool _Bool __constant __global __local __private __restrict"
+_WORDS += " __restrict__ __shared__ __device__ __constant__ constexpr"
+_SPECIFIER = "|".join(_WORDS.split())
+_DECLARED = (
+    r"(?:^|[;{{}}(,])\s*((?:(?:{words})\s+|(?:{words})(?=\s*[*&]))+)"
+    r"((?:[*&\s]|\b(?:{words})\b)*)\b{name}\b\s*([\[=;,){{:]|$)"
+)
+"""A declaration by words of the language alone: its words, the signs of pointers, and what is behind the name."""
+_BASES = frozenset(["bool", "_Bool", "char", "double", "float", "half", "int", "long", "short", "signed", "unsigned"])
+_INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
+
+
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+)$", re.MULTILINE)
+"""A macro without parameters."""
+MOST_EXPANSIONS = 8
+
+
+@frozen(eq=False)
+class FunctionText:
+    """The text of a function, from its declaration to its closing brace, without comments and literals."""
+
+    file: str
+    first: int
+    last: int
+    code: str
+    macros: Mapping[str, str]
+    has_references: bool
+    """Whether a call may change its arguments, as in C++."""
+    loops: tuple[SourceLoop, ...]
+
+    def is_in_loop(self, line: int) -> bool:
+        """Return whether a line may be executed more than once in a call of the function."""
+        return any(loop.first <= line <= loop.last for loop in self.loops)
+
+    def is_declaration(self, position: int) -> bool:
+        """Return whether a name that is assigned there is declared there, behind its type."""
+        before = re.search(r"(\w+)[\s*&]*$", self.code[:position])
+        return before is not None and before[1] not in ("return", "else", "do")
+
+    def expanded(self, text: str) -> str:
+        """Return a text with the macros that have no parameters."""
+        for _ in range(MOST_EXPANSIONS):
+            text, before = re.sub(r"\b\w+\b", lambda word: self.macros.get(word[0], word[0]), text), text
+            if text == before:
+                break
+        return text
+
+
+class FunctionTexts:
+    """The texts of functions, where they are certain to be those that were compiled."""
+
+    def __init__(self, running: Running, texts: SourceStatements) -> None:
+        self.running = running
+        self.texts = texts
+        self.of = cache(self._find)
+        self.lines = cache(self._find_lines)
+
+    def _find_lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file in C without comments and literals; none if it is not what was compiled."""
+        lines = self.texts.compiled_lines(file) if _FAMILY.search(file) else ()
+        return tuple(quiet("\n".join(lines)).split("\n")) if lines else ()
+
+    def _find(self, function: Die) -> FunctionText | None:
+        place = self.declared_at(function)
+        if place is None or function.find("DW_AT_artificial") is not None:
+            return None
+        parent = [*function.origins()][-1].parent()
+        if parent is not None and parent.tag in (dw.DW_TAG_class_type, dw.DW_TAG_structure_type):
+            return None  # what it does may stand at members
+        file, first = place
+        lines = self.lines(file)
+        last = _last_line(lines, first, function.name or "")
+        if last is None:
+            return None
+        text = "\n".join(lines)
+        code = "\n".join(lines[first - 1 : last])
+        loops = tuple(source_loops(text))
+        has_references = not file.endswith((".c", ".cl"))
+        return FunctionText(file, first, last, code, dict(_MACRO.findall(text)), has_references, loops)
+
+    def declared_at(self, die: Die) -> tuple[str, int] | None:
+        """Return the file and the line of a declaration."""
+        file, line = die.find("DW_AT_decl_file"), die.find("DW_AT_decl_line")
+        if file is None or line is None:
+            return None
+        unit = file.die.unit
+        try:
+            table = line_table(self.running.attached.state.loaded.code_of(unit).file, unit)
+            path = None if table is None else table.path(int(file.value), unit.directory or "")
+        except DwarfGpuError:
+            return None
+        return None if path is None else (tidy(path), int(line.value))
+
+
+def _last_line(lines: tuple[str, ...], first: int, name: str) -> int | None:
+    """Return the line of the closing brace of a function; None where that is not certain."""
+    depth = 0
+    for number in range(first, len(lines) + 1):
+        text = lines[number - 1]
+        if text.lstrip().startswith("#"):
+            return None  # another text may be what was compiled
+        for letter in text if number > first else text[max(0, text.find(name)) :]:
+            if letter == ";" and not depth:
+                return None
+            depth += {"{": 1, "}": -1}.get(letter, 0)
+            if letter == "}" and depth <= 0:
+                return None if depth else number
+    return None
+
+
+class SourceJudge:
+    """Judges the lines and the declarations of code that was executed by the text of the source."""
+
+    def __init__(self, lines: CodeLines, texts: FunctionTexts, sightings: Sightings) -> None:
+        self.lines = lines
+        self.texts = texts
+        self.sightings = sightings
+        self._types = Types()
+
+    def judge(self, executed: Mapping[int, Sighting]) -> None:
+        """Judge the instructions that lanes have executed, each with the first of them."""
+        functions: dict[Die, tuple[int, Sighting]] = {}
+        for pc, sighting in sorted(executed.items()):
+            line = self.lines[pc]
+            if line.function is None:
+                continue
+            functions.setdefault(line.function, (pc, sighting))
+            lines = self.texts.lines(line.file) if line.line else ()
+            if lines:
+                self._judge_line(pc, line, lines, sighting)
+        for function, (pc, sighting) in functions.items():
+            with noting(function.unit.dwarf.note):
+                self._judge_declarations(function, pc, sighting)
+
+    # --- Lines ----------------------------------------------------------------------------------------------------
+
+    def _judge_line(self, pc: int, line: CodeLine, lines: tuple[str, ...], sighting: Sighting) -> None:
+        assert line.function is not None  # noqa: S101 (so it was asked)
+        self.sightings.note(RULES["line"], pc)
+        self.sightings.note(RULES["column"], pc)
+        function = self.texts.of(line.function)
+        text = lines[line.line - 1] if line.line <= len(lines) else ""
+        problem = None
+        if not text.strip():
+            problem = f"line {line.line} has no code" if line.line <= len(lines) else f"there is no line {line.line}"
+        elif function is not None and function.file == line.file and not function.first <= line.line <= function.last:
+            problem = f"line {line.line} is not in {line.function.name}, which has the lines "
+            problem += f"{function.first} to {function.last}"
+        if problem is not None:
+            self.sightings.add(Subject(RULES["line"], f"{line.line}"), pc, evolve(sighting, message=problem))
+        elif line.column and not _begins(text, line.column):
+            message = f"no word or sign begins in column {line.column} of line {line.line}: {text.strip()[:60]}"
+            subject = Subject(RULES["column"], f"{line.line}:{line.column}")
+            self.sightings.add(subject, pc, evolve(sighting, message=message))
+
+    # --- Declarations ---------------------------------------------------------------------------------------------
+
+    def _judge_declarations(self, function: Die, pc: int, sighting: Sighting) -> None:
+        for die in _declarations(function):
+            kind = self._types.type_of(die)
+            self._judge_type(die, kind, pc, sighting)
+            inner = _innermost(kind)
+            if isinstance(inner, Struct) and not inner.is_incomplete:
+                for member in inner.body.members:
+                    if member.die is not None:
+                        self._judge_type(member.die, member.type, pc, sighting)
+
+    def _judge_type(self, die: Die, kind: Type, pc: int, sighting: Sighting) -> None:
+        """Report an entry whose type is no base type like that of its declaration."""
+        place, name = self.texts.declared_at(die), die.name
+        lines = () if place is None else self.texts.lines(place[0])
+        if place is None or not name or place[1] > len(lines):
+            return
+        declared = [*declared_types(lines[place[1] - 1], name)]
+        shown = _shape(kind)
+        if not declared or shown in declared:
+            return
+        meant, got = (" ".join([words, "*" * count]).rstrip() for words, count in (declared[0], shown))
+        message = f"{name} is declared as {meant} in line {place[1]}, and its type, {safe_text(kind)}, is like {got}"
+        subject = Subject(RULES["type"], name, die)
+        self.sightings.add(subject, pc, evolve(sighting, message=message))
+
+
+def _declarations(function: Die) -> Iterator[Die]:
+    """Yield the parameters and variables of a function and of its blocks."""
+    for child in function.children():
+        if child.tag in (dw.DW_TAG_formal_parameter, dw.DW_TAG_variable):
+            if child.find("DW_AT_artificial") is None and child.find("DW_AT_type") is not None:
+                yield child
+        elif child.tag == dw.DW_TAG_lexical_block:
+            yield from _declarations(child)
+
+
+def _begins(text: str, column: int) -> bool:
+    """Return whether a word or a sign begins in a column of a line."""
+    data = text.encode()
+    if column > len(data):
+        return False
+    here, before = data[column - 1 : column], data[column - 2 : column - 1] if column > 1 else b" "
+    if here.isspace():
+        return False
+    return not (_is_word(here) and _is_word(before))
+
+
+def _is_word(letter: bytes) -> bool:
+    return letter.isalnum() or letter == b"_" or letter >= b"\x80"
+
+
+def declared_types(line: str, name: str) -> Iterator[tuple[str, int]]:
+    """Yield the types that a line declares a name with, by words of the language: words, and how many pointers."""
+    pattern = _DECLARED.format(words=_SPECIFIER, name=re.escape(name))
+    for match in re.finditer(pattern, line):
+        words = normal(match[1].split())
+        if words is not None:
+            yield words, len(re.findall(r"[*&]", match[2])) + (match[3] == "[")
+
+
+def normal(words: list[str]) -> str | None:
+    """Return the one name of a base type that some words stand for; None if that depends on more."""
+    kinds = [word for word in words if word in _BASES]
+    is_unsigned = "unsigned" in kinds
+    rest = [kind for kind in kinds if kind not in ("signed", "unsigned")]
+    if not kinds or (rest.count("long") and "double" in rest):
+        return None
+    if set(rest) <= {"int"}:
+        size = "int"
+    elif set(rest) <= {"long", "int"}:
+        size = "long"
+    elif set(rest) <= {"short", "int"}:
+        size = "short"
+    elif len(rest) == 1:
+        size = "bool" if rest[0] == "_Bool" else rest[0]
+    else:
+        return None
+    return f"unsigned {size}" if is_unsigned and size != "char" else size
+
+
+def _innermost(kind: Type) -> Type:
+    kind = stripped(kind)
+    while isinstance(kind, (Pointer, Array)):
+        kind = stripped(kind.element if isinstance(kind, Array) else kind.target)
+    return kind
+
+
+def _shape(kind: Type) -> tuple[str, int]:
+    """Return a type as `declared_types` does: the name of what it is made of, and how many pointers and arrays."""
+    depth = 0
+    kind = stripped(kind)
+    while isinstance(kind, (Pointer, Array)):
+        kind, depth = stripped(kind.element if isinstance(kind, Array) else kind.target), depth + 1
+    if not isinstance(kind, Base) or kind.vector_size is not None:
+        return safe_text(kind), depth
+    size = kind.byte_size or 0
+    if kind.encoding == dw.DW_ATE_boolean:
+        return "bool", depth
+    if kind.encoding == dw.DW_ATE_float:
+        return {2: "half", 4: "float", 8: "double"}.get(size, kind.name), depth
+    if kind.encoding in (dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char) and size == 1:
+        return "char", depth
+    name = _INTEGERS.get(size, kind.name)
+    return ("unsigned " if kind.encoding == dw.DW_ATE_unsigned and size > 1 else "") + name, depth

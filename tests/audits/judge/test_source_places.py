@@ -1,0 +1,130 @@
+"""What the file says of the source, compared with its text: compiled code in which one thing is changed."""
+
+import re
+import subprocess
+
+import pytest
+
+from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
+from dwarfgpu.audits.judge.source_places import declared_types
+from dwarfgpu.program.code.code_object import opened
+from tests.builders.parameters import for_each
+
+SOURCE = """\
+// the first line has no code
+#define ID (__builtin_amdgcn_workitem_id_x())
+static int twice(int value) {
+  return value * 2;
+}
+
+kernel void sums(global int *out, global const int *in, int n) {
+  int id = ID;
+  int limit = (n & 15) + 2;
+  int sum = 0;
+  for (int i = 0; i < limit; ++i) {
+    int v = in[(id + i) & 63];
+    sum += v * i;
+  }
+  int both = twice(limit) + id;
+  out[id] = sum + both;
+}
+"""
+WORDS = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib"]
+
+
+@pytest.fixture(scope="module")
+def assembler(tmp_path_factory):
+    """The folder of the source, and its code as assembler text."""
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "k.cl").write_text(SOURCE)
+    command = ["clang-22", "-x", "cl", "-cl-std=CL2.0", *WORDS, "-g", "-O2", "-S", "k.cl", "-o", "k.s"]
+    try:
+        subprocess.run(command, check=True, cwd=folder)
+    except FileNotFoundError:
+        pytest.skip("no clang-22")
+    return folder, (folder / "k.s").read_text()
+
+
+@pytest.fixture
+def found(assembler, judged):
+    """``found(change)`` is what judge says of the source, once a function has changed the assembler text."""
+    folder, text = assembler
+
+    def find(change=lambda text: text):
+        (folder / "changed.s").write_text(change(text))
+        command = ["clang-22", *WORDS, "-x", "assembler", "changed.s", "-o", "k.co"]
+        subprocess.run(command, check=True, cwd=folder)
+        path = str(folder / "k.co")
+        grid, group = launch_sizes(opened(path), "sums")
+        args = made_arguments(opened(path), "sums", grid[0], 0)
+        judgement = judged(
+            path, "sums", grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
+        )
+        findings = [(finding.rule.name, finding.message) for finding in judgement.report.findings]
+        return [(rule, text) for rule, text in findings if rule.startswith("source-") or rule == "value-source"]
+
+    return find
+
+
+def test_nothing_is_found_in_what_the_compiler_wrote(found):
+    assert found() == []
+
+
+def with_line(line, other, column=r"\g<2>"):
+    def change(text):
+        row = rf"^(\s*\.loc\s+0 ){line} (\d+)"
+        changed = re.sub(row, rf"\g<1>{other} {column}", text, flags=re.MULTILINE)
+        assert changed != text
+        return changed
+
+    return change
+
+
+@for_each("change, rule, words",
+    (with_line(16, 4), "source-line", "line 4 is not in sums, which has the lines 7 to 17"),
+    (with_line(16, 1), "source-line", "line 1 has no code"),
+    (with_line(16, 90), "source-line", "there is no line 90"),
+    (with_line(16, 14), "source-column", "of line 14: }"),
+    (with_line(16, 16, 5), "source-column", "no word or sign begins in column 5 of line 16"))  # fmt: skip
+def test_a_row_of_another_place_is_found(found, change, rule, words):
+    findings = found(change)
+    assert {each for each, _message in findings} == {rule}
+    assert any(words in message for _rule, message in findings), findings
+
+
+def test_a_variable_of_another_type_is_found(found):
+    def change(text):
+        return text.replace(
+            "\t.byte\t5                               ; DW_AT_encoding", "\t.byte\t4 ; DW_AT_encoding", 1
+        )
+
+    findings = found(change)
+    assert {rule for rule, _message in findings} == {"source-type"}
+    assert any(
+        "sum is declared as int in line 10, and its type, int, is like float" in message for _rule, message in findings
+    ), findings
+
+
+def test_a_variable_in_another_register_is_found(found):
+    def change(text):
+        register = re.search(r"DEBUG_VALUE: sums:id <- .*\$vgpr(\d+)", text)
+        assert register is not None
+        low = 0x80 | int(register[1])
+        return text.replace(f"\t.byte\t{low} ", f"\t.byte\t{low + 1} ")
+
+    findings = found(change)
+    assert any(rule == "value-source" and "id is " in message for rule, message in findings), findings
+
+
+@for_each("line, name, types",
+    ("  unsigned long int x = 3;", "x", [("unsigned long", 0)]),
+    ("void f(global const int *in, float y)", "in", [("int", 1)]),
+    ("void f(global const int *in, float y)", "y", [("float", 0)]),
+    ("  local short tile[64];", "tile", [("short", 1)]),
+    ("  T x = (int) y;", "x", []),
+    ("  T x = (int) y;", "y", []),
+    ("  long double x;", "x", []),
+    ("  int a, b;", "b", []),
+    ("  for (unsigned i = 0; i < n; ++i)", "i", [("unsigned int", 0)]))  # fmt: skip
+def test_types_of_declarations_by_words_of_the_language(line, name, types):
+    assert list(declared_types(line, name)) == types
