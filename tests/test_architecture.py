@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 9.04,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
-    "audits.judge": 4.93,  # limits of producers, made arguments
+    "audits.judge": 5.54,  # limits of producers, made arguments
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
@@ -213,7 +213,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 87.61
+MOST_LINES_OF_TESTS = 87.73
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
