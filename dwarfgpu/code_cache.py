@@ -26,6 +26,8 @@ class CodeCache:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = _users_folder(folder) if isinstance(folder, str) else folder
+        if not hasattr(os, "getuid"):  # nothing says who has written a file
+            self.folder = None
 
     def read(self, key: bytes) -> bytes | None:
         """Return the code for a key; None if there is none that can be trusted."""

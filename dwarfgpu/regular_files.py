@@ -26,6 +26,9 @@ MAX_READ = 1 << 28
 MAP_FROM = 1 << 24
 """Files of this size and more are mapped into memory, because reading all of them takes over 10 ms."""
 _STEP = 1 << 20
+_FLAGS = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):  # as far as the system has them
+    _FLAGS |= getattr(os, _name, 0)
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 find_remote: Callable[[str], Any] | None = None
@@ -55,7 +58,7 @@ def open_input(path: str) -> IO[bytes]:
         stream: IO[bytes] = remote.open()
         return stream
     try:
-        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0))
+        number = os.open(path, _FLAGS)
     except FileNotFoundError as error:
         raise MissingFile("unreadable", f"{path}: {error.strerror}") from None
     except OSError as error:
@@ -65,7 +68,8 @@ def open_input(path: str) -> IO[bytes]:
     kind = os.fstat(number).st_mode
     is_stream = stat.S_ISFIFO(kind) and path.startswith(_STREAMS)
     if stat.S_ISREG(kind) or is_stream or path == os.devnull:
-        os.set_blocking(number, True)
+        if hasattr(os, "O_NONBLOCK"):
+            os.set_blocking(number, True)
         return os.fdopen(number, "rb")
     os.close(number)
     if stat.S_ISDIR(kind):

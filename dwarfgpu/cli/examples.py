@@ -58,7 +58,7 @@ def example(session: Session, options: Any) -> int:
     for one in chosen:
         session.print(f"{session.style('name', one.name)}: {one.text}")
         session.print(f"    {one.command}")
-    inside = "" if options.o is None else f"cd {shlex.quote(options.o)}, then "
+    inside = "" if options.o in (None, ".") else f"cd {shlex.quote(options.o)}, then "
     session.hint(
         f"{inside}type one of these commands" if is_written else "`dwarfgpu example -o FOLDER` writes all files"
     )

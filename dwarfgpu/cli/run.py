@@ -528,7 +528,12 @@ def _overview() -> str:
 
 def _unknown(name: str) -> UsageError:
     if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
-        hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
+        if name.endswith((".cl", ".hip")):
+            hint = f"`dwarfgpu kernels {name}` lists its kernels, `dwarfgpu run {name} KERNEL ...` executes one"
+        elif name.endswith((".json", ".dgs")) or "core" in name.rpartition("/")[2]:
+            hint = f"`dwarfgpu fault {name}` says why its waves have crashed, `dwarfgpu debug --state {name}` opens it"
+        else:
+            hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
     names = (*AT_SHELL, *debug.COMMANDS)
     nearest = nearest_hint(name, names, f"the commands are {', '.join(names)}")

@@ -35,6 +35,10 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
         return
     if not 0 <= options.port <= MAX_PORT:
         raise UsageError(f"--port is 0 to {MAX_PORT}, not {options.port}")
+    if not hasattr(os, "fork"):
+        raise UsageError(
+            "--port needs fork, which this system does not have", hint="let the editor start `dwarfgpu dap`"
+        )
     token = options.token or secrets.token_urlsafe(16)
     with signals_raise(), socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

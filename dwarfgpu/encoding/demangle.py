@@ -47,7 +47,7 @@ def _library_function() -> Callable[[str], str | None] | None:
         try:
             function = ctypes.CDLL(library)["__cxa_demangle"]
             free = ctypes.CDLL(None)["free"]
-        except (OSError, AttributeError):
+        except (OSError, AttributeError, TypeError):  # Windows has no library without a name
             continue
         function.argtypes = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
         function.restype = ctypes.c_void_p

@@ -908,7 +908,7 @@ def keep_freed_memory() -> None:
 
     try:
         set_option = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # not the C library of GNU
+    except (AttributeError, OSError, TypeError):  # not the C library of GNU; Windows has no library without a name
         return
     for option, size in ((_TRIM_THRESHOLD, 1 << 28), (_MMAP_THRESHOLD, 1 << 25), (_TOP_PAD, 1 << 24)):
         set_option(option, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -63,7 +64,7 @@ class PartWriter:
         import pyarrow.parquet as pq
 
         self.path = path
-        self.passing = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.part")
+        self.passing = path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.part")
         self.outcomes: list[InputOutcome] = []
         self._schema = schema(question.text)
         path.parent.mkdir(parents=True, exist_ok=True)

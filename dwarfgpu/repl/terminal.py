@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import termios
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -161,6 +160,11 @@ def is_dumb() -> bool:
 @contextmanager
 def keys_wait() -> Iterator[None]:
     """Keep typed keys, unseen, for an editor that reads them later; ^C sends its signal."""
+    try:
+        import termios
+    except ImportError:  # on Windows the console keeps them
+        yield
+        return
     try:
         file = sys.stdin.fileno()
         before, waiting = termios.tcgetattr(file), termios.tcgetattr(file)

@@ -189,7 +189,7 @@ def listen(served: ServedState, options: Any, say: Say) -> None:
             say(line)
         while True:
             connection, _ = listener.accept()
-            if connection.family != socket.AF_UNIX:
+            if options.socket is None:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             say("[GDB has connected]")
             with connection:
@@ -204,6 +204,8 @@ def _listener(options: Any, stack: ExitStack) -> tuple[socket.socket, str]:
     if options.socket is not None:
         if options.port is not None:
             raise UsageError("--port and --socket do not go together", hint="leave out one of them")
+        if not hasattr(socket, "AF_UNIX"):
+            raise UsageError("this system has no sockets with a name", hint="use --port")
         path = os.path.abspath(options.socket)  # noqa: PTH100 (`pathlib` costs start-up time)
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         try:

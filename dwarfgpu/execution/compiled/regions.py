@@ -7,7 +7,6 @@ instruction is to be interpreted, where they part, and where the turn of the bat
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,7 @@ class CompiledRegions:
 
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
-        self._cache = CodeCache("blocks") if device.machine.keeps_code and os.name == "posix" else None
+        self._cache = CodeCache("blocks") if device.machine.keeps_code else None
         self._arrival = -(-HOT // hot)
         """What an arrival of waves at a block adds to its heat."""
         self._heats: dict[int, tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,7 @@ from dwarfgpu.regular_files import open_input, watch
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NO_RESERVE = (
-    getattr(mmap, "MAP_NORESERVE", 0x4000 if os.uname().sysname == "Linux" else 0) if os.name == "posix" else 0
-)
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 """Linux then reserves no swap for pages that are never written; Python names the flag from 3.11 on."""
 
 
