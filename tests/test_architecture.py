@@ -203,8 +203,8 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.19,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 12.85,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.32,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
-    "repl": 1.48,
+    "cli": 2.33,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
+    "repl": 1.49,
     "gdbplugin": 2.16,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
@@ -213,7 +213,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 87.73
+MOST_LINES_OF_TESTS = 87.79
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
