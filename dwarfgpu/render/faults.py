@@ -323,6 +323,7 @@ def _missed_text(row: MissedBuffer) -> str:
 
 # --- What waves wait for ------------------------------------------------------------------------------------------
 
+NOBODY = "no wave of this state goes on; if it waits for a lock, one of them took it, or a wave that has ended"
 MAX_GROUPS = 8
 """So many kinds of work-groups are described."""
 LAST_CHANGE = Record("pc# waves lanes#")
@@ -345,7 +346,7 @@ WAITING = Record(
     fact("followed", value=lambda row: row.spin and row.waves[row.numbers.index(row.spin.wave)]),
 )  # fmt: skip
 WAITS = Record(
-    "dispatch work_groups absent",
+    "dispatch work_groups absent all_wait=is_still",
     fact(
         "rows",
         value=lambda group: [
@@ -383,7 +384,7 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
         yield from fitted(f"work-group {'??' if first is None else group_text(first)}{more}:", 2)
         for row in group.rows:
             yield from fitted(f"  {_wait_text(group, row)}", 4)
-            yield from _read_lines(row, ended)
+            yield from _read_lines(row, ended, is_still=group.is_still)
             for access in row.site.flying:
                 source = "" if access.source is None else f" of {line_text(access.source, short=True)}"
                 yield from fitted(f"    may be in flight: {access.instruction}{source} ({access.address:#x})", 6)
@@ -407,7 +408,7 @@ def _change_text(
     return f"{who}{lanes} changed it last, at {place}{gone}"
 
 
-def _read_lines(row: WaitingWaves, ended: frozenset[str]) -> Iterator[str]:
+def _read_lines(row: WaitingWaves, ended: frozenset[str], *, is_still: bool) -> Iterator[str]:
     """Yield what the wave that was followed reads in a loop."""
     spin = row.spin
     if spin is None:
@@ -426,6 +427,8 @@ def _read_lines(row: WaitingWaves, ended: frozenset[str]) -> Iterator[str]:
         )
         if read.last_change is not None:
             yield from fitted(f"        {_change_text(read.last_change, source, names, ended)}", 10)
+    if is_still and not row.site.is_search_cut and all(read.last_change is None for read in spin.reads):
+        yield from fitted(f"    {NOBODY}", 6)
     if len(spin.reads) > MAX_LINES:
         yield f"      and {counted(len(spin.reads) - MAX_LINES, 'more location')}"
 

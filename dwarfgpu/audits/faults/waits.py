@@ -51,6 +51,8 @@ MAX_FOLLOWED = 16
 """At so many places one wave is followed."""
 BARRIERS = (AT_BARRIER, NEAR_BARRIER)
 GONE = frozenset((ENDED, AT_END))
+STILL = frozenset((AT_BARRIER, SPIN, HALTED, *GONE))
+"""What waves do that cannot go on by themselves."""
 AT_SITE = frozenset((*BARRIERS, HALTED, NEAR_HALT))
 """What is said of the instruction of a place, and not of the one behind it, where waves stand."""
 DETAILS = {WAITS: AT_BARRIER, HAS_ENDED: ENDED, IS_HALTED: HALTED}
@@ -119,6 +121,8 @@ class WaitingGroups:
     rows: tuple[WaitingWaves, ...]
     absent: int
     """How many waves of each work-group are not in the state: they have ended, or were not saved."""
+    is_still: bool = False
+    """Whether each wave of the state waits, is in a loop that one of them cannot leave, or has ended."""
 
     def missing(self, row: WaitingWaves) -> list[WaitingWaves]:
         """Return the waves that have not arrived at the barrier where others wait, or may not have signalled it."""
@@ -164,8 +168,9 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
             continue
         likeness = places[waves[0]][0], *((places[wave][2], id(found[wave])) for wave in waves)
         alike.setdefault(likeness, []).append(waves)
+    is_still = all(kind in STILL for kind, _site in found.values())
     for groups in alike.values():
-        yield _waiting(stopped, groups, found)
+        yield evolve(_waiting(stopped, groups, found), is_still=is_still)
 
 
 def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[str, WaitSite]]) -> WaitingGroups:
