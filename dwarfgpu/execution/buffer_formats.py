@@ -19,7 +19,7 @@ import numpy as np
 
 from dwarfgpu.execution.access_shapes import BUFFER
 from dwarfgpu.execution.batch import WaveBatch, number_of
-from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
+from dwarfgpu.execution.block_writer import BlockWriter, needed
 from dwarfgpu.execution.device_memory import WORDS
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
@@ -41,7 +41,7 @@ _DATA = (
 )  # fmt: skip
 _NUMBERS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "", "FLOAT")
 """The data formats and number formats of GFX8 and GFX9, by their numbers; later there is one number for both."""
-_SELECTED = {4: 0, 5: 1, 6: 2, 7: 3}
+COMPONENTS = {4: 0, 5: 1, 6: 2, 7: 3}
 """The components of DST_SEL; 0 and 1 are constants."""
 _FRACTIONS = {10: 5, 11: 6}
 """The bits of the fraction of floats without a sign, whose exponents have 5."""
@@ -147,7 +147,7 @@ def components(codes: list[Lanes], form: BufferFormat, count: int, chosen: tuple
     numbers = [widened(code, bits, form.kind) for code, bits in zip(codes, form.sizes, strict=True)]
     found = []
     for selection in chosen[:count]:
-        component = _SELECTED.get(selection)
+        component = COMPONENTS.get(selection)
         if component is None:
             found.append(np.full((1, 1), one if selection == 1 else 0, np.uint32))
         elif component < len(numbers):
@@ -234,8 +234,18 @@ class ElementAccess:
             codes = [whole >> start & (1 << bits) - 1 for start, bits in zip(starts, form.sizes, strict=True)]
         else:
             codes = self.memory.load(batch, BUFFER, address, form.sizes[0] // 8, len(form.sizes))
+        return self.registers(codes, form, count, chosen)
+
+    def registers(self, codes: list[Lanes], form: BufferFormat, count: int, chosen: tuple[int, ...]) -> list[Lanes]:
+        """Return what the registers get of the components of elements."""
         found = components(codes, form, count, chosen)
         return [as_half(column, form) for column in found] if self.is_half else found
+
+    def fields(self, values: list[Lanes], form: BufferFormat, mask: Lanes) -> list[Lanes]:
+        """Return the components of elements from the contents of registers."""
+        if self.is_half:
+            values = [from_half(value, form) for value in values]
+        return [narrowed(value, bits, form.kind, mask) for value, bits in zip(values, form.sizes, strict=False)]
 
     def store(self, batch: WaveBatch, values: list[Lanes], *place: Any) -> None:
         """Write an element for each lane."""
@@ -244,10 +254,7 @@ class ElementAccess:
             raise MachineFault(
                 f"no document says what becomes of {len(form.sizes)} components if {len(values)} are stored"
             )
-        if self.is_half:
-            values = [from_half(value, form) for value in values]
-        pairs = zip(values, form.sizes, strict=False)
-        codes = [narrowed(value, bits, form.kind, batch.mask) for value, bits in pairs]
+        codes = self.fields(values, form, batch.mask)
         if form.is_packed:
             whole: Lanes = np.zeros((1, 1), np.uint32)
             for number, code in enumerate(codes):
@@ -267,9 +274,9 @@ def write_formatted(memory: MemoryAccess, writer: BlockWriter, instruction: GpuI
     is_half, is_high = any(match.group(2, 4, 5, 7)), any(match.group(3, 6))
     count = len(match[8])
     number = instruction.modifiers.get("format", 1) if instruction.name[0] == "t" else None
-    access = ElementAccess(memory, writer.processor, number, is_half)
+    access = memory.elements(memory, writer.processor, number, is_half)
     place = ", ".join(memory.buffer_parts(writer, instruction))
-    registers = [cell(data, number // 2 if is_half else number) for number in range(count)]
+    registers = [memory.cell(data, number // 2 if is_half else number) for number in range(count)]
     highs = [is_half and bool(is_high or number % 2) for number in range(count)]
     if match[1] == "load":
         writer.write(f"x = {writer.name(access.load)}(b, {count}, {place})")

@@ -58,6 +58,9 @@ class MemoryAccess:
     cell = staticmethod(cell)
     """Returns the text of a register that has data."""
 
+    elements: type[buffer_formats.ElementAccess] = buffer_formats.ElementAccess
+    """Loads and stores that convert formats."""
+
     apart: Lanes = None
     """The latest addresses in stacks that are buffers where a number is in several dwords."""
 

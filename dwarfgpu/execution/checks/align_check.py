@@ -1,8 +1,9 @@
 """Accesses at addresses that the hardware or the type of the source does not allow.
 
 Code objects for HSA run in the unaligned access mode: from GFX9 on loads and stores may be anywhere. The addresses of
-atomic operations must be multiples of their size, and up to GFX8 those of all accesses of local memory; scalar loads
-ignore the lowest two bits.
+atomic operations must be multiples of their size, and up to GFX8 those of all accesses of local memory; elements of
+buffers with a format, of 2 bytes or of 4 (RDNA ISA documents, "Memory Buffer Load and Store"); scalar loads ignore the
+lowest two bits.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.access_shapes import FLAT, LOCAL, SCRATCH
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
 from dwarfgpu.execution.checks.findings import ALIGN, ATOMIC, MISALIGNED, CheckFinding
 from dwarfgpu.execution.checks.kept_state import KeptState
+from dwarfgpu.execution.memory_access import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 Lanes = Any
 LAST_WITH_ALIGNED_LOCAL = 8
 SPACES = {LOCAL: "local", SCRATCH: "private"}
+MOST_OF_FORMAT = 4
 MOST = 16
 """The bytes to which anything must be aligned at most."""
 
@@ -54,6 +57,8 @@ class AlignCheck(KeptState):
         self.source = source
         """Returns how the source demands that an instruction is aligned, and because of which type."""
         self.has_aligned_local = generation <= LAST_WITH_ALIGNED_LOCAL
+        self.formatted: set[int] = set()
+        """The instructions that convert formats."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
 
     def access(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> None:
@@ -63,9 +68,13 @@ class AlignCheck(KeptState):
             return
         if batch.mask is not None and not int(np.bitwise_or.reduce(address * batch.mask, axis=None)) & low:
             return
+        if space == BUFFER:  # what is not in the buffer is not accessed
+            address = np.where(address == OUTSIDE, np.uint64(0), address)
         needs: tuple[int, str] | None
         if self.now.action == ATOMIC:
             needs = low + 1, "an atomic operation"
+        elif self.now.pc in self.formatted:
+            needs = min(low + 1, MOST_OF_FORMAT), "a format"
         elif space == LOCAL and self.has_aligned_local:
             needs = low + 1, "local memory"
         else:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, SCRATCH, AccessShape, shape_of
+from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
@@ -83,8 +84,11 @@ class CheckedMemory(MemoryAccess):
         if settings.checks & {BOUNDS, ALIGN}:
             self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._array_of)
             self.provenance = ProvenanceWriter(self.bounds.start)
+        self.formatted: set[int] = set()
+        """Instructions that convert formats."""
         if self.bounds is not None and ALIGN in settings.checks:
             self.align = AlignCheck(self.bounds, self._side, lambda: self.order.first, self._alignment_of, generation)
+            self.align.formatted = self.formatted
         self.init_check: InitCheck | None = None
         if INIT in settings.checks:
             self.init_check = InitCheck(
@@ -219,6 +223,7 @@ class CheckedMemory(MemoryAccess):
         self.provenance.open(writer)
         if action.operation or name in _COUNTERS:
             does = _DONE.get(action.operation, ATOMIC)
+            self.formatted.update([address] if FORMATTED.match(name) else ())
             self._tell(writer, self.bounds.begin, address, does, texts=self._address_words(instruction))
             ends = instructions.write_instruction(writer, instruction, address, memory)
             self._write_loaded(writer, instruction)

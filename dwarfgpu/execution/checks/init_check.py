@@ -16,6 +16,7 @@ from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, shape_of
 from dwarfgpu.execution.batch import M0, VCC, lane_flags, number_of
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter
+from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.checks.findings import (
     INIT,
     LEFT_OUT,
@@ -253,13 +254,13 @@ class InitCheck(KeptState):
         given = [operand for operand in instruction.sources if operand.name not in _ADDRESSES]
         data = [each for operand in given for each in cells_of(operand, lanes)]
         is_scalar = instruction.encoding == "SMEM"
-        is_known = (
-            shape is not None or is_scalar or re.match(r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds", instruction.name)
-        )
+        formatted = FORMATTED.match(instruction.name)
+        others = r"ds_(wrxchg2|storexchg_2)|.*addtid|.*_lds"
+        is_known = shape is not None or is_scalar or formatted is not None or re.match(others, instruction.name)
         if not is_known:
             self._write_clear(writer, dsts, address)
             return
-        is_global = is_scalar or (shape is not None and shape.space == "global")
+        is_global = is_scalar or formatted is not None or (shape is not None and shape.space == "global")
         step = MemoryStep(self, writer, instruction, address, tuple(data), tuple(dict.fromkeys(dsts)))
         call = f"{writer.name(step)}(b)"
         if not is_global:
@@ -268,7 +269,7 @@ class InitCheck(KeptState):
         conditions = [f"{_text(each)} is {_none(each)}" for each in dict.fromkeys(data)]
         conditions.append(f"not {writer.name(self.memory)}.has_undefined")
         clear = [self._clear_text(writer, each, address) for each in dict.fromkeys(dsts)]
-        if shape is not None and shape.half is not None:
+        if (shape is not None and shape.half is not None) or (formatted is not None and "d16" in instruction.name):
             clear = []
             conditions += [f"{_text(each)} is Z" for each in dict.fromkeys(dsts)]
         writer.write(f"if {' and '.join(conditions)}: {'; '.join(clear) or 'pass'}")

@@ -293,12 +293,12 @@ class ProvenanceWriter:
         return [*found, *zip(words_of(target, count), texts, strict=True)]
 
     def _texts(self, writer: BlockWriter, instruction: GpuInstruction, count: int) -> list[str]:
-        name = instruction.name
+        name = instruction.name.replace("v_dual_", "v_")
         shape = _shape(name)
         if shape is None:
             return [NONE] * count
         sources = [operand for operand in instruction.sources if operand.kind is not OperandKind.IMMEDIATE]
-        is_plain = not instruction.variant and instruction.destinations[0].half is None
+        is_plain = instruction.variant in ("", "x", "y") and instruction.destinations[0].half is None
         words = [words_of(each, count) for each in sources]
         if not any(word != NONE for each in words for word in each):
             return [NONE] * count

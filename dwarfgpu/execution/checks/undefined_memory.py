@@ -9,8 +9,10 @@ import numpy as np
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
 from dwarfgpu.execution.block_writer import cell
+from dwarfgpu.execution.buffer_formats import COMPONENTS, BufferFormat, ElementAccess
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess, Place
+from dwarfgpu.isa.semantics.numbers import LOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +26,33 @@ Lanes = Any
 _SCALAR_RESULT = re.compile(r"\bs\[(\d+)\] = ")
 
 
+class UndefinedElements(ElementAccess):
+    """The undefined bits of elements: a component has all bits or none, besides integers of a whole register."""
+
+    def registers(self, codes: list[Lanes], form: BufferFormat, count: int, chosen: tuple[int, ...]) -> list[Lanes]:
+        """Return the undefined bits that the registers get; constants have none."""
+        bits = [self._all_or_none(code, size, form, LOW) for code, size in zip(codes, form.sizes, strict=True)]
+        found = []
+        for selection in chosen[:count]:
+            number = COMPONENTS.get(selection, len(bits))
+            found.append(bits[number] if number < len(bits) else np.zeros((1, 1), np.uint32))
+        return [column & np.uint32(0xFFFF) for column in found] if self.is_half else found
+
+    def fields(self, values: list[Lanes], form: BufferFormat, _mask: Lanes) -> list[Lanes]:
+        """Return the undefined bits of components."""
+        pairs = zip(values, form.sizes, strict=False)
+        return [self._all_or_none(value, size, form, (1 << size) - 1) for value, size in pairs]
+
+    @staticmethod
+    def _all_or_none(bits: Lanes, size: int, form: BufferFormat, every: int) -> Lanes:
+        bits = bits.astype(np.uint32)
+        return bits if size == 32 and form.is_integer else np.where(bits != 0, np.uint32(every), np.uint32(0))
+
+
 class UndefinedMemory(MemoryAccess):
     """The undefined bits of the memory of one dispatch; addresses are those of the real registers."""
+
+    elements = UndefinedElements
 
     def __init__(self, memory: GlobalMemory, **others: Any) -> None:
         self.has_undefined = False

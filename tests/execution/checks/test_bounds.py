@@ -14,6 +14,7 @@ from dwarfgpu.execution.checks import provenance as p
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.isa.tables import table
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
 
@@ -211,6 +212,84 @@ def test_a_pointer_in_a_structure_is_followed_from_an_earlier_launch(require_too
     assert reaches == ([] if count == 64 else [
         ("invalid read", "just past the end of `one` (256 bytes)"),
         ("invalid write", "just past the end of `other` (256 bytes)")])  # fmt: skip
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+@pytest.mark.parametrize("kernel, bits", [("loaded", 32), ("stored", 32), ("half_loaded", 16)])
+def test_elements_of_a_buffer_with_a_format_are_checked(require_tool, tmp_path, processor, kernel, bits):
+    path = str(tmp_path / "k.co")
+    words = [require_tool("clang-22"), "-x", "cl", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-O2", "-g"]
+    subprocess.run([*words, "-w", "-nogpulib", str(HERE / "formats.cl"), "-o", path], check=True)
+    name = f"BUF_FMT_{bits}_UINT"
+    number = next((each for each, text in table("gfx1100", 32).names["format"].items() if text == name), 0)
+    form = 4 << 12 | bits // 8 << 15 if processor == "gfx90a" else number << 12 | 3 << 28  # integers, by bytes
+    kind, does = (f.WRITE, "write") if kernel == "stored" else (f.READ, "read")
+
+    def found(shift, array, check):
+        args = ["zeros(64)", array, form | 0xFAC, shift]
+        running = Running(launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args,
+                                 padding=0, check=check))  # fmt: skip
+        running.run()
+        return [(row.kind, row.count) for row in running.findings]
+
+    assert found(0, "arange(128)", "all") == []
+    assert found(1, "arange(128)", "align") == [(f.MISALIGNED[kind], 64)]
+    assert found(2, "arange(128)", "align") == ([(f.MISALIGNED[kind], 64)] if bits == 32 else [])
+    assert found(64, "arange(64)", "bounds") == [(f"invalid {does}", 16)]
+    assert found(0, "noinit(128)", "init") == [(f.UNDEFINED_STORE, 64)]
+
+
+ALIGNED = """#include <hip/hip_runtime.h>
+struct Record { short tag; int number; };
+__global__ void read_int(const char *bytes, int *out) {
+  out[threadIdx.x] = *(const int *)(bytes + 4 * threadIdx.x + SHIFT); //
+}
+__global__ void add_int(char *bytes, int *out) {
+  atomicAdd((int *)(bytes + 8 * threadIdx.x + SHIFT), 1); //
+}
+__global__ void member(const char *bytes, int *out) {
+  const Record *from = (const Record *)(bytes + SHIFT);
+  out[threadIdx.x] = from[threadIdx.x].number; //
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kernel", ["read_int", "add_int", "member"])
+def test_misaligned_accesses_of_hip_are_found_and_aligned_ones_are_not(require_tool, tmp_path, kernel, target):
+    require_tool("clang-22")
+    for shift in (0, 2):
+        source = tmp_path / f"k{shift}.hip"
+        source.write_text(ALIGNED.replace("SHIFT", str(shift)))
+        file = dg.open(f"{source}@{target}").file
+        machine, args = machine_for(file, kernel), ["arange(1024, u1)", "zeros(64)"]
+        running = Running(launch(machine, file, kernel, grid=64, work_group=64, args=args, check="align"))
+        running.run()
+        lines = [number for number, line in enumerate(ALIGNED.split("\n"), 1) if line.endswith("//")]
+        line = lines[["read_int", "add_int", "member"].index(kernel)]
+        found = [(row.kind.partition(" ")[0], row.sides[0].position.line) for row in running.findings]
+        assert found == ([("misaligned", line)] if shift else [])
+
+
+TRITON = "fixtures/llvm24/triton.{}.co"
+SCALED = {"x_ptr": "arange(1024)", "y_ptr": "ones(1024)", "out_ptr": "zeros(1024)", "n": 1024, "scale": 2}
+OTHERS = {  # by check, what the kernel is given, and what is found then
+    "bounds": ({"out_ptr": "zeros(1000)"}, f.INVALID[f.WRITE]), "init": ({"x_ptr": "noinit(1024)"}, f.UNDEFINED_STORE),
+    "race": ({"out_ptr": "zeros(1024)"}, None), "wait": ({}, None), "barrier": ({}, None), "align": ({}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx942.w64", "gfx1100.w32"])
+@pytest.mark.parametrize("check", OTHERS)
+def test_a_kernel_of_triton_is_checked_as_others(target, check):
+    path, (changed, kind) = TRITON.format(target), OTHERS[check]
+    for args, kinds in ((SCALED, set()), (SCALED | changed, {kind} - {None})):
+        machine = machine_for(path, "add_scaled")
+        size = 256 if "gfx9" in target else 128
+        words = {"grid": 4 * size, "work_group": size, "padding": 0, "check": check if kinds else "all"}
+        running = Running(launch(machine, path, "add_scaled", args=args, **words))
+        running.run()
+        assert {row.kind for row in running.findings} == kinds
 
 
 def test_waves_of_a_debugger_stop_where_something_is_found(require_tool):
