@@ -16,7 +16,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from dwarfgpu.compilers.sources import LANGUAGES, NotCompiled, Recipe, compile_source
+from dwarfgpu.compilers import SOURCES
+from dwarfgpu.compilers.sources import NotCompiled, Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 
 KERNEL = re.compile(r"\b(?:__)?kernel\b|\b__global__\b")
@@ -36,7 +37,7 @@ def sources_in(folders: list[str]) -> list[Path]:
     found = []
     for folder in folders:
         for path in sorted(Path(folder).rglob("*")):
-            if path.suffix in LANGUAGES and path.suffix != ".cpp" and path.is_file():
+            if path.suffix in SOURCES and path.is_file():
                 text = re.sub(r"/\*.*?\*/|//[^\n]*", "", path.read_text("utf-8", "replace"), flags=re.DOTALL)
                 if KERNEL.search(text):
                     found.append(path)
@@ -77,7 +78,10 @@ def main() -> int:
                 if reason is not None:
                     reasons[path] = reason
             seconds = time.perf_counter() - started
-            print(f"{target} -O{level}: {len(paths) - len(reasons)} of {len(paths)} compiled in {seconds:.0f} s")
+            print(
+                f"{target} -O{level}: {len(paths) - len(reasons)} of {len(paths)} compiled in {seconds:.0f} s",
+                flush=True,
+            )
             failed += len(reasons)
             causes = Counter(
                 next((text for key, text in CAUSES.items() if key in why), "other") for why in reasons.values()

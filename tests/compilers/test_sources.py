@@ -4,9 +4,11 @@ What functions compute is compared with Python; what becomes of lines and names 
 """
 
 import json
+import math
 import re
 import shutil
 import subprocess
+from decimal import Decimal, localcontext
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -320,6 +322,26 @@ def test_mathematics(tmp_path, kind, most):
             assert (np.isnan(row) == np.isnan(right)).all(), name
             compared += usual.sum()
     assert compared > 4000
+
+
+@pytest.mark.slow
+def test_gamma_functions(tmp_path):
+    """Of whole numbers and halves, whose values are factorials, and those with the root of pi."""
+    root = Decimal("1.7724538509055160272981674833411451827975494561223871282138")
+    right = {}
+    with localcontext() as context:
+        context.prec = 60
+        for n in range(1, 150):
+            right[float(n)] = Decimal(math.factorial(n - 1))
+            right[n + 0.5] = Decimal(math.factorial(2 * n)) / (4**n * math.factorial(n)) * root
+        logarithms = [each.ln() for each in right.values()]
+    a = np.array([*right])
+    text = "kernel void f(global const double *a, global double *o, int n) { int i = get_global_id(0); "
+    args = {"a": a, "o": np.zeros(2 * a.size), "n": a.size}
+    text += "o[i] = tgamma(a[i]); o[n + i] = lgamma(a[i]); }"
+    found = computed(tmp_path, text, Recipe("gfx90a", "2"), "f", grid=a.size, work_group=64, args=args)["o"]
+    for number, exact in zip(found.tolist(), [*right.values(), *logarithms], strict=True):
+        assert abs(Decimal(number) - exact) <= 2 * Decimal(float(np.spacing(abs(float(exact)))))
 
 
 INTEGERS = """

@@ -87,11 +87,12 @@ FROM_ALL(PLAIN, float) FROM_ALL(PLAIN, double) FROM_ALL(PLAIN, half) FROM_ALL(RT
 /* ---- mathematics, in double ---- */
 #define CORE static __attribute__((noinline)) double
 #define HORNER(...) ({ const double c_[] = { __VA_ARGS__ }; double p_ = c_[0]; _Pragma("unroll") for (int i_ = 1; i_ < (int)(sizeof c_ / sizeof *c_); i_++) p_ = __builtin_fma(p_, z, c_[i_]); p_; })
+#define EXP_TERMS HORNER(1.0/6227020800, 1.0/479001600, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5) /* (e**z - 1 - z) / z**2 */
 #define LN2_HI 0x1.62e42fefa38p-1
 #define LN2_LO 0x1.ef35793c7673p-45
 static double dg_exp_of(double r, double low, double k) { /* e**(r + low) * 2**k, |r| <= 0.35 */
   double sum = r + low; low = (r - sum) + low; r = sum;
-  double z = r, q = HORNER(1.0/6227020800, 1.0/479001600, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5);
+  double z = r, q = EXP_TERMS;
   return LDEXP(1 + (r + __builtin_fma(r * r, q, low)), (int)k);
 }
 static double dg_exp2part(double high, double low) { /* e**(high + low) */
@@ -104,7 +105,7 @@ CORE dg_exp2(double x) { if (x != x) return x; if (x >= 1024) return __builtin_i
 CORE dg_exp10(double x) { if (x != x) return x; double h = x * 0x1.26bb1bbb55516p+1; return dg_exp2part(h, __builtin_fma(x, 0x1.26bb1bbb55516p+1, -h) + x * -0x1.f48ad494ea3e9p-53); }
 CORE dg_expm1(double x) {
   if (__builtin_fabs(x) > 0.34 || x != x) return dg_exp(x) - 1;
-  double z = x, q = HORNER(1.0/6227020800, 1.0/479001600, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5); return __builtin_fma(x * x, q, x);
+  double z = x, q = EXP_TERMS; return __builtin_fma(x * x, q, x);
 }
 static double dg_log_of(double x, double *low) { /* the logarithm of a positive finite number, in two parts */
   int e = 0; if (x < 0x1p-1022) x *= 0x1p54, e = -54;
@@ -204,7 +205,7 @@ static dg_pair dg_times(dg_pair a, dg_pair b) { double p = a.x * b.x; return dg_
 static dg_pair dg_over(dg_pair a, double b) { double q = a.x / b; return dg_sum(q, (__builtin_fma(-q, b, a.x) + a.y) / b); }
 /* The logarithm of gamma(2 + z), |z| <= 0.5: (1 - euler) z + sum of (zeta(k) - 1) / k (-z)**k; not recursive, because a
    recursive function has no bound for its stack. */
-static double dg_lgamma2(double z) {
+static dg_pair dg_lgamma2(double z) {
   double q = HORNER(
     -0x1.8f9c1a8df9d78p-47, 0x1.99999c0716ee9p-46, -0x1.a41a45603e5b6p-45, 0x1.af28718a10d6ep-44, -0x1.bacf9a27bc89bp-43,
     0x1.c71c7f6f10e37p-42, -0x1.d41d56e5ee2e2p-41, 0x1.e1e2026aafcd8p-40, -0x1.f07c514fc9f0ap-39, 0x1.000026e3f644fp-37,
@@ -214,12 +215,18 @@ static double dg_lgamma2(double z) {
     0x1.0064cdeb22f0fp-20, -0x1.11b2eb7679541p-19, 0x1.2597a39f34aacp-18, -0x1.3cbc963ce2243p-17, 0x1.580dcee66eb02p-16,
     -0x1.78de5bd7c81efp-15, 0x1.a127b0f17d65ap-14, -0x1.d3fd4c76d2fc8p-13, 0x1.0b36af86396e9p-11, -0x1.38ac5c2bf8e08p-10,
     0x1.7add6eadb6c30p-9, -0x1.e404fc218f5f2p-8, 0x1.51322ac7d8483p-6, -0x1.13e001a557607p-4, 0x1.4a34cc4a60fa6p-2);
-  return __builtin_fma(z, 0x1.b0ee6072093cep-2, __builtin_fma(z * z, q, z * 0x1.6cb90701fbfabp-58));
+  double p = z * 0x1.b0ee6072093cep-2;
+  return dg_sum(p, __builtin_fma(z, 0x1.b0ee6072093cep-2, -p) + __builtin_fma(z * z, q, z * 0x1.6cb90701fbfabp-58));
 }
 static double dg_lgamma_up(double x) { /* x >= 0.5 */
-  if (x < 1.3) return dg_lgamma2(x - 1) - dg_log1p(x - 1);
-  if (x <= 2.5) return dg_lgamma2(x - 2);
-  if (x < 13) { double p = 1; while (x > 2.5) { x -= 1; p *= x; } return dg_lgamma2(x - 2) + dg_log(p); }
+  if (x <= 2.5 && x >= 1.5) return dg_lgamma2(x - 2).x;
+  if (x < 13) { /* lgamma(x - n) and the logarithm of what lies between */
+    dg_pair p = (dg_pair)(x < 1.5 ? x : 1, 0), g, l; double z = x < 1.5 ? x - 1 : x - 2, k = 1;
+    for (; z > 0.5; z -= 1, k++) p = dg_times(p, dg_sum(x, -k));
+    double low, high = dg_log_of(p.x, &low), sign = x < 1.5 ? -1 : 1;
+    g = dg_lgamma2(z); l = dg_sum(sign * high, g.x);
+    return l.x + (l.y + (sign * (low + p.y / p.x) + g.y));
+  }
   if (__builtin_isinf(x)) return x;
   double low, high = dg_log_of(x, &low), z = 1 / (x * x), q = HORNER(1.0/156, -691.0/360360, 1.0/1188, -1.0/1680, 1.0/1260, -1.0/360, 1.0/12) / x;
   dg_pair head = dg_times((dg_pair)(x - 0.5, 0), dg_sum(high - 1, low + ((high - (high - 1)) - 1)));
@@ -245,8 +252,11 @@ CORE dg_tgamma(double x) {
   for (double k = 1; k <= n; k++) p = dg_times(p, dg_sum(x, -k));
   for (double k = 0; k < -n; k++) p = dg_times(p, dg_sum(x, k));
   if (n < 0) p = __builtin_isinf(p.x) ? p : dg_over((dg_pair)(1, 0), p.x) - (dg_pair)(0, p.y / p.x / p.x);
-  double e = dg_exp(dg_lgamma2(z)), v = e * p.x;
-  return __builtin_isfinite(v) && p.y == p.y ? __builtin_fma(e, p.y, v) : v;
+  dg_pair g = dg_lgamma2(z), s = dg_sum(1, g.x);
+  z = g.x;
+  dg_pair e = dg_sum(s.x, s.y + __builtin_fma(z * z, EXP_TERMS, g.y));
+  double v = e.x * p.x;
+  return __builtin_isfinite(v) && p.y == p.y ? dg_times(e, p).x : v;
 }
 CORE dg_erfc_up(double a) { /* a continued fraction, a >= 0.5 */
   double z = a * a, t = 0;

@@ -107,7 +107,9 @@ class LaunchFacts:
 # --- The segment --------------------------------------------------------------------------------------------------
 
 
-def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = ()) -> Kernarg:
+def lay_out(
+    kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = (), added: int = 0
+) -> Kernarg:
     """Lay out the explicit arguments of a kernel.
 
     ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
@@ -115,7 +117,7 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
     buffer, such as an array of numpy, is copied to memory where the argument is a pointer. Texts, lists and
     dictionaries are what `argument_values` makes of them. An argument that points to local memory is given as the
     number of bytes it points to. ``local_size`` is where such memory begins. ``parameters`` are what the debugging
-    information knows of the arguments.
+    information knows of the arguments; without them, ``added`` is how many follow those of the source.
     """
     size, alignment = segment_size(kernel)
     if kernel.metadata is None and isinstance(args, (list, Mapping)) and len(args) == 1:
@@ -132,9 +134,9 @@ def lay_out(kernel: Kernel, args: Any, local_size: int, parameters: Sequence[Ker
     buffers: list[Buffer] = []
     local = local_size
     known = list(fitting(parameters, explicit) or ())
-    left_out = len(explicit) - len(known) if known else 0
+    left_out = len(explicit) - len(known) if known else min(added, len(explicit))
     names = _names(explicit)
-    for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known)):
+    for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known, left_out)):
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
         data, contents = b"", None
@@ -211,16 +213,15 @@ _NOTHING = object()
 
 
 def _matched(
-    kernel: Kernel, explicit: list[KernelArgument], args: Any, parameters: list[KernelParameter]
+    kernel: Kernel, explicit: list[KernelArgument], args: Any, parameters: list[KernelParameter], left_out: int
 ) -> list[tuple[KernelArgument, Any]]:
     """Return each argument with its value. With no values at all, every argument is 0."""
     if args is None:
         return [(argument, _NOTHING) for argument in explicit]
     if isinstance(args, Mapping):
-        return _by_name(kernel, explicit, args, parameters)
+        return _by_name(kernel, explicit, args, parameters, left_out)
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
-    left_out = len(explicit) - len(parameters) if parameters else 0
     if len(explicit) - left_out <= len(args) <= len(explicit):
         args = [*args, *[_NOTHING] * (len(explicit) - len(args))]
     if len(args) != len(explicit):
@@ -231,7 +232,11 @@ def _matched(
 
 
 def _by_name(
-    kernel: Kernel, explicit: list[KernelArgument], args: Mapping[Any, Any], parameters: list[KernelParameter]
+    kernel: Kernel,
+    explicit: list[KernelArgument],
+    args: Mapping[Any, Any],
+    parameters: list[KernelParameter],
+    left_out: int,
 ) -> list[tuple[KernelArgument, Any]]:
     """Match values by the names of the metadata or of the debugging information.
 
@@ -253,7 +258,7 @@ def _by_name(
         if index in values:
             raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
         values[index] = value
-    needed = range(len(parameters) if parameters else len(explicit))
+    needed = range(len(explicit) - left_out)
     missing = [explicit[index].name or f"number {index}" for index in needed if index not in values]
     if missing:
         message = f"no value for {', '.join(missing[:6])} of {kernel.source_name}"

@@ -107,7 +107,8 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     if args is not None and facts.kernel.metadata is None and not isinstance(args, (bytes, bytearray)):
         _check_readable(file)
     parameters = () if args is None else DescribedKernel(file, facts.kernel).parameters or ()
-    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters)
+    added = triton.added if triton is not None else 0
+    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters, added)
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:

@@ -31,6 +31,8 @@ class TritonLaunch:
     """The bytes of local memory of a work-group, which the metadata of the kernel does not have."""
     work_items: int
     """Of a work-group; 0 if it is not known."""
+    added: int
+    """The pointers to scratch memory that follow the arguments of the source."""
 
 
 def triton_launch(file: CodeObject) -> TritonLaunch | None:
@@ -49,7 +51,8 @@ def triton_launch(file: CodeObject) -> TritonLaunch | None:
         return None
     shared, warps = facts.get("shared"), facts.get("num_warps")
     lanes = facts.get("threads_per_warp", facts.get("warp_size"))
-    return TritonLaunch(str(path), str(facts["name"]), _size(shared), _size(warps) * _size(lanes))
+    added = sum(f"{kind}_scratch_size" in facts for kind in ("global", "profile"))
+    return TritonLaunch(str(path), str(facts["name"]), _size(shared), _size(warps) * _size(lanes), added)
 
 
 def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, list[str]]:

@@ -328,3 +328,12 @@ def test_words_that_are_no_value_and_words_by_name_and_by_position():
     assert (error.message, error.hint) == expected
     assert planning.mixed_arguments(["1", "n=5", "zeros(3)"], "argument") == {0: 1, "n": 5, 1: "zeros(3)"}
     assert "argument n is given twice" in str(raised(UsageError, planning.mixed_arguments, ["n=1", "n=2"], "argument"))
+
+
+def test_pointers_that_triton_adds_may_be_left_out():
+    of = kernel(argument(0, 4, "by_value"), argument(8, 8, "global_buffer"), argument(16, 8, "global_buffer"))
+    for values, added, left in (([5], 2, 2), ([5, 0], 2, 1), ([5, 0, 0], 2, 0), ([5, 0], 1, 1)):
+        laid_out = lay_out(of, values, 0, (), added)
+        assert (laid_out.left_out, [part.is_given for part in laid_out.parts].count(False)) == (left, left)
+    with pytest.raises(UsageError, match="3 arguments, and 1 values are given"):
+        lay_out(of, [5], 0)
