@@ -34,6 +34,22 @@ def test_kernels_of_a_program_are_judged_if_it_can_be_compiled(tool, require_too
     assert result.findings == []
 
 
+@pytest.mark.slow
+def test_nothing_is_wrong_with_variables_and_lines_of_code_that_is_not_optimized(tool, require_tool, monkeypatch):
+    require_tool("clang-22")
+    require_tool("ld.lld-22")
+    monkeypatch.setattr(tool, "LIMIT", 2500)
+    way = tool.Way("22", "gfx1100", "O0", "auto")
+    programs = [each for each in tool.programs() if each[0].endswith((".cl", ".hip")) and "/" not in each[0]]
+    assert len(programs) >= 40
+    found = []
+    for named in programs:
+        for result in tool.judged(way, "*", named):
+            assert result.instructions, result
+            found += [finding for finding in result.findings if finding[0].startswith(("value-", "source-"))]
+    assert found == []
+
+
 def test_findings_are_counted_by_rule(tool, capsys):
     findings = [("value-failed", ".text+0x8", "x: no"), ("value-failed", ".text+0x9", "y: no")]
     results = [tool.KernelResult("p.cl", "k", 10, 0.5, findings), tool.KernelResult("q.cl", "l", 5, 0.1, [], "stopped")]
