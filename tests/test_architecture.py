@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.88,  # code on disk, for compiled blocks and for sources
+    "": 2.89,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.73,
     "objfile": 12.13,
@@ -195,14 +195,15 @@ BUDGETS: dict[str, float] = {
     "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 5.54,  # limits of producers, made arguments
+    "audits.campaign": 1.4,  # random kernels, sources reduced, passes found, answers and causes that are kept
     "audits.memory_model": 2.31,
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.19,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 12.85,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "render": 10.42,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 13.04,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.33,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.49,
     "gdbplugin": 2.16,
@@ -213,7 +214,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 87.92
+MOST_LINES_OF_TESTS = 88.26
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -382,6 +382,7 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
+    selection.given = given.get("file_as_given")
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
     with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:

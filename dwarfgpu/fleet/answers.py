@@ -15,7 +15,7 @@ from dwarfgpu.fleet.ranges import check_fetched, with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.registry import Arguments
-from dwarfgpu.questions.selection import Selection, open_file, select
+from dwarfgpu.questions.selection import Selection, built, is_source, open_file, select
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_input, read_input
 
@@ -224,6 +224,8 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
     with budget.question(question.budget) as cost:
         selects = dict(question.selects)
         code, state = _code_and_state(question, item)
+        if code is not None and is_source(code):
+            selection.given, code = code, built(code)
         words = question.words
         if question.name in WITH_FILES:
             words = (*words, *([code] if code is not None else ()))

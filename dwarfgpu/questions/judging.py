@@ -53,6 +53,12 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     KERNEL every kernel is judged, each for at most 50,000 instructions (-limit), with one table at the end: of the
     variables in scope at each instruction, how many are right, wrong, or have no location.
 
+    A source is what a compiler is judged by: -reduce, -fuzz and -campaign compile it at -O1 to -O3, and compare with
+    -O0; random kernels are executed on this computer, too, and results that differ are findings. -reduce leaves out
+    statements, parameters and operands while the finding stays, follows the variable through the passes of the
+    compiler, and prints a report. -fuzz does so for one finding of each cause. The compiler is the one that the
+    environment variable CLANG names.
+
     A finding names the function, the first and last instruction, what is wrong, and the row of debugging information at
     fault. What the producer is known to be unable to write (limits: no places of lanes, no call frame information,
     parameters that are dropped, steps back) is counted in a line for each, and counts only with -strict. The exit
@@ -60,6 +66,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     wrong, and 3 if the kernel has not ended or less was judged than -require.
     """
     wanted = verdict_of(arguments, RULES)
+    if any(map(arguments.has, ("reduce", "fuzz", "campaign"))):
+        from dwarfgpu.questions.campaigns import campaign
+
+        return campaign(selection, arguments)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
     with asked():

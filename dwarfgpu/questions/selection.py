@@ -73,6 +73,8 @@ class Selection:
         """A machine that was opened without its program, for questions about its memory alone."""
         self.paths: tuple[str, ...] = ()
         """Files that a question opens by itself, because there are several."""
+        self.given: str | None = None
+        """FILE as the user named it: a source, where ``program`` is what was compiled from it."""
         self.wave_number: int | None = None
         """The index of the wave that is selected; None where there is none, or none of several is chosen."""
         self.frame_number = 0
@@ -433,6 +435,20 @@ def open_file(name: str, attributes: str | None = None) -> CodeObject:
     from dwarfgpu.program.code.code_object import opened
 
     return opened(**source_of(name), attributes=attributes)
+
+
+def is_source(name: str) -> bool:
+    """Return whether a name is that of a source of kernels: ``k.cl``, or ``k.cl@gfx90a``."""
+    from dwarfgpu.compilers import SOURCES
+
+    return name.partition("@")[0].endswith(SOURCES)
+
+
+def built(name: str) -> str:
+    """Return the name of the code object that a source is compiled to; others as is."""
+    from dwarfgpu.compilers import code_of
+
+    return code_of(name)
 
 
 def source_of(name: str) -> dict[str, Any]:

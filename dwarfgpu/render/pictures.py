@@ -51,6 +51,7 @@ COLOURS = {
     "several": ("#5b54b8", "#ac9af0"),
     "open": ("#5f6b76", "#a5b1bc"),
     "unwinding": ("#3a7d34", "#7fc97a"),
+    "right": ("#2b6f4f", "#4fb58a"),
     "wrong": ("#c4232d", "#ff6b62"),
     "missing": ("#5c4033", "#c2a27c"),
     NOTHING: ("#cdd3da", "#434b55"),

@@ -1,0 +1,259 @@
+"""The pass of LLVM that makes a finding: a variable is followed through all passes, and passes are left out.
+
+`-print-changed` shows where a variable is said to be after each pass, and which instruction defines what is there.
+The passes that change this are suspects. The last suspect without which the finding is gone (`-opt-disable`) is the
+one; where no suspect can be left out, the last that cannot be. For results that differ, `-opt-bisect-limit` decides.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.immutable import frozen, immutable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+DUMP = re.compile(r"^(?:[#;] )?\*\*\* IR Dump After (.*?) \*\*\*:?.*\n", re.MULTILINE)
+CODE = "# Machine code for function "
+BISECTED = re.compile(r"^BISECT: running pass \((\d+)\) (.*?) on (.*)$", re.MULTILINE)
+IN_IR = re.compile(r"(#dbg_\w+\([^\n]*?), (!\d+), !DIE")
+UNCHANGED = (
+    "amdgpu-lower-kernel-arguments", "codegenprepare", "amdgpu-codegenprepare", "structurizecfg",
+    "si-annotate-control-flow",
+)  # fmt: skip
+"""Passes over IR before the selection of instructions, which `-print-changed` leaves out."""
+PRINTING = ("-print-changed=quiet", f"-print-after={','.join(UNCHANGED)}", "-print-module-scope")
+"""A twentieth of `-print-after-all`. Only modules have the names of variables."""
+REGISTER = re.compile(r"\$([vsa]gpr)(\d+)")
+PLACE = re.compile(r"; (\S+:\d+(?::\d+)?)")
+DEFINED = re.compile(r"^(?!DBG_)(.*?) = (?!.* = )|implicit-def (?:dead )?(\$\w+)")
+WRITER = "asm-printer"
+"""What writes locations, behind all passes."""
+GLOBAL_ISEL = ("-global-isel", "-global-isel-abort=2")
+NOISE = re.compile(r", debug-location !\d+|\S*/(?=[^\s/]*:\d)|, implicit(?:-def)? (?:dead )?\$(?:exec|scc|mode)\w*")
+"""What lines are shown without."""
+AROUND = 4
+SUSPECTS, MORE_SUSPECTS = 6, 40
+"""The suspects that are left out one by one, each at the price of a build; more of them of a small source."""
+
+
+@immutable
+class PassDump:
+    """What a pass has printed of a function."""
+
+    name: str
+    text: str
+
+    @property
+    def short(self) -> str:
+        """The name that options take: that in parentheses, or the one that is derived from the class."""
+        name = self.name.partition(" on ")[0]
+        found = re.search(r" \(([\w-]+)\)$", name)
+        return found[1] if found else name.removesuffix("Pass")
+
+
+@frozen
+class BlamedPass:
+    """The pass that makes a finding."""
+
+    name: str
+    is_confirmed: bool
+    """Whether the finding is gone without it."""
+    how: str
+    """What was done to find it."""
+    before: tuple[str, ...] = ()
+    """The lines about the variable before the pass."""
+    after: tuple[str, ...] = ()
+
+
+def dumps_of(messages: str, function: str) -> list[PassDump]:
+    """Return what the passes print of a function, in their order."""
+    found = [*DUMP.finditer(messages)]
+    dumps = []
+    for head, following in zip(found, [*found[1:], None], strict=True):
+        text = messages[head.end() : following.start() if following else len(messages)]
+        part = _of_function(text, function)
+        if part is not None:
+            dumps.append(PassDump(head[1], part))
+    return dumps
+
+
+def _of_function(text: str, function: str) -> str | None:
+    """Return the part of a dump about a function, with the names of variables in IR."""
+    base = re.split(r"[(<]", function)[0].rpartition("::")[2]
+    names = rf"(?:{re.escape(function)}|_Z\w*?{len(base)}{re.escape(base)}\w*)"
+    if text.startswith(CODE) or f"\n{CODE}" in text:
+        found = re.search(rf"^{re.escape(CODE)}{names}:.*?^# End machine code", text, re.MULTILINE | re.DOTALL)
+        return found[0] if found else None
+    found = re.search(rf"^define [^\n]*@{names}\(.*?^}}", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        return None
+    variables = dict(re.findall(r'^(!\d+) = !DILocalVariable\(name: "(\w+)"', text, re.MULTILINE))
+    return IN_IR.sub(lambda place: f'{place[1]}, !"{variables.get(place[2], "")}", !DIE', found[0])
+
+
+def sightings(dump: PassDump, variable: str) -> list[tuple[str, str]]:
+    """Return where a variable is said to be, in order: what it is in, and the source of what defines that."""
+    lines = [line.strip() for line in dump.text.split("\n")]
+    is_machine = dump.text.startswith(CODE)
+    found = []
+    for number, line in enumerate(lines):
+        if f'!"{variable}"' not in line:
+            continue
+        if not is_machine:
+            place = re.match(r"#dbg_\w+\((.*?), !\"", line)
+            found.append((re.sub(r"%\S+", "%", place[1]) if place else line, ""))
+        elif line.startswith("DBG_VALUE"):
+            operand = line.partition(" ")[2].partition(",")[0]
+            is_list = line.startswith("DBG_VALUE_LIST")
+            operand = ", ".join(re.findall(r"[$%][\w.]+", line.partition("!DIExpression")[2])) if is_list else operand
+            found.append((_kind(operand), _definition(lines, number, operand)))
+    return found
+
+
+def _kind(operand: str) -> str:
+    """Return what is the same for a place before and after registers are allocated."""
+    return "none" if operand == "$noreg" else "register" if operand.startswith(("$", "%")) else operand
+
+
+def _definition(lines: list[str], number: int, operand: str) -> str:
+    """Return the source line of the instruction of the block that defines a register last before a line."""
+    wanted = _registers(operand)
+    for line in reversed(lines[:number]):
+        if line.startswith("bb."):
+            return "entry"
+        found = DEFINED.search(line)
+        if found is not None and wanted & _registers(" ".join(filter(None, found.groups()))):
+            place = PLACE.search(line)
+            return place[1] if place else "?"
+    return "entry"
+
+
+def _registers(text: str) -> set[str]:
+    """Return the registers in a text, those of a tuple one by one."""
+    found = {f"{bank}{number}" for bank, number in REGISTER.findall(text)}
+    for bank, numbers in re.findall(r"\$([vsa]gpr)\d+((?:_[vsa]gpr\d+)+)", text):
+        found |= {f"{bank}{number}" for number in re.findall(r"\d+", numbers)}
+    return found | set(re.findall(r"%\d+", text))
+
+
+def changed_lines(before: PassDump, after: PassDump, variable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines around the place of a variable that a pass has changed first, before it and after it."""
+    states = sightings(before, variable), sightings(after, variable)
+    pairs = zip(*states, strict=False)
+    number = next((index for index, (left, right) in enumerate(pairs) if left != right), min(map(len, states)))
+    return _around(before, variable, number), _around(after, variable, number)
+
+
+def _around(dump: PassDump, variable: str, number: int) -> tuple[str, ...]:
+    """Return the lines around one of the places of a variable, without numbers of metadata and folders."""
+    lines = [line.strip() for line in dump.text.split("\n")]
+    places = [index for index, line in enumerate(lines) if f'!"{variable}"' in line]
+    if not places:
+        return ()
+    at = places[min(number, len(places) - 1)]
+    shown = lines[max(0, at - AROUND) : at + AROUND + 1]
+    return tuple(NOISE.sub("", line) for line in shown if line)
+
+
+# --- The pass ---------------------------------------------------------------------------------------------------------
+
+
+class PassFinder:
+    """Finds the pass that makes a finding. ``build`` compiles with words, ``is_wrong`` also judges what comes out."""
+
+    def __init__(self, build: Callable[[Sequence[str]], str], is_wrong: Callable[[Sequence[str]], bool]) -> None:
+        self.build = build
+        self.is_wrong = is_wrong
+
+    def of_variable(
+        self, function: str, variable: str, *, is_lost: bool = False, is_memory: bool = False, suspected: int = SUSPECTS
+    ) -> BlamedPass | None:
+        """Return the pass after which a variable is wrong or, with ``is_lost``, without any location.
+
+        With ``is_memory`` the file says that it is in memory.
+        """
+        chosen = (f"-filter-print-funcs={function}",) if function.isidentifier() else ()
+        messages = self.build((*_words(*PRINTING, *chosen), *limited(-1)))
+        optional = {name for _number, name, _on in BISECTED.findall(messages)}
+        dumps = dumps_of(BISECTED.sub("", messages), function)
+        states = [sightings(dump, variable) for dump in dumps]
+        if is_lost:
+            return self._lost(dumps, states, variable)
+        suspects = [index for index in range(len(dumps) - 1, 0, -1) if states[index] != states[index - 1]]
+        required: BlamedPass | None = None
+        if is_memory and states and any(place == "register" for place, _definition in states[-1]):
+            how = "the last pass has a register, and the file something else"
+            return BlamedPass(WRITER, False, how, (), _around(dumps[-1], variable, 0))
+        for index in suspects[:suspected]:
+            name = option_name(dumps[index])
+            excerpt = changed_lines(dumps[index - 1], dumps[index], variable)
+            if name in optional and not self._is_wrong(_words(f"-opt-disable={name}")):
+                return BlamedPass(name, True, f"-opt-disable={name}", *excerpt)
+            if name not in optional and required is None and states[index]:
+                required = BlamedPass(name, False, "the last pass, of those that always run, to change it", *excerpt)
+        return required
+
+    def _lost(self, dumps: list[PassDump], states: list[list[tuple[str, str]]], variable: str) -> BlamedPass | None:
+        """Return the pass behind which a variable is nowhere."""
+        there = [any(not _is_none(place) for place, _definition in state) for state in states]
+        last = max((index for index, is_there in enumerate(there) if is_there), default=None)
+        if last is None or last + 1 >= len(dumps):
+            return None
+        dump = dumps[last + 1]
+        name = option_name(dump)
+        is_confirmed = not self._is_wrong(_words(f"-opt-disable={name}"))
+        excerpt = changed_lines(dumps[last], dump, variable)
+        return BlamedPass(name, is_confirmed, "the first pass without a location", *excerpt)
+
+    def of_result(self) -> BlamedPass | None:
+        """Return the pass that makes a result wrong, or the selection of instructions if it is wrong without any."""
+        passes = [(int(number), name) for number, name, _on in BISECTED.findall(self.build(limited(-1)))]
+        if not passes:
+            return None
+        low, high = 0, passes[-1][0]
+        if self._is_wrong(limited(0)):
+            if not self._is_wrong((*limited(0), *_words(*GLOBAL_ISEL))):
+                return BlamedPass("SelectionDAG", True, "wrong with -opt-bisect-limit=0, right with -global-isel")
+            return BlamedPass("code generation", False, "wrong with -opt-bisect-limit=0")
+        while low + 1 < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._is_wrong(limited(middle)) else (middle, high)
+        name = next((name for number, name in passes if number == high), "?")
+        return BlamedPass(name, True, f"-opt-bisect-limit={high} is wrong, {low} is right")
+
+    def _is_wrong(self, words: Sequence[str]) -> bool:
+        """Return whether a build shows the finding; one that fails does not."""
+        try:
+            return self.is_wrong(words)
+        except DwarfGpuError:
+            return False
+
+
+def limited(number: int) -> tuple[str, ...]:
+    """Return the words with which so many passes run that may be left out; -1 are all."""
+    return _words(f"-opt-bisect-limit={number}")
+
+
+def _words(*options: str) -> tuple[str, ...]:
+    """Return options of LLVM as words of clang."""
+    return tuple(word for option in options for word in ("-mllvm", option))
+
+
+def _is_none(place: str) -> bool:
+    return place == "none" or place.endswith((" poison", " undef"))
+
+
+def option_name(dump: PassDump) -> str:
+    """Return the name of a pass for options: SimpleLoopUnswitchPass is simple-loop-unswitch."""
+    if dump.short != dump.name.partition(" on ")[0].removesuffix("Pass") or "-" in dump.short:
+        return dump.short
+    known = {"InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "SROA": "sroa", "LICM": "licm", "GVN": "gvn",
+             "EarlyCSE": "early-cse", "ADCE": "adce", "BDCE": "bdce", "DSE": "dse", "Inliner": "inline",
+             "LoopFullUnroll": "loop-unroll-full", "IndVarSimplify": "indvars", "CorrelatedValuePropagation":
+             "correlated-propagation", "MergedLoadStoreMotion": "mldst-motion", "SLPVectorizer": "slp-vectorizer",
+             "LoopVectorize": "loop-vectorize", "PostOrderFunctionAttrs": "function-attrs"}  # fmt: skip
+    return known.get(dump.short) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", dump.short).lower()

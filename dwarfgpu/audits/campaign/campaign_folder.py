@@ -1,0 +1,132 @@
+"""A folder with the sources of a campaign and what came of each: a campaign goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, evolve
+
+from dwarfgpu.audits.campaign.host_results import host_kernels
+from dwarfgpu.audits.campaign.random_sources import KERNELS, OPTIONS, random_source
+from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
+from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.sources import USUAL_PROCESSOR
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROCESSORS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200")
+"""Those of random sources, in turn."""
+RANDOM_NAME = re.compile(r"random-(\d+)-\d+\.cl$")
+COMPILER = "compiler.txt"
+
+
+@frozen
+class SourceAnswer:
+    """What came of one source."""
+
+    name: str
+    """The path from the folder of the campaign."""
+    processor: str
+    seconds: float
+    """The time of the processor, without that of the compiler."""
+    verdicts: tuple[LevelVerdict, ...] = ()
+    problem: str | None = None
+    """Why it was not compiled."""
+
+
+class CampaignFolder:
+    """The folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.compiler = find_clang().banner.split("\n")[0]
+        named = self.path / COMPILER
+        if not named.exists():
+            named.write_text(f"{self.compiler}\n", encoding="utf-8")
+        known = read_input(str(named)).decode().strip()
+        if known != self.compiler:
+            hint = "each compiler needs a folder of its own; CLANG names the compiler"
+            raise UsageError(f"{path} is a campaign of {known}, and this is {self.compiler}", hint=hint)
+
+    def make_sources(self, seed: int, count: int) -> Iterator[Path]:
+        """Yield the files of random sources with so many kernels together, and write those that are missing."""
+        for number in range(-(-count // KERNELS)):
+            path = self.path / f"random-{seed}-{number:04}.cl"
+            if not path.exists():
+                first = number * KERNELS
+                path.write_text(random_source(seed, first, min(KERNELS, count - first)) + "\n", encoding="utf-8")
+            yield path
+
+    def source(self, name: str) -> Path:
+        """Return the file of a source: in the folder, or where it was judged."""
+        return self.path / name
+
+    def answers(self) -> Iterator[SourceAnswer]:
+        """Yield what came of the sources that are judged."""
+        for path in sorted(self.path.glob("*.json")):
+            yield answer_of(json.loads(read_input(str(path))))
+
+    def judge(self, path: Path, processor: str | None = None) -> SourceAnswer:
+        """Return what comes of a source, which is judged unless the folder knows it."""
+        known = self.path / f"{path.stem}.json"
+        if known.exists():
+            return answer_of(json.loads(read_input(str(known))))
+        found = evolve(judge_source(path, processor), name=os.path.relpath(path, self.path))
+        part = known.with_suffix(".part")
+        part.write_text(json.dumps(asdict(found)), encoding="utf-8")
+        part.replace(known)  # whole or not at all
+        return found
+
+
+def is_random(path: Path) -> bool:
+    """Return whether `make_sources` has made a file, whose kernels the host may execute."""
+    return RANDOM_NAME.match(path.name) is not None
+
+
+def source_levels(path: Path, processor: str | None) -> SourceLevels:
+    """Return how a source is compiled: a random one so that its results are defined."""
+    return SourceLevels(str(path), processor or USUAL_PROCESSOR, OPTIONS if is_random(path) else ())
+
+
+def text_of(path: Path, kernel: str) -> str:
+    """Return the text of a source; of a random one only that of a kernel and its functions."""
+    found = RANDOM_NAME.match(path.name)
+    if found is None:
+        return path.read_text(encoding="utf-8")
+    return random_source(int(found[1]), int(kernel.removeprefix("k")), 1) + "\n"
+
+
+def judge_source(path: Path, processor: str | None = None) -> SourceAnswer:
+    """Judge a source at each level."""
+    begun = process_time()
+    host = None
+    if is_random(path):
+        host = host_kernels(path.read_text(encoding="utf-8"))
+        processor = processor or PROCESSORS[int(path.stem.rpartition("-")[2]) % len(PROCESSORS)]
+    source = source_levels(path, processor)
+    verdicts: list[LevelVerdict] = []
+    problem = None
+    try:
+        verdicts += source.verdicts(host=host)
+    except DwarfGpuError as error:
+        problem = error.message
+    return SourceAnswer(path.name, source.processor, round(process_time() - begun, 2), tuple(verdicts), problem)
+
+
+def answer_of(document: Any) -> SourceAnswer:
+    """Return an answer that was written as JSON."""
+    verdicts = []
+    for each in document.pop("verdicts"):
+        findings = tuple(SourceFinding(**finding) for finding in each.pop("findings"))
+        verdicts.append(LevelVerdict(**each, findings=findings))
+    return SourceAnswer(**document, verdicts=tuple(verdicts))

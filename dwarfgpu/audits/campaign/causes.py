@@ -1,0 +1,131 @@
+"""The causes of a campaign: what its findings have in common, a rule and a pass, each with a small example."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from attrs import asdict
+
+from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
+from dwarfgpu.audits.campaign.campaign_folder import source_levels
+from dwarfgpu.audits.campaign.cause_finder import LOST, CauseFinder, FindingCause
+from dwarfgpu.audits.campaign.reducer import MOST_TESTS
+from dwarfgpu.audits.campaign.source_levels import RESULT, SourceFinding
+from dwarfgpu.immutable import frozen
+from dwarfgpu.regular_files import read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer
+    from dwarfgpu.audits.campaign.source_levels import LevelVerdict
+
+RULES = (RESULT, "value-failed", "against-wrong", "against-between", "value-changed", LOST)
+"""The rules, the gravest first."""
+MOST_OF_RULE = 12
+"""The findings of a rule whose passes are looked for."""
+UNKNOWN = "not found"
+
+
+@frozen
+class ExampleFinding:
+    """A finding of a campaign, with where it is."""
+
+    answer: SourceAnswer
+    verdict: LevelVerdict
+    finding: SourceFinding
+
+    @property
+    def name(self) -> str:
+        """Its name, for a file."""
+        parts = self.answer.name, self.verdict.kernel, f"O{self.verdict.level}", self.finding.rule
+        return "-".join((*parts, self.finding.function, self.finding.variable)).replace("/", "_")[:200]
+
+
+@frozen
+class CauseGroup:
+    """Findings of one rule that one pass makes."""
+
+    rule: str
+    name: str
+    """The pass."""
+    confirmed: int
+    """The findings that are gone without the pass."""
+    found: tuple[tuple[ExampleFinding, FindingCause], ...]
+
+    @property
+    def smallest(self) -> tuple[ExampleFinding, FindingCause]:
+        """The finding with the shortest source."""
+        return min(self.found, key=lambda pair: len(pair[1].source))
+
+
+def counted_rules(answers: Iterable[SourceAnswer]) -> Counter[str]:
+    """Return how many variables of kernels break each rule, at any level."""
+    return Counter(example.finding.rule for example in examples(answers, most=None))
+
+
+def examples(answers: Iterable[SourceAnswer], most: int | None = MOST_OF_RULE) -> Iterator[ExampleFinding]:
+    """Yield findings, each variable of a kernel at the lowest level that has it, so many of each rule."""
+    found: dict[tuple[str, ...], ExampleFinding] = {}
+    for answer in answers:
+        for verdict in answer.verdicts:
+            for finding in verdict.findings:
+                key: tuple[str, ...] = finding.rule, answer.name, verdict.kernel, finding.function, finding.variable
+                found.setdefault(key, ExampleFinding(answer, verdict, finding))
+    counts: Counter[str] = Counter()
+    for example in sorted(found.values(), key=lambda example: _rank(example.finding.rule)):
+        rule = example.finding.rule
+        counts[rule] += 1
+        if most is None or counts[rule] <= most:
+            yield example
+
+
+def _rank(rule: str) -> int:
+    """Return how late findings of a rule come."""
+    return RULES.index(rule) if rule in RULES else len(RULES)
+
+
+def cause_of(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool) -> FindingCause:
+    """Return the cause of a finding, which the folder keeps."""
+    kept = folder.path / ("reduced" if is_reduced else "causes") / f"{example.name}.json"
+    if kept.exists():
+        return cause_from(json.loads(read_input(str(kept))))
+    source = source_levels(folder.source(example.answer.name), example.answer.processor)
+    finder = CauseFinder(source, example.verdict.kernel, example.verdict.level, example.finding)
+    found = finder.cause(tests=MOST_TESTS if is_reduced else 0)
+    write_whole(kept, json.dumps(asdict(found)))
+    return found
+
+
+def cause_from(document: dict[str, object]) -> FindingCause:
+    """Return a cause that was written as JSON."""
+    finding, blamed = document.pop("finding"), document.pop("blamed")
+    assert isinstance(finding, dict)  # noqa: S101 (`cause_of` wrote it)
+    pass_ = None
+    if isinstance(blamed, dict):
+        pass_ = BlamedPass(**{**blamed, **{key: tuple(blamed[key]) for key in ("before", "after")}})
+    return FindingCause(finding=SourceFinding(**finding), blamed=pass_, **document)  # type: ignore[arg-type]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+def grouped(found: Iterable[tuple[ExampleFinding, FindingCause]]) -> list[CauseGroup]:
+    """Return findings by rule and pass, those with most findings first."""
+    groups: dict[tuple[str, str], list[tuple[ExampleFinding, FindingCause]]] = {}
+    for example, cause in found:
+        name = UNKNOWN if cause.blamed is None else cause.blamed.name
+        groups.setdefault((cause.finding.rule, name), []).append((example, cause))
+    made = []
+    for (rule, name), pairs in groups.items():
+        confirmed = sum(cause.blamed is not None and cause.blamed.is_confirmed for _example, cause in pairs)
+        made.append(CauseGroup(rule, name, confirmed, tuple(pairs)))
+    return sorted(made, key=lambda group: (_rank(group.rule), -len(group.found), group.name))

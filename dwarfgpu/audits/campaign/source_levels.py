@@ -1,0 +1,221 @@
+"""A source judged: what a compiler makes of it at -O1 to -O3, compared with -O0 and, where it is random, the host."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define, evolve
+
+from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
+from dwarfgpu.audits.judge.judgement import Judge
+from dwarfgpu.audits.judge.made_arguments import GROUP, launch_sizes, made_arguments
+from dwarfgpu.audits.judge.statement_record import record_run
+from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.immutable import frozen
+from dwarfgpu.states.program import open_program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dwarfgpu.audits.judge.statement_record import Context, StatementHistory
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.states.program import Program
+
+LEVELS = ("1", "2", "3")
+UNOPTIMIZED = "0"
+BUDGET = 50_000
+"""The instructions of a kernel; without optimization there may be so many times more."""
+MORE_AT_O0 = 10
+RESULT = "result"
+"""The rule of a build that computes something else: no matter of debugging information."""
+PARTS = ("value", "against")
+"""The parts of the rules that are about variables, which passes of a compiler make wrong one by one."""
+
+
+@frozen
+class SourceFinding:
+    """Something that a level makes wrong in a kernel: a variable somewhere, or its results."""
+
+    rule: str
+    function: str
+    variable: str
+    offset: int
+    """The first instruction, behind the start of the function."""
+    line: int
+    message: str
+
+
+@frozen
+class LevelVerdict:
+    """What came of one kernel at one level."""
+
+    kernel: str
+    level: str
+    instructions: int = 0
+    """The different ones that were judged."""
+    right: int = 0
+    wrong: int = 0
+    absent: int = 0
+    """The variables in scope at these instructions."""
+    values_right: int = 0
+    values_wrong: int = 0
+    values_absent: int = 0
+    """The values at statements, compared with the build without optimization."""
+    frames: int = 0
+    """The instructions at which callers are right."""
+    frames_missing: int = 0
+    lanes: int = 0
+    lines: int = 0
+    """The lines that the build without optimization executes."""
+    lines_reached: int = 0
+    """Those that have a statement here that is executed, too."""
+    findings: tuple[SourceFinding, ...] = ()
+    problem: str | None = None
+    """Why it was not judged, or not to its end."""
+
+
+@define(eq=False)
+class RecordedBuild:
+    """The build without optimization: recorded once for all levels that make the same calls."""
+
+    program: Program
+    kernel: str
+    name: str = "-O0"
+    problem: str | None = None
+    results: dict[str, bytes] = Factory(dict)
+    """What is in the buffers at the end."""
+    history: StatementHistory | None = None
+    _contexts: set[Context] = Factory(set)
+
+    def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
+        contexts = {stop.context for stop in judged.stops}
+        if self.history is None or not contexts <= self._contexts:
+            running = launched(self.program, self.kernel)
+            self.history, halt = record_run(running, judged, limit and limit * MORE_AT_O0)
+            self._contexts = contexts
+            self.problem = None if halt.has_ended else f"without optimization it has not ended: {halt}"
+            self.results = results_of(running)
+        return self.history
+
+
+def launched(program: Program, kernel: str) -> Running:
+    """Launch one work-group of a kernel with arguments that are made."""
+    _grid, group = launch_sizes(program.file, kernel)
+    if math.prod(group) == GROUP:  # which no kernel requires
+        group = (ITEMS,)
+    options: dict[str, Any] = dict.fromkeys(("grid", "work-group"), ",".join(map(str, group)))
+    return launched_with(
+        program, kernel, made_arguments(program.file, kernel, max(GROUP, math.prod(group)), 0), options.get
+    )
+
+
+def results_of(running: Running) -> dict[str, bytes]:
+    """Return what is in the buffers of a launch now."""
+    buffers = running.launched.buffers
+    return {buffer.name: bytes(buffers[buffer.name]) for buffer in running.launched.plan.buffers}
+
+
+@frozen
+class SourceLevels:
+    """A source, and how a compiler is called for it."""
+
+    path: str
+    processor: str
+    options: tuple[str, ...] = ()
+    levels: tuple[str, ...] = LEVELS
+
+    def built(self, level: str, folder: str, *, options: Iterable[str] = ()) -> tuple[Program, str]:
+        """Return the program of a level, and what the compiler wrote about it."""
+        compiled = compile_source(self.path, Recipe(self.processor, level, (*self.options, *options)))
+        path = Path(folder) / f"{Path(self.path).stem}.O{level}.co"
+        path.write_bytes(compiled.code)
+        return open_program(path), compiled.messages
+
+    def verdicts(self, *, host: HostKernels | None = None, only: str | None = None) -> Iterator[LevelVerdict]:
+        """Yield what comes of each kernel at each level; a source that is not compiled raises an error."""
+        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
+            plain = self.built(UNOPTIMIZED, folder)[0]
+            names = [name for name in plain.file.kernel_names() if only in (None, name)]
+            others = {name: RecordedBuild(plain, name) for name in names}
+            known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
+            for level in self.levels:
+                program = self.built(level, folder)[0]
+                code = bytes(program.file.image.data)
+                if code not in known:
+                    known[code] = [judged(program, name, level, others[name], host) for name in names]
+                yield from (evolve(verdict, level=level) for verdict in known[code])
+
+
+def judged(
+    program: Program, kernel: str, level: str, other: RecordedBuild | None, host: HostKernels | None = None
+) -> LevelVerdict:
+    """Return what comes of one kernel at one level."""
+    try:
+        running = launched(program, kernel)
+        judge = Judge(running, other)
+        before = results_of(running)
+        judgement = judge.run(BUDGET)
+    except DwarfGpuError as error:
+        return LevelVerdict(kernel, level, problem=error.message)
+    compared, alone = judgement.comparison, judgement.variables
+    values = alone if compared is None else compared.total()
+    lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
+    own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
+    problem = None if other is None else other.problem
+    problem = problem if judgement.halt.has_ended else str(judgement.halt)
+    findings = [*_findings(judge)]
+    if problem is None and other is not None:
+        findings += _different(kernel, results_of(running), other, None if host is None else host.run(kernel, before))
+    return LevelVerdict(
+        kernel,
+        level,
+        sum(function.judged for function in judgement.functions),
+        *(alone.right, alone.wrong, alone.missing),
+        *(values.right, values.wrong, values.missing),
+        sum(function.right for function in judgement.functions),
+        sum(function.missing for function in judgement.functions),
+        judgement.lanes_right,
+        len(lines),
+        len(lines & own),
+        tuple(findings),
+        problem,
+    )
+
+
+def _findings(judge: Judge) -> Iterator[SourceFinding]:
+    """Yield the first place of each variable that is wrong by a rule in a function."""
+    first: dict[tuple[str, str, str], tuple[int, SourceFinding]] = {}
+    for part in PARTS:
+        for subject, pc, sighting in judge.sightings.of_part(part):
+            if subject.limit is not None:
+                continue
+            function, offset = judge.sightings.function(pc)
+            key = subject.rule.name, function, subject.name
+            if key not in first or pc < first[key][0]:
+                line = judge.running.line_at(pc)
+                found = SourceFinding(*key, offset, 0 if line is None else line.line, sighting.message)
+                first[key] = pc, found
+    yield from (found for _pc, found in first.values())
+
+
+def _different(
+    kernel: str, results: dict[str, bytes], other: RecordedBuild, host: dict[str, bytes] | None
+) -> Iterator[SourceFinding]:
+    """Yield a finding for each buffer that two builds leave different."""
+    for name, content in results.items():
+        pairs = [("-O0", other.results.get(name))]
+        if host is not None:
+            pairs.append(("the host", host.get(name)))
+        differing = [place for place, expected in pairs if expected is not None and expected != content]
+        if differing:
+            expected = next(each for _place, each in pairs if each is not None and each != content)
+            at = next(i for i, (left, right) in enumerate(zip(content, expected, strict=False)) if left != right)
+            number = at // 4
+            words = [int.from_bytes(each[4 * number : 4 * number + 4], "little") for each in (content, expected)]
+            message = f"{name}: 32-bit word {number} is {words[0]:#x}, and {words[1]:#x} for {' and '.join(differing)}"
+            yield SourceFinding(RESULT, kernel, name, 0, 0, message)

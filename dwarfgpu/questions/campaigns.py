@@ -1,0 +1,151 @@
+"""The options of ``judge`` that are about sources: ``-reduce``, ``-fuzz`` and ``-campaign``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from attrs import asdict
+
+from dwarfgpu import budget
+from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels
+from dwarfgpu.audits.campaign.cause_finder import LOST, CauseFinder
+from dwarfgpu.audits.campaign.causes import (
+    RULES,
+    ExampleFinding,
+    cause_of,
+    counted_rules,
+    examples,
+    grouped,
+    write_whole,
+)
+from dwarfgpu.errors import NotFound, UsageError, nearest_hint
+from dwarfgpu.progress import counted as counted_progress
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output
+from dwarfgpu.questions.selection import is_source
+from dwarfgpu.render import campaigns as text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
+    from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.questions.selection import Selection
+
+PAGE, PICTURES = "campaign.md", ("variables.svg", "causes.svg")
+"""What is written about a campaign into its folder."""
+
+
+def campaign(selection: Selection, arguments: Arguments) -> Document:
+    """Answer ``judge`` with one of the options that are about sources."""
+    for name in ("against", "html", "sarif", "grid", "work-group", "baseline"):
+        if arguments.has(name):
+            raise arguments.wrong(f"judges sources at all levels: -{name} is for a code object")
+    with budget.apart():  # the instructions of each kernel are bounded, and so are the tests of a reduction
+        if arguments.has("fuzz"):
+            if selection.given is not None:
+                raise arguments.wrong("makes its sources: name no FILE")
+            return _fuzz(arguments)
+        if selection.given is None:
+            if arguments.has("campaign") and not arguments.has("reduce"):
+                return _summary(CampaignFolder(arguments.get("campaign")))
+            raise arguments.wrong("needs a source, k.cl or k.hip")
+        if not is_source(selection.given):
+            raise arguments.wrong("needs a source, k.cl or k.hip, not a code object")
+        path, _at, processor = selection.given.partition("@")
+        if arguments.has("reduce"):
+            return _reduced(Path(path), processor or None, arguments)
+        return _one(CampaignFolder(arguments.get("campaign")).judge(Path(path), processor or None))
+
+
+def _fuzz(arguments: Arguments) -> Document:
+    """Judge random kernels, in a folder that stays or for this answer alone."""
+    count, seed = arguments.get("fuzz"), arguments.get("seed") or 0
+    if count < 1:
+        raise arguments.wrong("needs one kernel at least")
+    if arguments.has("campaign"):
+        return _judged(CampaignFolder(arguments.get("campaign")), seed, count)
+    with TemporaryDirectory(prefix="dwarfgpu-") as path:
+        return _judged(CampaignFolder(path), seed, count)
+
+
+def _judged(folder: CampaignFolder, seed: int, count: int) -> Document:
+    for path in counted_progress([*folder.make_sources(seed, count)], "sources"):
+        folder.judge(path)
+    return _summary(folder)
+
+
+def _one(answer: SourceAnswer) -> Document:
+    """Return the answer about one source, such as a worker of `fleet` gives."""
+    data = {"source": answer.name, "processor": answer.processor, "problem": answer.problem}
+    rows = [*text_of.verdict_rows(answer)]
+
+    def text(_output: Output) -> Iterator[str]:
+        yield from text_of.answer_text(answer)
+
+    document = Document({**data, "verdicts": rows}, text, rows="verdicts", row=data)
+    document.status = NO_ANSWER if text_of.is_wrong([answer]) else 0
+    return document
+
+
+# --- A finding --------------------------------------------------------------------------------------------------------
+
+
+def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Document:
+    """Return the report of one finding of a source."""
+    wanted = arguments.get("reduce") or None
+    parts = {rule.partition("-")[0] for rule in RULES}
+    if wanted is not None and wanted not in {*RULES, *parts}:
+        hint = nearest_hint(wanted, (*RULES, *parts), f"the rules are {', '.join(RULES)}")
+        raise UsageError(f"no source is reduced for a rule {wanted[:60]!r}", hint=hint)
+    answer = judge_source(path, processor)
+    if answer.problem is not None:
+        raise UsageError(answer.problem)
+    kernel = arguments.words[0] if arguments.words else None
+    found = _chosen([*examples([answer], most=None)], wanted, kernel)
+    if found is None:
+        what = "no variable is wrong" if wanted is None else f"no finding of {wanted}"
+        raise NotFound("no_finding", f"{path} has at -O1 to -O3 {what}", hint=f"`{LOST}` is about lost variables")
+    source = source_levels(path, answer.processor)
+    cause = CauseFinder(source, found.verdict.kernel, found.verdict.level, found.finding).cause()
+    document = Document(asdict(cause), [*text_of.report_text(cause)])
+    document.status = NO_ANSWER
+    return document
+
+
+def _chosen(found: list[ExampleFinding], wanted: str | None, kernel: str | None) -> ExampleFinding | None:
+    """Return the first finding of a rule or a part; without one the gravest that is not only a lost variable."""
+    for example in found:
+        rule = example.finding.rule
+        is_wanted = rule != LOST if wanted is None else wanted in (rule, rule.partition("-")[0])
+        if is_wanted and kernel in (None, example.verdict.kernel):
+            return example
+    return None
+
+
+# --- All findings -----------------------------------------------------------------------------------------------------
+
+
+def _summary(folder: CampaignFolder) -> Document:
+    """Return the tables of a campaign, and write its page, its pictures and a report of each cause."""
+    answers = [*folder.answers()]
+    if not answers:
+        raise NotFound("no_answer", f"{folder.path} has no answers", hint="--fuzz N judges random kernels")
+    found = [
+        (each, cause_of(folder, each, is_reduced=False)) for each in counted_progress([*examples(answers)], "causes")
+    ]
+    groups = grouped(found)
+    for group in counted_progress(groups, "reports"):
+        if group.rule != LOST:
+            cause = cause_of(folder, group.smallest[0], is_reduced=True)
+            path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
+            write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")
+    counts = counted_rules(answers)
+    page = [*text_of.campaign_page(folder.compiler, answers, groups, counts)]
+    write_whole(folder.path / PAGE, "\n".join(page) + "\n")
+    for name, lines in zip(PICTURES, (text_of.variables_svg(answers), text_of.causes_svg(groups)), strict=True):
+        write_whole(folder.path / name, "\n".join(lines) + "\n")
+    document = Document(text_of.campaign_json(folder.compiler, answers, groups, counts), page, rows="causes")
+    document.status = NO_ANSWER if text_of.is_wrong(answers) else 0
+    return document

@@ -1,0 +1,164 @@
+"""Campaigns: random sources, what is judged of them and kept, the tables, and the command."""
+
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import pytest
+
+from dwarfgpu.audits.campaign import campaign_folder
+from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
+from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, text_of
+from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
+from dwarfgpu.audits.campaign.causes import cause_from, counted_rules, examples, grouped
+from dwarfgpu.audits.campaign.host_results import host_kernels
+from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
+from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
+from dwarfgpu.errors import UsageError
+from dwarfgpu.render.campaigns import campaign_json, campaign_page, causes_svg, report_text, variables_svg
+from tests.builders.commands import ROOT
+from tests.builders.commands import run as run_command
+
+UNROLLED = ROOT / "dwarfgpu" / "examples" / "findings" / "unrolled.cl"
+FINDING = SourceFinding("against-wrong", "k0", "v1", 0x30, 4, "v1 is 0, and 64 in -O0")
+VERDICTS = (
+    LevelVerdict("k0", "1", 10, 6, 1, 3, 8, 1, 1, 0, 10, 9, 4, 3, (FINDING,)),
+    LevelVerdict("k0", "2", 10, 6, 1, 3, 8, 1, 1, 0, 10, 9, 4, 3, (FINDING,), "it has not ended"),
+)
+ANSWER = SourceAnswer("random-1-0000.cl", "gfx90a", 1.5, VERDICTS)
+PASS = BlamedPass("postmisched", True, "-opt-disable=postmisched", ("before",), ("after",))
+CAUSE = FindingCause(
+    FINDING, "k0", "1", "gfx90a", "clang k.cl", "clang version 22", "kernel void k0() {}\n", PASS, "DW_TAG"
+)
+
+
+@pytest.fixture
+def clang(require_tool, monkeypatch):
+    path = require_tool("clang-22", "clang")
+    monkeypatch.setenv("CLANG", path)
+    return path
+
+
+def test_a_random_kernel_depends_on_its_number_alone(tmp_path):
+    both = random_source(5, 0, 2)
+    assert both == f"{random_source(5, 0, 1)}\n{random_source(5, 1, 1)}"
+    assert random_source(6, 1, 1) != random_source(5, 1, 1)
+    path = tmp_path / "random-5-0000.cl"
+    path.write_text(both)
+    assert text_of(path, "k1") == f"{random_source(5, 1, 1)}\n"
+    assert text_of(UNROLLED, "unrolled") == UNROLLED.read_text()
+
+
+def test_a_campaign_goes_on_and_is_of_one_compiler(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign_folder, "find_clang", lambda: SimpleNamespace(banner="clang version 22\nTarget"))
+    judged = []
+
+    def judge(path, processor):
+        judged.append(path.name)
+        return SourceAnswer(path.name, "gfx90a", 1.0, VERDICTS)
+
+    monkeypatch.setattr(campaign_folder, "judge_source", judge)
+    folder = CampaignFolder(str(tmp_path))
+    sources = [*folder.make_sources(1, 12)]
+    assert [path.name for path in sources] == ["random-1-0000.cl", "random-1-0001.cl"]
+    assert sources[1].read_text().count("kernel void") == 4
+    first = [folder.judge(path) for path in sources]
+    assert [CampaignFolder(str(tmp_path)).judge(path) for path in sources] == first
+    assert judged == ["random-1-0000.cl", "random-1-0001.cl"]
+    assert [*folder.answers()] == first
+    monkeypatch.setattr(campaign_folder, "find_clang", lambda: SimpleNamespace(banner="clang version 24\nTarget"))
+    with pytest.raises(UsageError, match="is a campaign of clang version 22, and this is clang version 24"):
+        CampaignFolder(str(tmp_path))
+
+
+def test_findings_are_examples_at_the_lowest_level_and_causes_are_kept(tmp_path):
+    lost = SourceFinding("against-missing", "k0", "v2", 0, 1, "v2 has no value")
+    more = LevelVerdict("k1", "1", findings=(lost, FINDING))
+    answer = SourceAnswer("a.cl", "gfx90a", 1.0, (*VERDICTS, more))
+    found = [*examples([answer])]
+    assert [(each.finding.rule, each.verdict.kernel, each.verdict.level) for each in found] == [
+        ("against-wrong", "k0", "1"), ("against-wrong", "k1", "1"), ("against-missing", "k1", "1"),
+    ]  # fmt: skip
+    assert counted_rules([answer]) == {"against-wrong": 2, "against-missing": 1}
+    assert len([*examples([answer], most=1)]) == 2
+    (group,) = grouped([(each, CAUSE) for each in found[:2]])
+    assert (group.rule, group.name, group.confirmed, len(group.found)) == ("against-wrong", "postmisched", 2, 2)
+    from attrs import asdict
+
+    assert cause_from(asdict(CAUSE)) == CAUSE
+    assert answer_of(asdict(ANSWER)) == ANSWER
+
+
+def test_a_campaign_has_tables_and_pictures():
+    groups = grouped([(each, CAUSE) for each in examples([ANSWER])])
+    page = [*campaign_page("clang version 22", [ANSWER], groups, counted_rules([ANSWER]))]
+    assert page[0] == "clang version 22: 1 kernel of 1 source, 2 builds judged."
+    assert "| gfx90a | -O1 | 1 | 60.0% | 10.0% | 30.0% | 80.0% | 10.0% | 10.0% | none | 90.0% | 75.0% |" in page
+    assert "| all | -O2 | 1 | 60.0% | 10.0% | 30.0% | 80.0% | 10.0% | 10.0% | none | 90.0% | 75.0% |" in page
+    assert "1 builds were not judged to their end, 0 sources not compiled." in page
+    assert page[-1] == "| against-wrong | postmisched | 1 | 1 | random-1-0000.cl k0 -O1 |"
+    document = campaign_json("clang version 22", [ANSWER], groups, counted_rules([ANSWER]))
+    assert document["ways"][0]["values_right"] == "80.0%"
+    assert document["causes"][0]["pass"] == "postmisched"
+    for lines in (variables_svg([ANSWER]), causes_svg(groups)):
+        assert ET.fromstring("\n".join(lines)).tag.endswith("svg")
+
+
+def test_a_report_has_what_the_tracker_wants():
+    text = "\n".join(report_text(CAUSE))
+    assert text.startswith("# [postmisched] Variable `v1` has a wrong location at -O1 (gfx90a)")
+    for part in (
+        "    clang k.cl",
+        "kernel void k0() {}",
+        "v1 is 0, and 64 in -O0",
+        "-opt-disable=postmisched",
+        "DW_TAG",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("judge", "k.co", "--fuzz", "3"), "name no FILE"),
+        (("judge", "--fuzz", "0"), "needs one kernel at least"),
+        (("judge", "--reduce"), "needs a source"),
+        (("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "--reduce"), "not a code object"),
+        (("judge", "--fuzz", "1", "--html"), "judges sources at all levels"),
+        (("judge",), "FILE"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(words, message):
+    words = [str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co") if word == "k.co" else word for word in words]
+    done = run_command(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_the_host_computes_what_c_says(clang):
+    text = "kernel void k0(global int *out, global const int *in, int n) {\n"
+    text += "  out[__builtin_amdgcn_workitem_id_x()] = in[1] + n;\n}\n"
+    host = host_kernels(text)
+    results = host.run("k0", {"out": bytes(64), "in": bytes([0, 0, 0, 0, 5, 0, 0, 0])})
+    assert results["out"][:8] == (69).to_bytes(4, "little") * 2
+    assert host_kernels("kernel void k0( {") is None
+
+
+@pytest.mark.slow
+def test_the_pass_that_moves_an_instruction_over_a_location(clang):
+    source = SourceLevels(str(UNROLLED), "gfx1100", (), ("2",))
+    (verdict,) = source.verdicts()
+    assert verdict.problem is None
+    finding = next(each for each in verdict.findings if (each.rule, each.variable) == ("against-wrong", "id"))
+    cause = CauseFinder(source, "unrolled", "2", finding).cause(tests=0)
+    assert (cause.blamed.name, cause.blamed.is_confirmed) == ("postmisched", True)
+    assert cause.command.endswith("-mcpu=gfx1100 -nogpulib -g -O2 unrolled.cl -o k.co")
+
+
+@pytest.mark.slow
+def test_random_kernels_give_what_the_host_gives(clang, tmp_path):
+    path = tmp_path / "random-2-0000.cl"
+    path.write_text(random_source(2, 0, 4) + "\n")
+    verdicts = [*SourceLevels(str(path), "gfx1100", OPTIONS).verdicts(host=host_kernels(path.read_text()))]
+    assert len(verdicts) == 12
+    assert not [each.problem for each in verdicts if each.problem]
+    assert not [each for verdict in verdicts for each in verdict.findings if each.rule == "result"]
