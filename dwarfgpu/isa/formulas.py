@@ -119,18 +119,9 @@ class Formula:
     def operands(self) -> tuple[str, ...]:
         """The names of the sources in the formula; one that reads the destination gets it first."""
         numbers = iter(range(len(self.sources)))
-        first = "D" if self._reads_destination() else f"S{next(numbers)}"
+        first = "D" if _reads_destination(self.text) else f"S{next(numbers)}"
         rest = (FLAGS.get(kind) or ("EXEC" if kind == "exec" else f"S{next(numbers)}") for kind in self.sources[1:])
         return (first, *rest)
-
-    def _reads_destination(self) -> bool:
-        for statement in ast.parse(self.text).body:
-            read = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and _is_read(node)}
-            if "D" in read:
-                return True
-            if any(isinstance(node, ast.Name) and node.id == "D" for node in ast.walk(statement)):
-                return False
-        return False
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -164,8 +155,13 @@ class Formula:
         return tuple(found.values())
 
 
-def _is_read(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
+@cache
+def _reads_destination(text: str) -> bool:
+    for statement in ast.parse(text).body:
+        names = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == "D"]
+        if names:
+            return any(isinstance(node.ctx, ast.Load) for node in names)
+    return False
 
 
 # --- The table ----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ instruction is to be interpreted, where they part, and where the turn of the bat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.batch import NOWHERE
@@ -71,6 +71,9 @@ _PLACE, _EXECUTED, _WHOLE, _CALL_COUNT, _PASSED = map(
 class CompiledRegions:
     """The compiled code of a device."""
 
+    _texts: ClassVar[dict[tuple[str, int, bytes, int], bool]] = {}
+    """Whether instructions can be compiled, for all devices: by processor, lanes, bytes and MODE."""
+
     def __init__(self, device: Device, hot: int = HOT) -> None:
         self.device = device
         self._cache = CodeCache("blocks") if device.machine.keeps_code else None
@@ -93,7 +96,6 @@ class CompiledRegions:
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
         self.differing: set[int] = set()
         """The instructions that found something else than private memory at the one address of all lanes."""
-        self._texts: dict[tuple[bytes, int, int], bool] = {}
         self._table = MemoryTable()
         self._entrances: dict[tuple[CompiledRegion, int], Entrance] = {}
 
@@ -265,7 +267,7 @@ class CompiledRegions:
 
     def _has_text(self, instruction: GpuInstruction, address: int, mode: int) -> bool:
         """Return whether an instruction can be compiled, by compiling it alone."""
-        key = instruction.data, mode, self.device.lanes
+        key = self.device.processor, self.device.lanes, instruction.data, mode
         known = self._texts.get(key)
         if known is None:
             writer = self._writer()
