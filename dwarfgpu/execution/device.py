@@ -154,6 +154,7 @@ class Device:
         """How often waves have been taken over from the machine, as work-groups start when others have ended."""
         self._is_interrupted = False
         self._stops_at_faults = False
+        self._errors: Any = None
         self.compiled: CompiledRegions | None = None
         """The blocks that are executed as code of the host."""
         self._jit = "off"
@@ -254,7 +255,10 @@ class Device:
         self._stops_at_faults = stops_at_faults
         repetition = self.repetition
         looks = stops_at_faults and self._random is None and not self.memory.is_weak
-        with np.errstate(all="ignore"):
+        self._errors = None
+        if self.observer is not None or self.on_turn is not None or self.breakpoints:
+            self._ignore_errors()
+        try:
             while self.halt is None:
                 if self._is_interrupted:
                     self.halt = Halt(halts.INTERRUPT, "interrupted")
@@ -268,6 +272,14 @@ class Device:
                         self.on_turn(self)
                 elif self.waiting or not self._start_more():
                     break
+        finally:
+            if self._errors is not None:
+                self._errors.__exit__(None, None, None)
+
+    def _ignore_errors(self) -> None:
+        """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""
+        self._errors = np.errstate(all="ignore")
+        self._errors.__enter__()
 
     @property
     def is_within_turn(self) -> bool:
@@ -317,7 +329,9 @@ class Device:
     def _next(self) -> WaveBatch:
         """Take the batch whose turn it is, with all others that are at its instruction."""
         batches = self.batches
-        if self._random is not None and len(batches) > 1:
+        if len(batches) == 1 and batches[0].spent < PATIENCE:
+            batch = batches[0]
+        elif self._random is not None and len(batches) > 1:
             batch = self.memory.chosen(batches, self._random)
         else:
             rested = [each for each in batches if each.spent < PATIENCE]
@@ -327,7 +341,8 @@ class Device:
                     each.spent = 0
             batch = min(rested, key=lambda each: each.pc)
         batches.remove(batch)
-        others, room = [], WIDEST - batch.count
+        others: list[WaveBatch] = []
+        room = WIDEST - batch.count
         for each in batches:
             is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
             if is_alike and each.count <= room:
@@ -396,6 +411,8 @@ class Device:
                     block = self._found_block(pc, mode, single=True)
                 count, is_whole, is_inside = block.count, block.is_whole, False
                 since += count
+                if self._errors is None:
+                    self._ignore_errors()
                 goes_on = self._execute(batch, block)
             left -= count
             batch.spent += count
@@ -532,7 +549,10 @@ class Device:
         if pause == Pause.END:
             self.ended.append(batch)
             self.waves_ended += batch.count
-            self._alive -= self._by_group(batch)
+            if batch.count == len(self._groups):
+                self._alive.fill(0)
+            else:
+                self._alive -= self._by_group(batch)
             if self.generation >= 12:
                 self.barriers.check()
             self._release()

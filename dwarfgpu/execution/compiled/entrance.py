@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import EXEC, NOTHING, VCC
+from dwarfgpu.execution.batch import EXEC, UNSET, VCC
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCC, Cell, Exit
 from dwarfgpu.execution.compiled.memory_table import SHARED_CELLS, address_of
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 IN_PLACE = 1 << 14
 """The bytes of a vector register from which on it is not copied to be read."""
 MOST_PLANS = 256
+INTEGERS = {int, type(UNSET)}
+"""The types of scalar registers that waves share."""
 LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 _ENTRY, _STOP, _NEAREST, _BARRIER = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.BARRIER)
 _CALL_COUNT, _PASSED, _PLACE, _INSIDE = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.PLACE), int(Exit.INSIDE)
@@ -32,9 +34,11 @@ class Entrance:
     def __init__(self, region: CompiledRegion, waves: int, lanes: int) -> None:
         self.region, self.waves = region, waves
         self._shape = waves, lanes
+        self._shape_of_all = len(region.columns), waves, lanes
         self.following = np.empty(waves, np.uint64)
         """Where each wave goes."""
-        self._scalars: Any = np.empty((waves, len(region.scalars)), np.uint32)
+        self._bytes = bytearray(4 * waves * len(region.scalars))
+        self._scalars: Any = np.frombuffer(self._bytes, np.uint32).reshape(waves, -1)
         self._numbers: list[tuple[int, int, bool]] = []
         """The scalar registers of a batch, where each is among those of the region, and whether it is two of them."""
         for column, register in enumerate(region.scalars):
@@ -47,12 +51,15 @@ class Entrance:
         self._scc = registers.index(SCC) if SCC in registers else None
         self._visited = (ctypes.c_char * (-(-len(region.blocks) // 8) * 8))()
         self._table = (ctypes.c_uint64 * len(region.columns))()
+        columns = [*enumerate(region.columns)]
+        self._read = [[each for each in columns if each[1] not in unread] for unread in (*region.overwritten, ())]
+        """The vector registers that a block reads or keeps if all lanes execute, and last all, with their slots."""
         self._numbers_of_waves = np.empty((2, waves), np.int64)
         self._plans: dict[tuple[bytes, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
         """What has been written where a region is left: vector registers with their slots, and scalar ones."""
         self.cells = (ctypes.c_int64 * len(Cell))()
+        self._shared = memoryview(self.cells).cast("B")[: 8 * SHARED_CELLS]
         self._at = ctypes.addressof(self.cells)
-        self._version = -1
         for cell, value in (
             (Cell.GROUPS, address_of(self._numbers_of_waves)), (Cell.NUMBERS, address_of(self._numbers_of_waves[1])),
             (Cell.SCALARS, address_of(self._scalars)), (Cell.VECTORS, ctypes.addressof(self._table)),
@@ -69,11 +76,9 @@ class Entrance:
         It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
         """
         cells = self.cells
-        if self._version != table.version:
-            cells[:SHARED_CELLS] = [*table.cells]
-            self._version = table.version
+        self._shared[:] = table.shared
         if self.region.asks_for_waves:
-            self._numbers_of_waves[0] = memory.group_of[batch.waves]
+            self._numbers_of_waves[0] = memory.group_of[batch.index]
             self._numbers_of_waves[1] = batch.waves
         cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED] = entry, 1, 0
         cells[_STOP], cells[_NEAREST], cells[_BARRIER] = stops
@@ -91,47 +96,40 @@ class Entrance:
             numbers[self._exec] = batch.exec
         if self._scc is not None:
             numbers[self._scc] = batch.scc
+        columns: list[int] = []
+        if not INTEGERS.issuperset(map(type, numbers)):
+            columns = [position for position, number in enumerate(numbers) if not isinstance(number, int)]
+        shared = numbers.copy()
+        for position in columns:
+            shared[position] = 0
         try:
-            self._format.pack_into(self._scalars, 0, *numbers)
-        except (struct.error, TypeError):  # a column, or a number of more bits
-            self._enter_each(numbers)
-            return
+            self._format.pack_into(self._bytes, 0, *shared)
+        except struct.error:  # a number of more bits
+            pairs = zip(self._numbers, shared, strict=True)
+            self._format.pack_into(self._bytes, 0, *(number & (ALL if at[2] else LOW) for at, number in pairs))
         if self.waves > 1:
             self._scalars[1:] = self._scalars[0]
-
-    def _enter_each(self, numbers: list[Any]) -> None:
-        """Write scalar registers that waves do not share."""
-        pairs = [*zip(self._numbers, numbers, strict=True)]
-        shared = [(number & (ALL if at[2] else LOW)) if isinstance(number, int) else 0 for at, number in pairs]
-        self._format.pack_into(self._scalars, 0, *shared)
-        self._scalars[1:] = self._scalars[0]
-        for (_register, column, is_long), number in pairs:
-            if isinstance(number, int):
-                continue
+        for position in columns:
+            _register, column, is_long = self._numbers[position]
             if is_long:
-                self._scalars[:, column : column + 2] = number.astype("<u8", copy=False).view("<u4")
+                self._scalars[:, column : column + 2] = numbers[position].astype("<u8", copy=False).view("<u4")
             else:
-                self._scalars[:, column] = number[:, 0]
+                self._scalars[:, column] = numbers[position][:, 0]
 
     def _enter_vectors(self, batch: WaveBatch, entry: int) -> tuple[Any, list[Any]]:
         """Return vector registers that may be written, and those that are read where they are."""
         region, shape = self.region, self._shape
-        vectors = np.empty((len(region.columns), *shape), np.uint32)
+        vectors = np.empty(self._shape_of_all, np.uint32)
         first, size = address_of(vectors), 4 * shape[0] * shape[1]
         table = self._table
         kept: list[Any] = []
         table[:] = [*range(first, first + size * len(vectors), size)]
-        unread = region.overwritten[entry] if batch.mask is None else frozenset()
-        for slot, register in enumerate(region.columns):
-            if register in unread:
-                continue
+        for slot, register in self._read[entry if batch.mask is None else -1]:
             is_vector = register < ACCUMULATION
             column = batch.vector[register] if is_vector else batch.accumulation[register - ACCUMULATION]
             if size >= IN_PLACE and register not in region.written and column.shape == shape and column.flags.carray:
                 table[slot] = address_of(column)
                 kept.append(column)
-            elif column is NOTHING:
-                vectors[slot].fill(0)
             else:
                 vectors[slot] = column
         return vectors, kept
@@ -151,7 +149,7 @@ class Entrance:
                 batch.accumulation[register - ACCUMULATION] = vectors[slot]
         if not plan[1]:
             return
-        rows, values, differs = self._scalars, self._format.unpack_from(self._scalars), None
+        rows, values, differs = self._scalars, self._format.unpack_from(self._bytes), None
         if self.waves > 1:
             each = rows != rows[0]
             differs = each.any(axis=0).tolist() if each.any() else None

@@ -24,9 +24,8 @@ class MemoryTable:
     """The memory of a device, as compiled code is told of it."""
 
     def __init__(self) -> None:
-        self.cells = [0] * SHARED_CELLS
-        self.version = 0
-        """How often the numbers have changed."""
+        self.cells = (ctypes.c_int64 * SHARED_CELLS)()
+        self.shared = memoryview(self.cells).cast("B")
         self.calls = (ctypes.c_uint64 * (MOST_CALLS + 1))()
         """The calls that compiled code has noted."""
         self.cells[Cell.CALLS] = ctypes.addressof(self.calls)
@@ -49,7 +48,6 @@ class MemoryTable:
             self._room = np.empty(2 * needed, np.int64)
             start = address_of(self._room)
             self.cells[Cell.ROWS], self.cells[Cell.PLACES] = start, start + 16 * waves
-            self.version += 1
 
     def can_reach_all(self, memory: MemoryAccess) -> bool:
         """Take over where memory is; return whether compiled code can reach all of it."""
@@ -57,16 +55,14 @@ class MemoryTable:
         if segments.starts is self._starts:
             return self._can_reach_all
         self._starts = segments.starts
-        private, shared = memory.private_aperture >> 32, memory.shared_aperture >> 32
-        table = self._table
+        private, shared, table = memory.private_aperture >> 32, memory.shared_aperture >> 32, self._table
         if self._window >= 0:
             del table[3 * self._window : 3 * self._window + 3]
         if mapped is not self._mapped:
             del table[:]
             self._mapped, self._count, self._can_reach_all = mapped, 0, True
         latest = min(self._count, max(len(mapped) - 1, 0))
-        for segment in mapped[self._count :]:
-            table.extend(self._row(segment, private, shared))
+        table.extend(number for each in mapped[self._count :] for number in self._row(each, private, shared))
         self._count = len(mapped)
         self._window = -1
         if len(segments.segments) != len(mapped):
@@ -75,11 +71,10 @@ class MemoryTable:
             table[3 * self._window : 3 * self._window] = array("Q", self._row(window, private, shared))
         self._kept = memory.local.data, memory.scratch.data
         local, scratch = map(address_of, self._kept)
-        self.cells[Cell.SEGMENTS :] = [
+        self.cells[Cell.SEGMENTS :] = (
             table.buffer_info()[0], len(table) // 3, latest, local, memory.local_size, scratch, memory.scratch_size,
             memory.scratch_base, memory.scratch.data.size, shared, private,
-        ]  # fmt: skip
-        self.version += 1
+        )  # fmt: skip
         return self._can_reach_all
 
     def _row(self, segment: MemorySegment, private: int, shared: int) -> tuple[int, int, int]:

@@ -21,7 +21,7 @@ from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
-from dwarfgpu.immutable import frozen
+from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class CompiledRegions:
 
     def begin(self, batches: list[WaveBatch]) -> None:
         """Count the blocks of a kernel on from its latest launch; of more than a few waves, only those in loops."""
+        self._table.can_reach_all(self.device.memory)
+        self._latest = None, (0, 0)
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
         waves = sum(batch.count for batch in batches)
@@ -409,7 +411,7 @@ class CompiledRegions:
             batch.calls = batch.calls_after_jump(target, last.following)
 
 
-@frozen(eq=False)
+@immutable
 class CompiledRun:
     """What a batch has done in compiled code."""
 

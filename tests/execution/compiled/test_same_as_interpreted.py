@@ -361,6 +361,7 @@ def test_code_that_runs_for_long_is_optimized_if_llvm_can(build, monkeypatch, ha
 def test_compiled_code_is_bounded(build, monkeypatch):
     for name, most in (("MOST_REGIONS", 2), ("MOST_BLOCKS", 8)):
         monkeypatch.setattr(regions, name, most)
+    monkeypatch.setattr(CompiledRegions, "_texts", {})
     devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 1)]
     for device in devices:
         device.run(30_000)
