@@ -25,7 +25,8 @@ INTEGERS = {int, type(UNSET)}
 """The types of scalar registers that waves share."""
 LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 _ENTRY, _STOP, _NEAREST, _BARRIER = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.BARRIER)
-_CALL_COUNT, _PASSED, _PLACE, _INSIDE = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.PLACE), int(Exit.INSIDE)
+_CALL_COUNT, _PASSED, _CHECKED = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.CHECKED)
+_PLACE, _INSIDE = int(Cell.PLACE), int(Exit.INSIDE)
 
 
 class Entrance:
@@ -80,7 +81,7 @@ class Entrance:
         if self.region.asks_for_waves:
             self._numbers_of_waves[0] = memory.group_of[batch.index]
             self._numbers_of_waves[1] = batch.waves
-        cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED] = entry, 1, 0
+        cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED], cells[_CHECKED] = entry, 1, 0, 0
         cells[_STOP], cells[_NEAREST], cells[_BARRIER] = stops
         self._enter_scalars(batch)
         vectors, _kept = self._enter_vectors(batch, entry)

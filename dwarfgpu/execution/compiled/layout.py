@@ -69,6 +69,8 @@ class Cell(IntEnum):
     """Those up to the last end of a block where another batch may get its turn."""
     CALL_COUNT = auto()
     """How many calls are noted. The first is none; a return to the address of the last one takes it away."""
+    CHECKED = auto()
+    """The address of the instruction whose check has failed, or 0; waves leave before it if others are checked too."""
     PLACE = auto()
     """The block and the instruction in it where waves left: ``block << 16 | instruction``."""
 

@@ -517,7 +517,8 @@ def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessSh
         own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
         total, whole = shape.size * shape.count, 4 * writer.wave_size
         if resource is not None:
-            line, key = 256, (resource.index, shared and shared.text)
+            line, words = 256, sorted(_registers_of(writer, resource, shared))
+            key = (*map(writer.scalar_word, words), shared and shared.text)
             if key not in run.known:
                 words, base, limit, is_stack, is_swizzled = _buffer(writer, instruction)
                 writer.leave_unless(is_stack)
@@ -1190,12 +1191,16 @@ def _write_scalar_load(writer: RegionWriter, instruction: GpuInstruction, match:
         writer.leave_unless(one.operate("icmp eq", LONG, unaligned, "0"))
         place = _find_for_all(writer, address, size * count)
         ir.do(f"store i64 {place}, ptr {_place_cell(writer, cell)}")
-    place = ir.put(f"load i64, ptr {_place_cell(writer, cell)}")
-    pointer = ir.put(f"inttoptr i64 {place} to ptr")
-    first = writer.register_of(destination)
-    for word in range(count):
-        value = ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {pointer}, i64 {word}')}, align 1")
-        writer.set_scalar_word(first + word, value)
+
+    def load() -> None:
+        place = ir.put(f"load i64, ptr {_place_cell(writer, cell)}")
+        pointer = ir.put(f"inttoptr i64 {place} to ptr")
+        first = writer.register_of(destination)
+        for word in range(count):
+            value = ir.put(f"load i32, ptr {ir.put(f'getelementptr i32, ptr {pointer}, i64 {word}')}, align 1")
+            writer.set_scalar_word(first + word, value)
+
+    writer.write_twice(load)  # nobody writes there within the phase
 
 
 HELPERS = f"""

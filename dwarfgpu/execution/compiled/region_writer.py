@@ -147,6 +147,10 @@ _OF_TEXT = (
 """What a writer knows of the text that it writes."""
 
 
+class _UnknownRegister(Exception):
+    """A scalar register whose value is not known before the phase, or that must not be written there."""
+
+
 class RegionWriter:
     """Writes blocks as a function."""
 
@@ -190,6 +194,8 @@ class RegionWriter:
         self._group_writes: set[int] = set()
         self._phase: tuple[str, str, str] | None = None
         self._run: AccessRun | None = None
+        self._unknown: frozenset[int] | set[int] = frozenset()
+        """The scalar registers that cannot be read where the text is written."""
         self._label = "entry"
         self.place = 0
         """The block and the instruction that are written: ``block << 16 | instruction``."""
@@ -247,6 +253,7 @@ class RegionWriter:
         fine, wrong = self.ir.name("fine"), self.ir.name("wrong")
         self.fork(condition, fine, wrong)
         self.label(wrong)
+        self.set_cell(Cell.CHECKED, str(self.address))
         self.leave(Exit.INSIDE)
         self.label(fine)
 
@@ -310,16 +317,55 @@ class RegionWriter:
             self.begin_phase()
             self._run = run
             run.state.update(_scalars={}, _changed=set(), _group=[], _group_reads=set(), _group_writes=set())
+        with self._before(run):
+            yield run
+        run.count += 1
+
+    @contextmanager
+    def _before(self, run: AccessRun) -> Iterator[None]:
+        """Write text behind the latest check, in the phase before."""
         state, lines = {name: getattr(self, name) for name in _OF_TEXT}, self.ir.lines
         self.__dict__.update(run.state)
         self.ir.lines = []
-        yield run
-        lines[run.at : run.at] = self.ir.lines
-        run.at += len(self.ir.lines)
-        run.state["_label"] = self._label
-        self.ir.lines = lines
-        self.__dict__.update(state)
-        run.count += 1
+        try:
+            yield
+            lines[run.at : run.at] = self.ir.lines
+            run.at += len(self.ir.lines)
+            run.state["_label"] = self._label
+        finally:
+            self.ir.lines = lines
+            self.__dict__.update(state)
+
+    def write_twice(self, write: Callable[[], object]) -> None:
+        """Write a scalar operation, and also before the phase if its sources are known there: checks use its result.
+
+        So accesses whose addresses are computed from scalar registers need no phase of their own. Lanes find EXEC in
+        memory, where it must not change before they execute.
+        """
+        run = self._run
+        repeated: set[int] = set() if run is None else self._repeated(run, write)
+        write()
+        if run is not None:
+            run.written -= repeated
+
+    def _repeated(self, run: AccessRun, write: Callable[[], object]) -> set[int]:
+        """Write an operation before the phase; return the registers that it writes, none if it cannot be there."""
+        known = run.state["_scalars"]
+        run.state.update(_scalars=dict(known), _changed=set())
+        try:
+            with self._before(run):
+                self._run, self._unknown = None, run.written
+                try:
+                    write()
+                finally:
+                    self._run, self._unknown = run, frozenset()
+                if self._changed & {EXEC, EXEC_HI}:
+                    raise _UnknownRegister
+        except _UnknownRegister:
+            run.state["_scalars"] = known
+            return set()
+        changed: set[int] = run.state["_changed"]
+        return changed
 
     # --- Groups ---------------------------------------------------------------------------------------------------
 
@@ -387,6 +433,8 @@ class RegionWriter:
 
     def scalar_word(self, register: int) -> str:
         """Return a scalar register."""
+        if register in self._unknown:
+            raise _UnknownRegister
         self.begin_phase()
         if register in self._group_writes:
             self.end_group()
@@ -505,7 +553,7 @@ class RegionWriter:
         elif meaning.unit == "vector":
             self._vector(instruction, meaning)
         else:
-            self._scalar(instruction, meaning)
+            self.write_twice(lambda: self._scalar(instruction, meaning))
 
     def _scalar(self, instruction: GpuInstruction, meaning: InstructionMeaning) -> None:
         if meaning.sources[0][0] != "b":
@@ -1213,7 +1261,8 @@ def _mask_count(first: int) -> Callable[[RegionWriter, GpuInstruction], None]:
 
 
 def _get_pc(writer: RegionWriter, instruction: GpuInstruction) -> None:
-    writer.set_scalar(instruction.destinations[0], str(writer.address + instruction.size), 64)
+    following = str(writer.address + instruction.size)
+    writer.write_twice(lambda: writer.set_scalar(instruction.destinations[0], following, 64))
 
 
 _SPECIAL: dict[str, Callable[[RegionWriter, GpuInstruction], None]] = {

@@ -63,8 +63,8 @@ _ENDS = ("s_endpgm", "s_endpgm_saved", "s_endpgm_ordered_ps_done")
 _NEVER = ("s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user")
 _MODES = {"s_round_mode": 0, "s_denorm_mode": 4}
 """Instructions that set four bits of MODE, with the first of them."""
-_PLACE, _EXECUTED, _WHOLE, _CALL_COUNT, _PASSED = map(
-    int, (Cell.PLACE, Cell.EXECUTED, Cell.WHOLE, Cell.CALL_COUNT, Cell.PASSED)
+_PLACE, _EXECUTED, _WHOLE, _CALL_COUNT, _PASSED, _CHECKED = map(
+    int, (Cell.PLACE, Cell.EXECUTED, Cell.WHOLE, Cell.CALL_COUNT, Cell.PASSED, Cell.CHECKED)
 )
 
 
@@ -367,8 +367,8 @@ class CompiledRegions:
         if is_inside:
             batch.mode = code.mode
             batch.pc = code.instructions[index][0] if index < len(code.instructions) else code.following
-            if batch.pc in region.expecting:
-                self._give_up(region, batch.pc)
+            if cells[_CHECKED] in region.expecting:
+                self._give_up(region, cells[_CHECKED])
             return CompiledRun(count, since=since, is_inside=True, passed=cells[_PASSED])
         assert code.ending is not None  # noqa: S101 (else waves leave inside)
         batch.mode = code.ending.mode
