@@ -278,8 +278,9 @@ class Device:
 
     def _ignore_errors(self) -> None:
         """Let numpy say nothing of overflows until `run` is done; a kernel that is all compiled never asks for it."""
-        self._errors = np.errstate(all="ignore")
-        self._errors.__enter__()
+        if self._errors is None:
+            self._errors = np.errstate(all="ignore")
+            self._errors.__enter__()
 
     @property
     def is_within_turn(self) -> bool:
@@ -411,8 +412,7 @@ class Device:
                     block = self._found_block(pc, mode, single=True)
                 count, is_whole, is_inside = block.count, block.is_whole, False
                 since += count
-                if self._errors is None:
-                    self._ignore_errors()
+                self._ignore_errors()
                 goes_on = self._execute(batch, block)
             left -= count
             batch.spent += count

@@ -71,10 +71,10 @@ class MemoryTable:
             table[3 * self._window : 3 * self._window] = array("Q", self._row(window, private, shared))
         self._kept = memory.local.data, memory.scratch.data
         local, scratch = map(address_of, self._kept)
-        self.cells[Cell.SEGMENTS :] = (
+        self.cells[Cell.SEGMENTS :] = [
             table.buffer_info()[0], len(table) // 3, latest, local, memory.local_size, scratch, memory.scratch_size,
             memory.scratch_base, memory.scratch.data.size, shared, private,
-        )  # fmt: skip
+        ]  # fmt: skip
         return self._can_reach_all
 
     def _row(self, segment: MemorySegment, private: int, shared: int) -> tuple[int, int, int]:

@@ -517,8 +517,8 @@ def _find_row(writer: RegionWriter, instruction: GpuInstruction, shape: AccessSh
         own = one.operate("mul", LONG, _wave_cell(writer, Cell.NUMBERS), size)
         total, whole = shape.size * shape.count, 4 * writer.wave_size
         if resource is not None:
-            line, words = 256, sorted(_registers_of(writer, resource, shared))
-            key = (*map(writer.scalar_word, words), shared and shared.text)
+            line, used = 256, sorted(_registers_of(writer, resource, shared))
+            key = (*map(writer.scalar_word, used), shared and shared.text)
             if key not in run.known:
                 words, base, limit, is_stack, is_swizzled = _buffer(writer, instruction)
                 writer.leave_unless(is_stack)

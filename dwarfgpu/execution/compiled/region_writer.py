@@ -55,8 +55,10 @@ def _slot(register: int) -> str:
 class LaneGroup:
     """A group being written: the values that registers have in a chunk of lanes."""
 
-    def __init__(self, region: RegionWriter, at: str) -> None:
+    def __init__(self, region: RegionWriter, at: str, *, is_whole: bool = False) -> None:
         self.region = region
+        self.is_whole = is_whole
+        """Whether all lanes execute."""
         self.vectors = region.lanes
         self.ir = region.ir
         self.at = at
@@ -66,6 +68,8 @@ class LaneGroup:
         self._flags: dict[int, str] = {}
         self.known: dict[object, Any] = {}
         """What is known of values."""
+        if is_whole:
+            self._flags[EXEC] = self.vectors.constant(1, FLAG)
         self.active = self.flags(EXEC)
 
     def _cell(self, register: int, *, is_needed: bool) -> str:
@@ -81,9 +85,9 @@ class LaneGroup:
 
     def write(self, register: int, value: str) -> None:
         """Write a vector register; in lanes that do not execute it is kept."""
-        if register not in self.words:
-            self.read(register, is_needed=False)
-        self.words[register] = self.vectors.choose(self.active, WORD, value, self.words[register])
+        if not self.is_whole:
+            value = self.vectors.choose(self.active, WORD, value, self.read(register, is_needed=False))
+        self.words[register] = value
         self.written.add(register)
         self.region.note_vector(register, is_whole=True)
 
@@ -107,7 +111,8 @@ class LaneGroup:
 
     def write_flags(self, register: int, flags: str) -> None:
         """Write flags of the executing lanes to scalar registers; the other lanes have no bit."""
-        flags = self.vectors.operate("and", FLAG, flags, self.active)
+        if not self.is_whole:
+            flags = self.vectors.operate("and", FLAG, flags, self.active)
         bits = self.ir.put(f"bitcast {self.vectors.type(FLAG)} {flags} to i{CHUNK}")
         self.ir.do(f"store i{CHUNK} {bits}, ptr {self._flag_cell(register)}, align 1")
         self._flags[register] = flags
@@ -194,8 +199,8 @@ class RegionWriter:
         self._group_writes: set[int] = set()
         self._phase: tuple[str, str, str] | None = None
         self._run: AccessRun | None = None
-        self._unknown: frozenset[int] | set[int] = frozenset()
-        """The scalar registers that cannot be read where the text is written."""
+        self._unknown: set[int] | None = None
+        """The scalar registers that cannot be read while text is written before the phase."""
         self._label = "entry"
         self.place = 0
         """The block and the instruction that are written: ``block << 16 | instruction``."""
@@ -358,9 +363,7 @@ class RegionWriter:
                 try:
                     write()
                 finally:
-                    self._run, self._unknown = run, frozenset()
-                if self._changed & {EXEC, EXEC_HI}:
-                    raise _UnknownRegister
+                    self._run, self._unknown = run, None
         except _UnknownRegister:
             run.state["_scalars"] = known
             return set()
@@ -394,17 +397,26 @@ class RegionWriter:
         written.setdefault(block, {}).setdefault(register, number)
 
     def end_group(self) -> None:
-        """Write the loop over the lanes."""
+        """Write the loop over the lanes: for waves all whose lanes execute, and for others."""
         if not self._group:
             return
         group, self._group = self._group, []
         now = self.place
-        with self.loop(str(self.wave_size), CHUNK) as at:
-            lanes = LaneGroup(self, at)
-            for place, action in group:
-                self.place = place
-                action(lanes)
-            lanes.store()
+        every, some, behind = (self.ir.name(stem) for stem in ("every", "some", "met"))
+        is_whole = self.one.operate(
+            "icmp eq", LONG, self.mask(EXEC), self.one.constant((1 << self.wave_size) - 1, LONG)
+        )
+        self.fork(is_whole, every, some)
+        for label in (every, some):
+            self.label(label)
+            with self.loop(str(self.wave_size), CHUNK) as at:
+                lanes = LaneGroup(self, at, is_whole=label == every)
+                for place, action in group:
+                    self.place = place
+                    action(lanes)
+                lanes.store()
+            self.jump(behind)
+        self.label(behind)
         self.place = now
         for register in self._group_writes:
             self._scalars.pop(register, None)
@@ -433,7 +445,7 @@ class RegionWriter:
 
     def scalar_word(self, register: int) -> str:
         """Return a scalar register."""
-        if register in self._unknown:
+        if self._unknown is not None and register in self._unknown:
             raise _UnknownRegister
         self.begin_phase()
         if register in self._group_writes:
@@ -446,6 +458,8 @@ class RegionWriter:
 
     def set_scalar_word(self, register: int, value: str) -> None:
         """Write a scalar register."""
+        if self._unknown is not None and register in (EXEC, EXEC_HI):
+            raise _UnknownRegister
         self.begin_phase()
         if register in self._group_reads | self._group_writes:
             self.end_group()

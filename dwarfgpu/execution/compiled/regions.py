@@ -45,8 +45,8 @@ SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 MOST_KERNELS = 64
 """The kernels whose blocks are counted on when they are launched again."""
-FEW = 64
-"""The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.1 times, -O0 3 to 2 times."""
+FEW = 256
+"""The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.2 times, -O0 3 to 1.7 times."""
 MANY = 512
 """The waves up to which loops are: a product of tiles 2 to 3 times with 484 waves, half as fast with 1,024."""
 LOOPING = 3
