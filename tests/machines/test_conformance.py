@@ -50,6 +50,9 @@ class ProcessOfMachine:
             raise Refused(f"there is no register {name}")
         return found
 
+    def calls_of(self, name):
+        return ()
+
     def read_register(self, thread, name):
         order = self.machine.target.byte_order
         return int.from_bytes(asked(self.machine.read_register, self._register(name), thread, None), order)
