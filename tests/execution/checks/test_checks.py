@@ -17,6 +17,7 @@ from dwarfgpu.execution.halts import STEP
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
+from tests.execution.checks.random_faults import IN_FILE, differences
 
 HERE = Path(__file__).parent
 SOURCE = (HERE / "pairs.cl").read_text("utf-8")
@@ -150,6 +151,15 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
             differing.append(kernel)
     # It orders nothing by atomics and fences, and looks whether all are at a barrier, not at which
     assert differing == (["last_group"] if mended else ["two_barriers"])
+
+
+@pytest.mark.slow
+def test_oclgrind_says_the_same_of_random_kernels(require_tool, tmp_path):
+    tools = require_tool("clang-22"), require_tool("oclgrind-kernel")
+    for seed, processor, level in ((1, "gfx1100", "O0"), (2, "gfx90a", "O1")):
+        for each, ours, theirs in differences(tmp_path, *tools, seed, IN_FILE, processor, level):
+            # The compiler of Oclgrind takes the value of the other way for a variable that is set in one
+            assert (each.fault, ours, theirs) == ("one_way", {"init"}, set()), each
 
 
 HIP = """#include <hip/hip_runtime.h>
