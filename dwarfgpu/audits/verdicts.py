@@ -1,6 +1,6 @@
 """Verdicts: which findings of a check count, how grave they are, and which are known from an earlier answer.
 
-Every check whose findings are `FileFinding`s is judged here: `verify`, `judge` and `memmodel check`.
+Every check whose findings are `FileFinding`s is judged here: `verify`, `judge`, `memmodel check` and `run --check`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 """What moves in a file with every change of it."""
 _FOLDERS = re.compile(r"(?:[^\s/]*/)+")
 """What is different on another computer."""
+_COMPILED = re.compile(r"-[0-9a-f]{16}(?=\.co$)")
+"""What the name of the code of a source has behind that of the source, as `dwarfgpu run k.cl` compiles it."""
 
 
 @frozen(eq=False)
@@ -172,6 +174,7 @@ def read_baseline(path: str) -> Counter[tuple[str, ...]]:
         document: Any = parse(read_input(path).decode("utf-8", "replace"))
     except NotACase:
         document = None
+    document = document.get("check", document) if isinstance(document, dict) else {}  # the answer of a run has more
     findings = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(findings, list):
         hint = "write one with --json -o BASELINE, by the same command"
@@ -196,6 +199,6 @@ def fingerprint(finding: FileFinding) -> str:
 
 
 def _key(file: Any, rule: Any, path: Any, message: Any) -> tuple[str, ...]:
-    name = str(file).rpartition("/")[2]
+    name = _COMPILED.sub("", str(file).rpartition("/")[2])
     entries = _FOLDERS.sub("", " ".join(map(str, path or ())))
     return name, str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))

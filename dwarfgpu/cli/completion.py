@@ -214,6 +214,6 @@ KINDS: dict[tuple[str, str], Words] = {
     ("example", "name"): _examples,
     ("targets", "name"): _targets,
     ("verify", "explain"): _rules("verify"),
-    **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel") for kind in ("ignore", "only")},
+    **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel", "run") for kind in ("ignore", "only")},
 }
 """What asks for the words that the operand or option of a command can be; an empty name is every command."""

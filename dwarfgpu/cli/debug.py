@@ -12,7 +12,7 @@ import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
-from dwarfgpu.questions.table import AT_ONCE, LIMIT, MORE_MEMORY, SEED, SIZES
+from dwarfgpu.questions.table import AT_ONCE, CHECK, LIMIT, MORE_MEMORY, OF_CHECKS, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
 from dwarfgpu.render.profiles import FORMATS
 
@@ -204,20 +204,11 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 ".callgrind, .collapsed; with --trace .json is a Chrome trace)",
                 choices=FORMATS,
             ),
-            option(
-                "-check KINDS",
-                "look for data races (race), missed barriers (barrier), missing waits (wait), accesses outside of "
-                "buffers (bounds), misaligned ones (align) and uninitialized values (init); --check: all",
-                bare="all",
-            ),
-            option("-max-findings N", "with --check: show at most N findings (10)", read=int),
-            option("-read-only NAME", "with --check: a buffer that is not to be written; repeatable", is_many=True),
-            option("-write-only NAME", "with --check: a buffer that is not to be read; repeatable", is_many=True),
-            option("-suppress FILE", "with --check: leave out the findings that the lines of FILE name"),
-            option("-sarif FILE", "with --check: write the findings as a SARIF 2.1.0 log, too"),
-            option("-error-exitcode N", "with --check: the exit status if there are errors (1)", read=int),
+            CHECK,
+            *OF_CHECKS,
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
             SEED,
+            option("-seeds N", "run with N seeds, and say which results differ; --weak-memory: its seeds", read=int),
             option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),
             option("-agents N", "with weak memory: how many agents share the work-groups (1)", read=int),
             option(

@@ -26,7 +26,7 @@ from dwarfgpu.render.layout import WIDTH, folded, wrapped
 from dwarfgpu.render.written_text import SafeStream, silence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.questions.registry import Argument, Command
 
@@ -174,8 +174,7 @@ def _other_parser(name: str) -> _ArgumentParser:
 def _other(name: str, words: list[str]) -> Any:
     """Read the words behind the name of a command that is no question."""
     arguments = debug.COMMANDS[name].arguments
-    bare = {f"-{dashes}{each.name}": each.bare for each in arguments if each.bare for dashes in ("", "-")}
-    words = [f"{word}={bare[word]}" if word in bare else word for word in words]
+    words = _with_values(words, arguments)
     is_mixed = any(each.is_many and not each.is_option for each in arguments)
     parser = _other_parser(name)
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
@@ -187,6 +186,12 @@ def _other(name: str, words: list[str]) -> Any:
         settle_output(options)
     options.run = lambda session: debug.COMMANDS[name].load()(session, options)
     return options
+
+
+def _with_values(words: list[str], arguments: Iterable[Argument]) -> list[str]:
+    """Return words in which an option that may be without its value has what it then means."""
+    bare = {f"-{dashes}{each.name}": each.bare for each in arguments if each.bare for dashes in ("", "-")}
+    return [f"{word}={bare[word]}" if word in bare else word for word in words]
 
 
 def completion(session: Session, options: Any) -> int:
@@ -264,7 +269,7 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     parser = _question_parser(name, command, needs_help=not {"-h", "--help"}.isdisjoint(words))
     parser.words = words
     # argparse takes what begins with a dash for an option, unless there is a blank in it
-    words = [f" {word}" if word.startswith(STDIN_PART) else word for word in words]
+    words = [f" {word}" if word.startswith(STDIN_PART) else word for word in _with_values(words, command.shell_options)]
     if command.completes == "expression":
         words = [f" {word}" if _is_negative(word) else word for word in words]
     # an operand that may be absent would be, for argparse, wherever options are before it

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from argparse import Namespace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
+from dwarfgpu.questions.document import BAD_FILE, INTERRUPTED, NO_ANSWER, OK
+from dwarfgpu.questions.table import OF_CHECKS
 from dwarfgpu.regular_files import check_output, read_input, whole_output
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.verdicts import Verdict
+    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
@@ -22,8 +26,12 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
 
-MOST_FINDINGS = 10
-"""The findings of checks that are shown, unless an option says otherwise."""
+MOST_SEEDS = 1 << 20
+OF_ONE_RUN = (
+    "check", "save", "print", "break_", "if_", "until", "trace", "watch", "history", "profile", "profile_format",
+    "state", *(option.name.replace("-", "_") for option in OF_CHECKS),
+)  # fmt: skip
+"""Where the options are that say what one run shows."""
 MOST_STATUS = 255
 """The highest exit status."""
 MOST_KEPT = 64 << 20
@@ -31,10 +39,14 @@ MOST_KEPT = 64 << 20
 
 
 def run_kernel(session: Session, options: Any) -> int:
-    """Launch and run a kernel as options say; return the exit status."""
+    """Launch and run a kernel as options say, once or with several seeds; return the exit status."""
+    return _run_once(session, options) if options.seeds is None else _run_seeds(session, options)
+
+
+def _run_once(session: Session, options: Any) -> int:
     from dwarfgpu.execution.control.report import preview, report
 
-    suppressed = _suppressions(options)
+    known, wanted = _check_options(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
@@ -77,11 +89,9 @@ def run_kernel(session: Session, options: Any) -> int:
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
         profile_file=options.profile_file,
-        checked=_checked(running, options, suppressed),
     )
-    if options.sarif is not None and result.checked is not None:
-        _write_log(options.sarif, result.checked)
-    _show(session, result, list(running.printed()), faults, history)
+    result, found = _checked(running, options, result, known, wanted)
+    _show(session, result, list(running.printed()), faults, history, options.max_findings)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -90,26 +100,51 @@ def run_kernel(session: Session, options: Any) -> int:
         return INTERRUPTED
     if result.has_failed:
         _hint_at_more(session, options, result)
-        return NO_ANSWER
     _hint_at_finding(session, options, running, result.checked)
-    return _status(options, result, history)
+    if history is not None and history.problem is not None:
+        return NO_ANSWER
+    return max(_status(session, options, wanted, found), NO_ANSWER if result.has_failed else OK)
 
 
-def _write_log(path: str, checked: CheckReport) -> None:
+def _checked(
+    running: Running, options: Any, result: RunReport, known: tuple[Suppression, ...], wanted: Verdict
+) -> tuple[RunReport, FileReport | None]:
+    """Return what a run has come to with the findings of checks that count, also as findings about its file."""
+    if options.check is None:
+        return result, None
+    from attrs import evolve
+
+    from dwarfgpu.audits.run_checks import judged, run_report
+    from dwarfgpu.execution.control.check_report import check_report
+
+    checked = check_report(running, known)
+    found = wanted.report(run_report(checked, result.instructions))
+    if options.sarif is not None:
+        _write_log(options.sarif, found)
+    return evolve(result, checked=judged(checked, found)), found
+
+
+def _write_log(path: str, found: FileReport) -> None:
     """Write what checks have found as a SARIF log."""
     import json
 
     from dwarfgpu import __version__
-    from dwarfgpu.render.findings import findings_sarif
+    from dwarfgpu.audits.run_checks import RULES
+    from dwarfgpu.render.verification import sarif
 
     with whole_output(path) as stream:
-        stream.write((json.dumps(findings_sarif(checked, __version__), indent=2) + "\n").encode())
+        stream.write((json.dumps(sarif([found], list(RULES.values()), __version__), indent=2) + "\n").encode())
 
 
-def _status(options: Any, result: RunReport, history: ValueHistory | None) -> int:
-    if result.has_errors:
+def _status(session: Session, options: Any, wanted: Verdict, found: FileReport | None) -> int:
+    """Return the exit status that the findings of checks give."""
+    required = options.require or 0
+    if found is not None and found.entries < required:
+        session.hint(f"{found.entries:,} instructions were executed, {required:,} required")
+        return BAD_FILE
+    if found is not None and wanted.is_wrong(found):
         return NO_ANSWER if options.error_exitcode is None else int(options.error_exitcode)
-    return OK if history is None or history.problem is None else NO_ANSWER
+    return OK
 
 
 def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
@@ -144,31 +179,31 @@ def _hint_at_finding(session: Session, options: Any, running: Running, checked: 
     session.hint(f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {steps}` stops where the first one was found")
 
 
-def _suppressions(options: Any) -> tuple[Suppression, ...]:
-    """Return which findings of checks are known; refuse options of checks where there are none."""
-    if options.max_findings is not None and (options.check is None or options.max_findings < 0):
-        raise UsageError("--max-findings needs --check, and a number from 0 on")
-    if options.error_exitcode is not None and (options.check is None or not 0 <= options.error_exitcode <= MOST_STATUS):
-        raise UsageError(f"--error-exitcode needs --check, and a number from 0 to {MOST_STATUS}")
-    if options.sarif is not None:
-        if options.check is None:
-            raise UsageError("--sarif needs --check")
-        check_output(options.sarif)
-    if options.suppress is None:
-        return ()
-    if options.check is None:
-        raise UsageError("--suppress needs --check")
+def _check_options(options: Any) -> tuple[tuple[Suppression, ...], Verdict]:
+    """Return which findings of checks are known, and which count; refuse options of checks where there are none."""
+    from dwarfgpu.audits.run_checks import RULES
+    from dwarfgpu.audits.verdicts import verdict
     from dwarfgpu.execution.control.suppressions import suppressions
 
-    return suppressions(read_input(options.suppress).decode("utf-8", "replace"), options.suppress)
-
-
-def _checked(running: Running, options: Any, suppressed: tuple[Suppression, ...]) -> CheckReport | None:
-    """Return what checks have found, if there are any."""
-    from dwarfgpu.execution.control.check_report import check_report
-
-    most = MOST_FINDINGS if options.max_findings is None else options.max_findings
-    return None if options.check is None else check_report(running, most, suppressed)
+    given = (option.name for option in OF_CHECKS if getattr(options, option.name.replace("-", "_")) not in (None, []))
+    if options.check is None and (name := next(given, None)) is not None:
+        raise UsageError(f"--{name} needs --check")
+    for name, most in (("max-findings", None), ("require", None), ("error-exitcode", MOST_STATUS)):
+        number = getattr(options, name.replace("-", "_"))
+        if number is not None and not 0 <= number <= (number if most is None else most):
+            raise UsageError(f"--{name} takes a number from 0 {'on' if most is None else f'to {most}'}")
+    if options.sarif is not None:
+        check_output(options.sarif)
+    path = options.suppress
+    known = () if path is None else suppressions(read_input(path).decode("utf-8", "replace"), path)
+    wanted = verdict(
+        RULES,
+        ignored=options.ignore or (),
+        only=options.only or (),
+        severities=options.severities,
+        baseline=options.baseline,
+    )
+    return known, wanted
 
 
 def _faults(session: Session, running: Running) -> list[Any]:
@@ -180,21 +215,27 @@ def _faults(session: Session, running: Running) -> list[Any]:
 
 
 def _show(
-    session: Session, result: RunReport, printed: list[str], faults: list[Any], history: ValueHistory | None
+    session: Session,
+    result: RunReport,
+    printed: list[str],
+    faults: list[Any],
+    history: ValueHistory | None,
+    most_findings: int | None,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
-    from dwarfgpu.render.running import report_json, report_text
+    from dwarfgpu.render.running import MOST_FINDINGS, report_json, report_text
     from dwarfgpu.render.value_history import history_json, history_text
 
+    most = MOST_FINDINGS if most_findings is None else most_findings
     if session.wants_json:
         more = {} if history is None else {"history": history_json(history)}
-        session.print_json(report_json(result, printed, faults) | more)
+        session.print_json(report_json(result, printed, faults, most) | more)
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in chain(report_text(result, faults), () if history is None else history_text(history)):
+        for line in chain(report_text(result, faults, most), () if history is None else history_text(history)):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)
@@ -212,6 +253,37 @@ def _launched(options: Any) -> Running:
     given = [options.kernel, *(options.arg or [])]
     kernel, words = kernel_and_arguments(program.file, [word for word in given if word is not None])
     return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
+
+
+def _run_seeds(session: Session, options: Any) -> int:
+    """Run a kernel with several seeds, and show which results differ; return the exit status."""
+    from dwarfgpu.execution.control.seeds import run_seeds
+    from dwarfgpu.render.running import SEED_REPORT, seeds_text
+
+    if not 1 <= options.seeds <= MOST_SEEDS:
+        raise UsageError(f"--seeds takes a number from 1 to {MOST_SEEDS}")
+    for name in OF_ONE_RUN:
+        if getattr(options, name) not in (None, [], False):
+            flag = name.rstrip("_").replace("_", "-")
+            raise UsageError(f"--{flag} is for one run", hint="choose one of the seeds with --seed")
+    which = "seed" if options.weak_memory is None else "weak-memory"
+    first = getattr(options, which.replace("-", "_")) or 0
+
+    def launched(seed: int) -> Running:
+        return _launched(Namespace(**vars(options) | {which.replace("-", "_"): seed}))
+
+    report = run_seeds(launched, range(first, first + options.seeds), which, options.limit)
+    if session.wants_json:
+        session.print_json(SEED_REPORT.json(report))
+    else:
+        for line in seeds_text(report):
+            session.print(line)
+    if report.is_interrupted:
+        return INTERRUPTED
+    others = [group.seeds[0] for result in report.differing for group in result.groups[1:]]
+    if others:
+        session.hint(f"--{which} {min(others)} without --seeds is a run with another result")
+    return OK if not others and report.ended == len(report.seeds) else NO_ANSWER
 
 
 def _save_pair(text: str) -> tuple[str, str]:

@@ -193,7 +193,8 @@ def _every_kernel(launches: Sequence[_Launch], wanted: Verdict, arguments: Argum
             rows.append(KernelVerdict(launch.kernel, problem=error.message))
             continue
         for finding in judgement.report.findings:
-            findings.setdefault((finding.rule.name, finding.section, finding.offset, finding.message), finding)
+            key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
+            findings.setdefault(key, finding)
         left_out.update(judgement.report.left_out or {})
         rows.append(kernel_verdict(launch.kernel, judgement, judge_.against))
         hints += [hint for hint in _left_out(judgement) if hint not in hints]

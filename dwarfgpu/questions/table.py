@@ -105,6 +105,29 @@ FINDINGS = (
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""
+CHECK = option(
+    "-check KINDS",
+    "look for data races (race), missed barriers (barrier), missing waits (wait), accesses outside of "
+    "buffers (bounds), misaligned ones (align) and uninitialized values (init); --check: all",
+    bare="all",
+)
+OF_CHECKS = tuple(
+    evolve(each, help=f"with --check: {each.help}")
+    for each in (
+        option("-max-findings N", "show at most N findings (10)", read=int),
+        option("-read-only NAME", "a buffer that is not to be written; repeatable", is_many=True),
+        option("-write-only NAME", "a buffer that is not to be read; repeatable", is_many=True),
+        option("-suppress FILE", "leave out the findings that the lines of FILE name"),
+        option("-ignore LIST", "leave out rules (race-same-value), or checks", is_many=True),
+        option("-only LIST", "only these rules, or checks", is_many=True),
+        option("-severities FILE", "lines such as `race-same-value error`: error, warning, note, off"),
+        option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
+        option("-require N", "exit with 3 if fewer than N instructions were executed", read=int),
+        option("-sarif FILE", "write the findings as a SARIF 2.1.0 log, too"),
+        option("-error-exitcode N", "the exit status if there are errors or warnings (1)", read=int),
+    )
+)
+"""How findings of the checks of a run are chosen and written."""
 FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less is right, or has a location", read=float)
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
@@ -497,7 +520,7 @@ COMMANDS = (
                                                "stays, and name the pass of the compiler"),
                       option("-fuzz N", "judge N random kernels at -O1 to -O3 against -O0 and the host", read=int),
                       option("-campaign DIR", "keep sources, answers and causes in DIR, and go on from there"),
-                      LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
+                      CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position (default: made)"),

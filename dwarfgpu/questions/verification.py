@@ -217,10 +217,12 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
 
 def names_of_rules(command: str) -> dict[str, str]:
     """Return the names that `--ignore` and `--only` of a command take, each with what it means."""
+    from dwarfgpu.audits import run_checks
     from dwarfgpu.audits.judge import judgement
     from dwarfgpu.audits.memory_model import checker
 
-    return names_of({"judge": judgement.RULES, "memmodel": checker.ALL_RULES}.get(command, RULES))
+    of = {"judge": judgement.RULES | run_checks.RULES, "memmodel": checker.ALL_RULES, "run": run_checks.RULES}
+    return names_of(of.get(command, RULES))
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import item_text
 from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
 from dwarfgpu.render.records import Record, fact
-from dwarfgpu.render.verification import FINGERPRINT, SARIF, uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,85 +23,80 @@ _DOES = {
 }  # fmt: skip
 
 
-def findings_text(report: CheckReport) -> Iterator[str]:
-    """Yield findings, the errors first, and how many there are."""
-    for finding in report.findings:
+def findings_text(report: CheckReport, most: int) -> Iterator[str]:
+    """Yield at most so many findings, and how many there are."""
+    for finding in report.findings[:most]:
         yield ""
         yield from finding_lines(finding)
-    left = report.errors + report.notes - len(report.findings)
-    if left:
+    left = len(report.findings) - most
+    if left > 0:
         yield ""
         yield f"... and {counted(left, 'more finding')} (--max-findings shows more)"
     yield ""
-    notes = f", {counted(report.notes, 'note')}" if report.notes else ""
-    notes += f", {report.suppressed} suppressed" if report.suppressed else ""
-    yield f"error summary: {counted(report.errors, 'error')}{notes} ({', '.join(report.checks)})"
+    counts = Counter(finding.severity for finding in report.findings)
+    words = [counted(counts["error"], "error")]
+    words += [counted(counts[name], name) for name in ("warning", "note") if counts[name]]
+    words += [f"{report.suppressed} suppressed"] * bool(report.suppressed)
+    words += [f"{report.known} of the baseline"] * bool(report.known)
+    yield f"error summary: {', '.join(words)} ({', '.join(report.checks)})"
 
 
 def finding_lines(finding: NamedFinding) -> Iterator[str]:
     """Yield one finding: what it is, and what each side did."""
-    text = f"{finding.severity}: {finding.kind}" + (f": {finding.register}" if finding.register else "")
-    if finding.address is not None:
-        likely = "" if finding.is_certain else "probably "
-        name = "" if finding.variable is None else f"{likely}`{shown(finding.variable)}`, "
-        text += f": {name}{counted(finding.size, 'byte')} at {finding.address:#x} in {finding.space} memory"
     count = counted(finding.count, "hazard") if finding.reach is None else counted(finding.count, "access", "accesses")
-    yield from fitted(f"{text}, {count}", 2)
+    yield from fitted(f"{finding.severity}: {shown(finding.message)}, {count}", 2)
+    yield from details(finding)
+
+
+def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
+    """Yield how far outside of which memory it is, and what each side did."""
+    mark = " " * indent
     if finding.reach is not None:
-        yield from fitted(f"  {finding.reach}", 4)
+        yield from fitted(f"{mark}{finding.reach}", indent + 2)
     for each in finding.sides:
-        yield from _side_lines(each)
+        yield from _side_lines(each, mark)
 
 
-def _side_lines(each: NamedSide) -> Iterator[str]:
-    side, place = each.side, each.position
+def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
+    side, place, deeper = each.side, each.position, len(mark) + 2
     value = (
         "" if each.value is None else f" of {each.value:g}" if isinstance(each.value, float) else f" of {each.value}"
     )
     source = f" at {place.file}:{place.line}" if place.file else ""
-    yield from fitted(f"  {_DOES[side.action]}{value}{source} in {each.function or '?'}, {place.address:#x}", 4)
+    yield from fitted(
+        f"{mark}{_DOES[side.action]}{value}{source} in {each.function or '?'}, {place.address:#x}", deeper
+    )
     for function, line in each.callers:
         where = "" if line is None or not line.line else f" at {line.file}:{line.line}"
-        yield from fitted(f"    inlined into {function or '?'}{where}", 6)
+        yield from fitted(f"{mark}  inlined into {function or '?'}{where}", deeper + 2)
+    yield from fitted(f"{mark}  {who(each)}", deeper + 2)
+
+
+def who(each: NamedSide) -> str:
+    """Return the wave, its work-group, and the lanes and work-items of a side."""
+    side = each.side
     group = ",".join(map(str, side.work_group))
     first, last = (side.items[0], side.items[-1]) if side.items else (None, None)
     items = "" if first is None else f", work-item{'' if first == last else 's'} {item_text(first)}"
     items += "" if first is None or first == last else f" to {item_text(last)}"  # type: ignore[arg-type]
-    yield from fitted(f"    wave {side.wave}, work-group ({group}), {lanes_text(side.lanes)}{items}", 6)
+    return f"wave {side.wave}, work-group ({group}), {lanes_text(side.lanes)}{items}"
 
 
-def findings_json(report: CheckReport) -> dict[str, Any]:
-    """Return findings as JSON."""
+def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
+    """Return at most so many findings as JSON, and how many there are of each rule."""
+    counts = Counter((rule_of(finding).name, finding.severity) for finding in report.findings)
+    severities = Counter(finding.severity for finding in report.findings)
     return {
-        "checks": list(report.checks), "errors": report.errors, "notes": report.notes,
-        "suppressed": report.suppressed,
-        "findings": [*map(FINDING.json, report.findings)],
+        "checks": list(report.checks), "errors": severities["error"], "warnings": severities["warning"],
+        "notes": severities["note"], "suppressed": report.suppressed, "known": report.known,
+        "rules": [{"rule": rule, "severity": severity, "count": n} for (rule, severity), n in counts.items()],
+        "findings": [{"file": report.file, **FINDING.json(finding)} for finding in report.findings[:most]],
     }  # fmt: skip
 
 
-def findings_sarif(report: CheckReport, version: str) -> dict[str, Any]:
-    """Return findings as a SARIF 2.1.0 log: each at the line of its last side, with the other one related."""
-    rules = sorted({f"{finding.check}: {finding.kind}" for finding in report.findings})
-    driver = {"name": "dwarfgpu", "version": version, "rules": [{"id": rule} for rule in rules]}
-    results = [
-        {
-            "ruleId": f"{finding.check}: {finding.kind}",
-            "level": finding.severity,
-            "message": {"text": "\n".join(finding_lines(finding))},
-            "locations": [_place(finding.sides[-1])],
-            "relatedLocations": [
-                _place(side) | {"message": {"text": _DOES[side.side.action]}} for side in finding.sides[:-1]
-            ],
-            "partialFingerprints": {FINGERPRINT: f"{finding.kind}:{places_of(finding)}:1"},
-        }
-        for finding in report.findings
-    ]
-    return {"$schema": SARIF, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-
-
-def places_of(finding: NamedFinding) -> str:
-    """Return the functions of a finding with the offsets in them, which stay when lines move."""
-    return ",".join(side.position.place or side.function or "?" for side in finding.sides)
+def side_places(finding: NamedFinding) -> list[dict[str, Any]]:
+    """Return the sides of a finding as places of SARIF, each with what was done there."""
+    return [_place(side) | {"message": {"text": f"{_DOES[side.side.action]}, {who(side)}"}} for side in finding.sides]
 
 
 def _place(side: NamedSide) -> dict[str, Any]:
@@ -112,6 +108,13 @@ def _place(side: NamedSide) -> dict[str, Any]:
     return logical | {"physicalLocation": region}
 
 
+def uri(path: str) -> str:
+    """Return a path as logs have it."""
+    from urllib.parse import quote
+
+    return quote(path)
+
+
 SIDE = Record(
     "action=side.action? pc=position.address# function file=position.file line=position.line?",
     fact("callers", value=lambda each: [_caller(*call) for call in each.callers]),
@@ -120,6 +123,9 @@ SIDE = Record(
     "work_items=side.items lane=side.lane value",
 )
 FINDING = Record(
+    fact("rule", value=lambda finding: rule_of(finding).name),
+    "message",
+    fact("path", value=lambda finding: [*path_of(finding)]),
     "check kind severity space address# size? register? variable is_certain reach? hazards=count",
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )

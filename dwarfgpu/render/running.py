@@ -9,8 +9,19 @@ from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
 from dwarfgpu.render.lanes import item_text
-from dwarfgpu.render.layout import counted, fitted, folded, lanes_text, paragraphs, room, style
-from dwarfgpu.render.records import Record, fact, number
+from dwarfgpu.render.layout import (
+    counted,
+    fitted,
+    folded,
+    lanes_text,
+    paragraphs,
+    ranges_text,
+    room,
+    shortened,
+    shown,
+    style,
+)
+from dwarfgpu.render.records import Record, fact, nested, number
 from dwarfgpu.render.values import value_line
 
 if TYPE_CHECKING:
@@ -19,12 +30,15 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedWave
+    from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport
     from dwarfgpu.execution.control.tracing import TracedStep
 
 MAX_WAVES = 8
-"""The waves of a halt that are shown."""
+"""The waves of a halt that are shown, and the results of several seeds."""
 MAX_VALUE = 60
 """The characters of a value in the condition of a loop."""
+MOST_FINDINGS = 10
+"""The findings of checks that are shown, unless an option says otherwise."""
 MAX_LINES = 24
 """The lines of a profile that are shown."""
 
@@ -32,8 +46,10 @@ MAX_LINES = 24
 # --- Where it stopped ---------------------------------------------------------------------------------------------
 
 
-def report_text(report: RunReport, faults: Iterable[WaveFault] = ()) -> Iterator[str]:
-    """Yield what a run has come to, and why its waves have stopped."""
+def report_text(
+    report: RunReport, faults: Iterable[WaveFault] = (), most_findings: int = MOST_FINDINGS
+) -> Iterator[str]:
+    """Yield what a run has come to, why its waves have stopped, and at most so many findings of checks."""
     halt = report.halt
     name = style("name", demangled(report.kernel))
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
@@ -63,7 +79,7 @@ def report_text(report: RunReport, faults: Iterable[WaveFault] = ()) -> Iterator
         yield ""
         yield from profile_text(report.profile)
     if report.checked is not None:
-        yield from findings_text(report.checked)
+        yield from findings_text(report.checked, most_findings)
     if report.profile_file is not None:
         yield f"written: {report.profile_file}"
     if report.snapshot is not None:
@@ -115,7 +131,9 @@ def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
     yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
 
 
-def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFault] = ()) -> dict[str, Any]:
+def report_json(
+    report: RunReport, printed: list[str], faults: Sequence[WaveFault] = (), most_findings: int = MOST_FINDINGS
+) -> dict[str, Any]:
     """Return what a run has come to as JSON."""
     halt = report.halt
     data: dict[str, Any] = {
@@ -141,7 +159,7 @@ def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFaul
     if report.profile is not None:
         data["profile"] = [*map(_counted(report.profile).json, report.profile)]
     if report.checked is not None:
-        data["check"] = findings_json(report.checked)
+        data["check"] = findings_json(report.checked, most_findings)
     if report.profile_file is not None:
         data["profile_file"] = report.profile_file
     if report.snapshot is not None:
@@ -152,6 +170,38 @@ def report_json(report: RunReport, printed: list[str], faults: Sequence[WaveFaul
 POSITION = Record("pc=address# function=place file line?")
 STOPPED = Record("id work_group", fact("lanes", value=lambda wave: lanes_in(wave.lanes)), "work_items")
 BUFFER = Record("name type shape first file=path")
+
+
+# --- Several seeds ------------------------------------------------------------------------------------------------
+
+
+def seeds_text(report: SeedReport) -> Iterator[str]:
+    """Yield how many runs there were, and with which seeds which results differ."""
+    runs, differing = len(report.seeds), report.differing
+    seeds = f"seed{'s' if runs > 1 else ''} {ranges_text(report.seeds)}"
+    ended = f"{counted(runs, 'run')} with {seeds}, {'all have' if report.ended == runs else f'{report.ended}'} ended"
+    yield f"{style('name', demangled(report.kernel))}: {ended}"
+    for result in differing:
+        yield f"{style('name', result.name)} {style('error', 'differs')}"
+        for group in result.groups[:MAX_WAVES]:
+            what = "this result" if not group.count else _difference(result.name, group)
+            yield from fitted(f"  seed{'s' if len(group.seeds) > 1 else ''} {ranges_text(group.seeds)}: {what}", 4)
+        if len(result.groups) > MAX_WAVES:
+            yield f"  ... and {counted(len(result.groups) - MAX_WAVES, 'more result')} (--json has all)"
+    if not differing:
+        yield "all results are the same"
+
+
+def _difference(name: str, group: SeedGroup) -> str:
+    if group.element is None:
+        return shown(shortened(repr(group.value), MAX_VALUE))
+    more = f" ({counted(group.count, 'element')} differ{'s' if group.count == 1 else ''})"
+    return f"{name}[{group.element}] = {group.value} instead of {group.first_value}{more}"
+
+
+SEED_GROUP = Record("seeds differing=count element value first_value")
+SEED_RESULT = Record("name", fact("differs", value=lambda result: len(result.groups) > 1), nested("groups", SEED_GROUP))
+SEED_REPORT = Record("kernel option seeds ended", nested("results", SEED_RESULT))
 
 
 # --- What one wave does -------------------------------------------------------------------------------------------

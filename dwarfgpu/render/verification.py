@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
+from dwarfgpu.render.findings import details, side_places, uri
 from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style
 from dwarfgpu.render.records import Record, fact
 
@@ -92,11 +93,13 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
     first = next((index for index, line in enumerate(lines) if mark in line), 0)
     lines[first] = lines[first].replace(mark, style(finding.severity, mark), 1)
     yield from lines
-    where = " > ".join(map(shown, finding.path[-3:]))
-    if finding.source is not None:
+    where = "" if finding.executed is not None else " > ".join(map(shown, finding.path[-3:]))
+    if finding.executed is None and finding.source is not None:
         where += f", {shown(finding.source[0])}:{finding.source[1]}"
     if where:
         yield from fitted(f"    in {where}", 7)
+    if finding.executed is not None:
+        yield from details(finding.executed, 4)
     if finding.seen is not None:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
     if finding.idiom is not None:
@@ -201,6 +204,7 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
+    related = {} if finding.executed is None else {"relatedLocations": side_places(finding.executed)}
     properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom, "limit": finding.limit}
     return {
         "ruleId": finding.rule.name,
@@ -208,13 +212,7 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
         "level": finding.severity if finding.limit is None else NOTE,
         "message": {"text": f"{finding.place}: {finding.message} [{finding.clause}]"},
         "locations": [location],
+        **related,
         "partialFingerprints": {FINGERPRINT: mark},
         "properties": properties,
     }
-
-
-def uri(path: str) -> str:
-    """Return a path as logs have it."""
-    from urllib.parse import quote
-
-    return quote(path)

@@ -1,5 +1,6 @@
 """The orders in which waves run: fair without a seed, and with seeds so different that races show."""
 
+import json
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dwarfgpu.cli import main
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import every
 
@@ -76,3 +78,32 @@ def test_without_the_race_all_orders_give_the_same(built, processor, kernel):
 @every(seed=[None, 1], processor=PROCESSORS)
 def test_work_groups_that_wait_for_a_lock_all_get_it(built, processor, seed):
     assert result(built(processor), "in_turns", ["zeros(1)", "zeros(1)", 4], groups=6, seed=seed).tolist() == [6]
+
+
+SIZES = f"--grid={COUNT}", f"--work-group={GROUP}"
+
+
+@pytest.mark.parametrize("words, option, seeds", [
+    (["--seeds=4"], "seed", [0, 1, 2, 3]), (["--seeds=3", "--seed=5"], "seed", [5, 6, 7]),
+    (["--seeds=2", "--weak-memory=9"], "weak-memory", [9, 10])])  # fmt: skip
+def test_results_that_depend_on_the_order_are_told_by_seeds(built, capsys, words, option, seeds):
+    command = "run", built("gfx1100"), "counted_plainly", "zeros(1)", *SIZES
+    assert main([*command, *words, "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["option"], report["seeds"], report["ended"]) == (option, seeds, len(seeds))
+    differing = [result for result in report["results"] if result["differs"]]
+    assert len(differing) == 1
+    for group in differing[0]["groups"]:
+        for seed in group["seeds"]:
+            path = built("gfx1100")
+            words = {"weak_memory": seed} if option == "weak-memory" else {"seed": seed}
+            (value,) = result(path, "counted_plainly", ["zeros(1)"], **words).tolist()
+            assert value == (group["value"] if group["differing"] else differing[0]["groups"][1]["first_value"])
+
+
+def test_results_that_do_not_depend_on_the_order_are_the_same(built, capsys):
+    command = "run", built("gfx1100", "-DMENDED"), "reversed", "zeros(4096)", "1024", *SIZES, "--seeds=3"
+    assert main([*command]) == 0
+    assert "3 runs with seeds 0-2, all have ended\nall results are the same\n" in capsys.readouterr().out
+    assert main([*command, "--check"]) == 2
+    assert "--check is for one run" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dwarfgpu.audits import run_checks
 from dwarfgpu.audits.judge import comparison, lane_places, source_places, statements, unwinding, variable_values
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
@@ -17,6 +18,7 @@ from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 
@@ -35,7 +37,7 @@ RULES: dict[str, CheckRule] = {
     rule.name: rule
     for part in (unwinding, lane_places, variable_values, statements, source_places, comparison)
     for rule in part.RULES.values()
-}
+} | run_checks.RULES
 
 
 NO_VARIABLES = ComparedPart("", 0, 0, 0)
@@ -189,7 +191,10 @@ class Judge:
             for name, counts in self.sightings.functions.items()
         ]
         file = self.running.launched.plan.file
-        report = FileReport(file.name, tuple(self.sightings.findings()), left_out=self.sightings.left_out or None)
+        findings = [*self.sightings.findings()]
+        if self.running.machine.checks is not None:
+            findings += run_checks.run_report(check_report(self.running)).findings
+        report = FileReport(file.name, tuple(findings), left_out=self.sightings.left_out or None)
         seen = {pc for counts in self.sightings.functions.values() for pc in counts.seen}
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
         wrong = {(subject.name, pc) for subject, pc, _sighting in self.sightings.of_part("value")}
@@ -260,7 +265,7 @@ def other_build(
     if not program.file.has_dwarf:
         raise UsageError(f"{path} has no debugging information", hint="compile it with -g")
     if program.file.is_amdgpu:
-        return GpuBuild(launched_with(program, kernel, words, option))
+        return GpuBuild(launched_with(program, kernel, words, lambda name: None if name == "check" else option(name)))
     from dwarfgpu.audits.judge.host_builds import HostBuild
 
     return HostBuild(program, judged)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.objfile.info.dies import Die
 
     Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -109,6 +110,8 @@ class FileFinding:
     """Where execution shows it first; None of what is found without running anything."""
     limit: str | None = None
     """The limit of the producer that is the reason: one of `LIMITS`, or `IDIOM`. Findings with one do not count."""
+    executed: NamedFinding | None = None
+    """What waves did, if a check of a run has found it."""
 
     @property
     def place(self) -> str:

@@ -68,12 +68,12 @@ class BoundsCheck(KeptState):
         buffers: list[NamedBuffer],
         side: Callable[..., FindingSide],
         first_wave: Callable[[], int],
-        array_of: Callable[[int, WaveBatch, int], NamedArray | None],
+        arrays_of: Callable[[str, int, WaveBatch, int], tuple[NamedArray, ...]],
     ) -> None:
         self.buffers = buffers
         self.side = side
-        self.array_of = array_of
-        """Returns the array that an access of private memory is of."""
+        self.arrays_of = arrays_of
+        """Returns the arrays of private or local memory of which an access is, if the source says so."""
         self.first_wave = first_wave
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.shadows: dict[int, PointerShadow] = {}
@@ -86,6 +86,8 @@ class BoundsCheck(KeptState):
         """The address of the instruction that is executed, and what it does."""
         self.now: Column = None
         """The buffer of the address that it accesses."""
+        self.is_told = False
+        """Whether it is outside of its array, and so no other memory matters."""
         self.stored: tuple[Column, ...] = ()
         """The provenance of what it writes."""
         self.loaded: list[Column] | None = None
@@ -127,6 +129,7 @@ class BoundsCheck(KeptState):
     ) -> None:  # fmt: skip
         """Begin an access; ``low`` and ``high`` are the provenance of its address, to which a number is added."""
         self.batch, self.pc, self.action, self.stored, self.loaded = batch, pc, action, stored, None
+        self.is_told = False
         if low is None or high is None or offset is not None:
             self.now = None
         elif isinstance(low, int) and isinstance(high, int):
@@ -183,7 +186,7 @@ class BoundsCheck(KeptState):
         )  # fmt: skip
         if batch.mask is not None:
             flags = flags & batch.mask
-        if not flags.any():
+        if not flags.any() or (self.is_told and fault.outside is not None):
             return
         if fault.outside is not None:
             memory, address = fault.outside
@@ -193,23 +196,27 @@ class BoundsCheck(KeptState):
                 (1, 1) if np.ndim(fault.addresses) == 0 else np.shape(fault.addresses)), shape)  # fmt: skip
             self._report(batch, flags, addresses.view(np.int64), size, lambda _wave, _lane: None)
 
-    def array(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> None:
-        """Look whether lanes access the array in private memory that their line names, if it names one."""
+    def array(self, batch: WaveBatch, space: str, address: Lanes, mask: Lanes, size: int) -> None:
+        """Look whether lanes access one of the arrays in private or local memory that their line names, if it does."""
         row = 0 if mask is None else int(mask.any(axis=1).argmax())
-        array = self.array_of(self.pc, batch, row)
-        if array is None:
+        arrays = self.arrays_of(space, self.pc, batch, row)
+        if not arrays:
             return
-        wrong = (address + size <= array.start) | (address >= array.start + array.size)
-        for start, end in array.beside:
-            wrong &= (address < start) | (address + size > end)
-        wrong = np.broadcast_to(wrong if mask is None else wrong & mask, (batch.count, batch.lanes))
+        shape = batch.count, batch.lanes
+        wrong = np.broadcast_to(True if mask is None else mask, shape)
+        for array in arrays:
+            wrong = wrong & array.misses(address, size)
+        if not wrong.any():
+            return
+        address, self.is_told = np.broadcast_to(address, shape), True
+        buffers = [NamedBuffer(f"`{array.name}`", array.start, array.size) for array in arrays]
+        first = int(address[wrong][0])
+        nearest = min(range(len(arrays)), key=lambda number: abs(buffers[number].distance(first)))
+        array, memory = arrays[nearest], buffers[nearest]
         for flags in (wrong & (address >= array.start), wrong & (address < array.start)):
             if flags.any():
-                low, high = int(address[flags].min()), int(address[flags].max())
-                memory = NamedBuffer(f"`{array.name}`", array.start, array.size)
-                finding = self._add(batch, flags, (low, high), size, "private", memory, None)
-                if finding.variable is None:
-                    finding.variable = f"{array.name}[{(low - array.start) // array.element}]", True
+                ends = int(address[flags].min()), int(address[flags].max())
+                self._add(batch, flags, ends, size, space, memory, None).array = array
 
     # --- Findings -----------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 Lanes = Any
 _DONE = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 _COUNTERS = ("ds_append", "ds_consume")
+_SIGN = 1 << 31
 MOST_ATOMIC = 8
 """The bytes of a lane that can be atomic."""
 
@@ -82,7 +83,7 @@ class CheckedMemory(MemoryAccess):
         self.bounds: BoundsCheck | None = None
         self.align: AlignCheck | None = None
         if settings.checks & {BOUNDS, ALIGN}:
-            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._array_of)
+            self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._arrays_of)
             self.provenance = ProvenanceWriter(self.bounds.start)
         self.formatted: set[int] = set()
         """Instructions that convert formats."""
@@ -353,6 +354,8 @@ class CheckedMemory(MemoryAccess):
         """Return where dwords of local memory are, if no check looks at each lane."""
         if self.bounds is not None and (self.bounds.local is not None or self.bounds.stores_pointers):
             return None
+        if self._may_leave_array(*place):
+            return None
         if self.align is not None:
             _batch, address, offsets, count = place
             bits = int(np.bitwise_or.reduce(address, axis=None)) | sum(offsets)
@@ -489,20 +492,35 @@ class CheckedMemory(MemoryAccess):
         inside = inside if batch.mask is None else inside & batch.mask
         if inside.any() and BOUNDS in self.settings.checks:
             private = (place // (4 * self.lanes) << 2) + (place & 3)
-            self.bounds.array(batch, private, inside, size)
+            self.bounds.array(batch, "private", private, inside, size)
 
     def _alignment_of(self, pc: int) -> tuple[int, str] | None:
         source = self.machine.source
         return None if source is None else source.alignment(pc)
 
-    def _array_of(self, *access: Any) -> NamedArray | None:
+    def _arrays_of(self, *access: Any) -> tuple[NamedArray, ...]:
         source = self.machine.source
-        return None if source is None else source.array(*access)
+        return () if source is None else source.arrays(*access)
 
     def _scratch_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         if self.bounds is not None and BOUNDS in self.settings.checks:
-            self.bounds.array(batch, address, mask, size)
+            self.bounds.array(batch, "private", address, mask, size)
         return super()._scratch_places(batch, address, mask, size)
+
+    def _local_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
+        if self.bounds is not None and BOUNDS in self.settings.checks:
+            signed = (address.astype(np.int64) ^ _SIGN) - _SIGN
+            self.bounds.array(batch, "local", signed, mask, size)
+        return super()._local_places(batch, address, mask, size)
+
+    def _may_leave_array(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> bool:
+        """Return whether dwords of local memory may be outside of the arrays that their line names."""
+        bounds = self.bounds
+        if bounds is None or BOUNDS not in self.settings.checks:
+            return False
+        arrays = bounds.arrays_of("local", bounds.pc, batch, 0)
+        low, high = int(address.min()) + min(offsets), int(address.max()) + max(offsets) + 4 * count
+        return bool(arrays) and not any(each.start <= low and high <= each.start + each.size for each in arrays)
 
     def buffer_address(self, batch: WaveBatch, words: Any, *place: Any) -> Lanes:
         try:

@@ -87,15 +87,22 @@ class CheckSettings:
 
 @frozen
 class NamedArray:
-    """An array in private memory."""
+    """An array in private or local memory, or local memory that an argument points to."""
 
     name: str
     start: int
     size: int
-    element: int
-    """The bytes of an element."""
+    type: Any
+    """Of the array, or what the argument points to."""
     beside: tuple[tuple[int, int], ...] = ()
     """Where other variables are that the same line names: the first byte of each, and the first behind it."""
+
+    def misses(self, address: Any, size: int) -> Any:
+        """Return whether accesses of some bytes are outside of it, and not inside of a variable beside it."""
+        wrong = (address + size <= self.start) | (address >= self.start + self.size)
+        for start, end in self.beside:
+            wrong &= (address < start) | (address + size > end)
+        return wrong
 
 
 @frozen
@@ -141,6 +148,8 @@ class CheckFinding(KeptState):
         self.register = register
         self.buffer: NamedBuffer | None = None
         """The memory that the address is outside of; None if it is not known, and for other checks."""
+        self.array: NamedArray | None = None
+        """The array that it is outside of, if it is one."""
         self.last = address
         """The highest address of all accesses, where `address` is the lowest."""
         self.variable: tuple[str, bool] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ class NamedFinding:
     check: str
     kind: str
     severity: str
-    """``error`` or ``note``."""
+    """``error``, ``warning`` or ``note``."""
     space: str | None
     address: int | None
     size: int
@@ -72,32 +72,39 @@ class NamedFinding:
     count: int
     sides: tuple[NamedSide, ...]
 
+    @property
+    def message(self) -> str:
+        """What is wrong with which memory."""
+        text = f"{self.kind}: {self.register}" if self.register else self.kind
+        if self.address is None:
+            return text
+        name = "" if self.variable is None else f"{'' if self.is_certain else 'probably '}`{self.variable}`, "
+        size = f"{self.size} byte{'' if self.size == 1 else 's'}"
+        return f"{text}: {name}{size} at {self.address:#x} in {self.space} memory"
+
 
 @frozen
 class CheckReport:
     """What was checked, and found."""
 
+    file: str
     checks: tuple[str, ...]
     findings: tuple[NamedFinding, ...]
-    """As many as are asked for."""
-    errors: int
-    notes: int
-    """How many there are in all."""
-    suppressed: int
-    """How many were left out as known."""
+    suppressed: int = 0
+    """How many were left out because a file of suppressions names them."""
+    known: int = 0
+    """How many more are those of an earlier answer."""
 
 
-def check_report(running: Running, most: int | None = None, suppressions: tuple[Suppression, ...] = ()) -> CheckReport:
+def check_report(running: Running, suppressions: tuple[Suppression, ...] = ()) -> CheckReport:
     """Return what the checks of a run have found."""
     machine = running.machine
-    every = found = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
-    named = cache(FindingNames(running).named)
-    if suppressions:
-        found = [each for each in every if not any(known.holds(named(each)) for known in suppressions)]
-    errors = sum(finding.is_error for finding in found)
-    rows = tuple(map(named, found[:most]))
+    every = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
+    rows = [*map(FindingNames(running).named, every)]
+    kept = [row for row in rows if not any(known.holds(row) for known in suppressions)]
     assert machine.checks is not None  # noqa: S101 (the caller knows)
-    return CheckReport(tuple(sorted(machine.checks.checks)), rows, errors, len(found) - errors, len(every) - len(found))
+    checks = tuple(sorted(machine.checks.checks))
+    return CheckReport(running.launched.plan.file.name, checks, tuple(kept), len(rows) - len(kept))
 
 
 def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFinding]:
@@ -174,7 +181,6 @@ class FindingNames:
         name, is_certain, is_float = None, True, False
         if finding.check == BOUNDS:
             name, kind = self._beyond(finding)
-            name = finding.variable[0] if finding.variable is not None else name
             is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
         elif finding.variable is not None:
             name, is_certain = finding.variable
@@ -194,9 +200,14 @@ class FindingNames:
 
     def _beyond(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of a buffer means, and its type."""
-        argument = self._argument_of(finding)
+        argument, array = self._argument_of(finding), finding.array
         if finding.buffer is None or finding.address is None:
             return None, None
+        if array is not None:
+            offset, kind = finding.address - array.start, resolved(array.type)
+            size = None if isinstance(kind, Array) else known_size(kind)
+            part, kind = _element(kind, offset % size if size else offset)
+            return f"{array.name}{f'[{offset // size}]' if size else ''}{part}", kind
         if finding.space == "local" and not finding.buffer.address:
             return self._only_local(finding)
         if argument is None:
@@ -238,6 +249,7 @@ class FindingNames:
             memory = self.running.machine.device.memory.memory
             return memory.missing(finding.address).replace(f" at {finding.address:#x}", " there")
         number = "" if argument is None else f"argument {argument.position}, "
+        number = number if finding.array is None else f"{finding.space} memory, "
         if finding.kind in FORBIDDEN.values():
             return f"{buffer.name} ({number}{buffer.size} bytes) is {buffer.access}"
         near, far = finding.address, finding.last if finding.last is not None else finding.address

@@ -95,11 +95,6 @@ class RunReport:
         """Whether the kernel cannot go on as it should."""
         return self.halt.kind in WATCHED
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether checks have found errors."""
-        return self.checked is not None and self.checked.errors > 0
-
 
 def report(
     running: Running,

@@ -20,7 +20,8 @@ from dwarfgpu.execution.checks.findings import NamedArray
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceText, SourceTexts
-from dwarfgpu.program.frames.launch_record import POINTERS
+from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
+from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.reasons import unavailable
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.program.frames.local_memory import LocalObject
     from dwarfgpu.program.frames.variable import Variable
 
 _SIZES = {
@@ -58,6 +60,10 @@ MOST_DEPTH = 8
 """The types in types that are looked at, and the macros in macros."""
 
 
+_CONTINUES = re.compile(r"\s*(?:[=+\-*/%&|^<>?:.,)\[]|$)")
+"""How a line begins that goes on with a statement."""
+MOST_BEFORE = 8
+"""The lines of a statement that are looked at."""
 _ARRAY = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\[")
 _UNKNOWN_MACRO = re.compile(r"\b([A-Z_][A-Z0-9_]*)\s*\(")
 Alignment = tuple[int, str]
@@ -73,7 +79,8 @@ class SourceAccesses:
         self._alignments: dict[int, Alignment | None] = {}
         self._named: dict[int, list[str]] = {}
         """The arrays that the line of an instruction names, if it says what it accesses."""
-        self._places: dict[tuple[int, tuple[int, ...]], NamedArray | None] = {}
+        self._places: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, ...]] = {}
+        self._local_places: dict[int, tuple[NamedArray, ...]] = {}
 
     def alignment(self, pc: int) -> Alignment | None:
         """Return how what an instruction accesses must be aligned; None if the source does not say it for certain."""
@@ -99,33 +106,81 @@ class SourceAccesses:
         text = self.texts.read(line.file)
         return text, self.expanded(text.line(line.line) or "", text)
 
+    def _statement(self, pc: int) -> tuple[SourceText, str]:
+        """Return the same with the lines before it, if the statement begins there."""
+        text, code = self._line(pc)
+        line = self.running.line_at(pc)
+        number = line.line if line is not None else 0
+        for before in range(number - 1, max(number - MOST_BEFORE, 0), -1):
+            if not _CONTINUES.match(text.line(before + 1) or ""):
+                break
+            code = f"{self.expanded(text.line(before) or '', text)} {code}"
+        return text, code
+
     def _functions(self, pc: int) -> set[str | None]:
         calls = self.running.attached.state.loaded.calls_at(pc)
         return {name for call in calls for name in (call.function, call.linkage_name)} | {None}
 
     # --- Arrays -------------------------------------------------------------------------------------------------------
 
-    def array(self, pc: int, batch: WaveBatch, row: int) -> NamedArray | None:
-        """Return the array in private memory that an instruction accesses, if its line leaves no doubt."""
+    def arrays(self, space: str, pc: int, batch: WaveBatch, row: int) -> tuple[NamedArray, ...]:
+        """Return the arrays in private or local memory of which an instruction may access one, or none.
+
+        There are none if its line leaves a doubt.
+        """
         if pc not in self._named:
             try:
                 self._named[pc] = self._arrays(pc)
             except DwarfGpuError:
                 self._named[pc] = []
         if not self._named[pc]:
-            return None
+            return ()
+        if space == "local":
+            return self._local_arrays(pc)
         stack = tuple(batch.scalar[number] for number in STACK_REGISTERS)
         if not all(isinstance(each, int) for each in stack):
-            return None
+            return ()
         key = pc, stack
         if key not in self._places:
-            found = self._placed_arrays(pc, batch, row)
-            self._places[key] = found[0] if len(found) == 1 else None
+            self._places[key] = tuple(self._placed_arrays(pc, batch, row))
         return self._places[key]
 
+    def _local_arrays(self, pc: int) -> tuple[NamedArray, ...]:
+        """Return the arrays in local memory that a line names; none if it is not known where one is."""
+        if pc in self._local_places:
+            return self._local_places[pc]
+        (text, _code), functions, found = self._line(pc), self._functions(pc), []
+        for name in self._named[pc]:
+            objects = [each for each in self._local_objects if each.name == name]
+            variables = [each for each in self._variables.get(name, ()) if owner_of(each) in functions]
+            if not objects and all(map(_has_location, variables)):
+                continue  # it is elsewhere
+            if len(objects) != 1 or not objects[0].is_certain or not self._is_one(variables, objects[0], text):
+                found = []
+                break
+            start = objects[0].address
+            found += [] if start is None else [NamedArray(name, start, objects[0].size, objects[0].type)]
+        self._local_places[pc] = tuple(found)
+        return self._local_places[pc]
+
+    def _is_one(self, variables: list[Any], place: LocalObject, text: SourceText) -> bool:
+        """Return whether a name is one variable: of an argument, one of the kernel that is nowhere assigned to."""
+        if not place.is_argument:
+            return len({_declaration(each) for each in variables}) == 1
+        plan = self.running.launched.plan
+        is_own = {owner_of(each) for each in variables} <= {plan.kernel.source_name}
+        return is_own and not any(re.search(rf"\b{place.name}\s*=(?!=)", line) for line in text.lines)
+
+    @cached_property
+    def _local_objects(self) -> list[LocalObject]:
+        try:
+            return local_objects(self.running.program.outside, self.running.attached[0].launch)
+        except DwarfGpuError:
+            return []
+
     def _arrays(self, pc: int) -> list[str]:
-        """Return the arrays that a line names; none if it also follows pointers that may lead anywhere."""
-        text, code = self._line(pc)
+        """Return the arrays that a statement names; none if it also follows pointers that may lead anywhere."""
+        text, code = self._statement(pc)
         macros = self._macros(text)
         if not code or any(match[1] not in macros for match in _UNKNOWN_MACRO.finditer(code)):
             return []
@@ -134,15 +189,15 @@ class SourceAccesses:
             kinds = {type(resolved(each.type)) for each in self._variables.get(name, ()) if owner_of(each) in functions}
             if Pointer in kinds and name not in self._arguments:
                 return []
-            if Array in kinds:
+            if Array in kinds or self._arguments.get(name) == LOCAL:
                 named.add(name)
         return sorted(named)
 
     @cached_property
-    def _arguments(self) -> set[str]:
-        """The arguments that point to buffers."""
+    def _arguments(self) -> dict[str, str]:
+        """The arguments that point to buffers or to local memory, each with its kind."""
         launch = self.running.attached[0].launch
-        return {each.name for each in launch.arguments if each.kind in POINTERS}
+        return {each.name: each.kind for each in launch.arguments if each.kind in (*POINTERS, LOCAL)}
 
     def _placed_arrays(self, pc: int, batch: WaveBatch, row: int) -> list[NamedArray]:
         """Return the arrays of a line that are in private memory; none if it is not known where one is."""
@@ -153,7 +208,8 @@ class SourceAccesses:
             frame = next(iter(self.running.attached[int(batch.waves[row])]))
             lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array([0], 64))
             known = {variable.name: variable for variable in frame.variables()}
-            arrays = [(known[name], _in_private_memory(known[name], lanes)) for name in self._named[pc]]
+            private = [name for name in self._named[pc] if all(each.name != name for each in self._local_objects)]
+            arrays = [(known[name], _in_private_memory(known[name], lanes)) for name in private]
             beside = []
             for name in words & {*known} - {*self._named[pc]}:
                 with suppress(DwarfGpuError, Diverge, LaneFault):
@@ -166,8 +222,7 @@ class SourceAccesses:
         found = []
         for variable, place in arrays:
             if place is not None:
-                kind: Any = resolved(variable.type)
-                found.append(NamedArray(variable.name, *place, known_size(kind.element) or place[1], others))
+                found.append(NamedArray(variable.name, *place, variable.type, others))
         return found
 
     # --- Text ---------------------------------------------------------------------------------------------------------
@@ -219,6 +274,15 @@ class SourceAccesses:
         for variable in all_variables(self.running.program.outside):
             found.setdefault(variable.name, []).append(variable)
         return found
+
+
+def _declaration(variable: Any) -> object:
+    line = variable.die.find_number(dw.DW_AT_decl_line)
+    return None if line is None else line.value
+
+
+def _has_location(variable: Any) -> bool:
+    return any(each.repaired != "DW_OP_LLVM_undefined" for each in variable.locations())
 
 
 def _name(kind: Any) -> str:

@@ -2,7 +2,8 @@
 
 Compilers give most of these variables no location. LLVM makes one structure of them (AMDGPULowerModuleLDSPass,
 OptimizedStructLayout): each time the one that leaves the smallest gap follows, of those the most aligned, then the
-largest. If this fills the memory that the kernel has, they are there.
+largest, then the one whose name in the compiler's code comes first. If this fills the memory that the kernel has, they
+are there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.launch_record import LOCAL
@@ -29,6 +31,8 @@ _UNDEFINED = "DW_OP_LLVM_undefined"
 LARGEST_ALIGNMENT = 16
 """LLVM aligns a variable of more than 8 bytes to so many, whatever its type."""
 MAX_VARIABLES = 64
+OPENCL = 0x15
+"""The language whose local variables have the names of their functions in front; others are mangled."""
 
 
 @frozen
@@ -42,7 +46,7 @@ class LocalObject:
     type: Type = field(eq=False, repr=False)
     """Of an argument, what it points to."""
     is_certain: bool = True
-    """Whether no other variable, as large and as aligned, may have its place."""
+    """Whether no other variable, as large and as aligned, may have its place: their names alone decide."""
     is_argument: bool = False
 
 
@@ -79,8 +83,9 @@ def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
             yield LocalObject(variable.name, place, size, variable.type)
         elif size and _may_be_local(variable):
             (own if owner_of(variable) in {kernel.source_name, function.name} else others).append(variable)
-    for group in (own, own + others):
-        placed = _placed(group[:MAX_VARIABLES], room)
+    large = [each for each in own if _is_large(each)]  # other ones may be those that the compiler has removed
+    for group, slack in ((large, 1), (own, LARGEST_ALIGNMENT), (own + others, LARGEST_ALIGNMENT)):
+        placed = _placed(group[:MAX_VARIABLES], room, slack)
         if placed:
             yield from placed
             return
@@ -110,19 +115,32 @@ def _is_large(variable: Variable) -> bool:
     return isinstance(resolved(variable.type), (Array, Struct))
 
 
-def _placed(variables: Sequence[Variable], room: int) -> list[LocalObject]:
-    """Return variables in the order of LLVM, if they fill the room."""
-    rows = [(-_alignment(each.type), -(known_size(each.type) or 0), each.name, each.type) for each in variables]
-    counts = Counter(row[:2] for row in rows)
+def _placed(variables: Sequence[Variable], room: int, slack: int) -> list[LocalObject]:
+    """Return variables in the order of LLVM, if they fill the room, but for less than some bytes behind them."""
+    rows = [(-_alignment(each.type), -(known_size(each.type) or 0), _name(each), each) for each in variables]
+    unknown = {row[:2] for row in rows if not row[2]}
+    counts = Counter(row[:3] for row in rows)
+    sizes = Counter(row[:2] for row in rows)
     found, at = [], 0
     while rows:
-        alignment, size, name, type_ = row = min(rows, key=lambda row: (-at % -row[0], row[:3]))
+        alignment, size, name, variable = row = min(rows, key=lambda row: (-at % -row[0], row[:3]))
         rows.remove(row)
         at += -at % -alignment
-        found.append(LocalObject(name, at, -size, type_, is_certain=counts[alignment, size] == 1))
+        is_known = (alignment, size) not in unknown and counts[alignment, size, name] == 1
+        is_certain = is_known or sizes[alignment, size] == 1
+        found.append(LocalObject(variable.name, at, -size, variable.type, is_certain=is_certain))
         at -= size
-    most = max((_alignment(each.type) for each in found), default=1)
-    return found if at <= room < at + max(most, LARGEST_ALIGNMENT) else []
+    most = max((_alignment(each.type) for each in found), default=1) if slack > 1 else 1
+    return found if at <= room < at + max(most, slack) else []
+
+
+def _name(variable: Variable) -> str:
+    """Return what orders a variable of a function among others, as compilers name it there; empty if not known."""
+    *_others, unit = variable.die.ancestors()
+    language, owner = unit.find_number(dw.DW_AT_language), owner_of(variable)
+    if owner is None or language is None:
+        return ""
+    return f"{owner}.{variable.name}" if language.value == OPENCL else f"{owner}.{len(variable.name)}{variable.name}"
 
 
 def _alignment(type_: Type) -> int:

@@ -160,3 +160,51 @@ kernel void private_neighbour(global int *out, global int *in) {
   int number = each[at]; //
   out[GID] = number + others[at];
 }
+kernel void local_next(global int *out, global int *in) {
+  local int left[64], right[64];
+  left[ID] = in[GID];
+  right[ID] = in[GID] + 1;
+  SYNC;
+  int number = left[ID + OR(0, 1)]; //
+  out[GID] = number + right[63 - ID];
+}
+kernel void local_previous(global int *out, global int *in) {
+  local int left[64], right[64];
+  left[ID] = in[GID];
+  right[(int)ID - OR(0, 8)] = in[GID]; //
+  SYNC;
+  out[GID] = left[63 - ID] + right[ID & 31];
+}
+kernel void local_both(global int *out, global int *in) {
+  local int left[64], right[64], some[128];
+  some[ID] = in[GID];
+  left[ID] = in[GID]; right[ID] = in[GID];
+  SYNC;
+  int number = left[ID + OR(0, 80)] //
+    + right[63 - ID];
+  out[GID] = number + some[63 - ID] + some[127 - ID];
+}
+kernel void local_records(global int *out, global int *in) {
+  local Record rows[32]; local int others[64];
+  if (ID < 32)
+    rows[ID + OR(0, 1)].values[1] = in[GID]; //
+  others[ID] = in[GID];
+  SYNC;
+  out[GID] = rows[ID & 31].values[1] + others[63 - ID];
+}
+kernel void local_next_argument(global int *out, global int *in, local int *one, local float *two) {
+  one[ID] = in[GID];
+  two[ID] = in[GID];
+  SYNC;
+  float number = two[(int)ID - OR(0, 4)]; //
+  out[GID] = one[63 - ID] + number;
+}
+kernel void local_count(global int *out, global int *in) {
+  local int counts[4], sums[64];
+  sums[ID] = in[GID];
+  if (ID < 4) counts[ID] = 0;
+  SYNC;
+  ADD(&counts[in[GID] & OR(3, 7)], 1); //
+  SYNC;
+  out[GID] = counts[ID & 3] + sums[63 - ID];
+}

@@ -29,9 +29,11 @@ TARGETS = "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1100-64", "gfx1200"
 BUILDS = [(target, level) for level in ("O0", "O1", "O2") for target in TARGETS]
 SIZES = {"bytes_past": "u1", "shorts_past": "u2", "longs_past": "i8"}
 """The types of numbers, where they are not int."""
-ACTIONS = dict.fromkeys(("add_past", "add_to_const", "add_int", "add_long", "local_add"), f.ATOMIC) | dict.fromkeys(
+LOCAL_ARGUMENTS = {"local_argument": 1, "local_next_argument": 2}
+"""How many arguments are 256 bytes of local memory."""
+ACTIONS = dict.fromkeys(("add_past", "add_to_const", "add_int", "add_long", "local_add", "local_count"), f.ATOMIC) | dict.fromkeys(
     ("write_past", "write_far", "one_more", "shorts_past", "vector_past", "indirect", "record_past", "in_function",
-     "local_write", "local_argument", "through_const", "write_int", "write_short", "write_int2", "local_int"),
+     "local_write", "local_argument", "local_previous", "local_records", "through_const", "write_int", "write_short", "write_int2", "local_int"),
     f.WRITE)  # fmt: skip
 """What the wrong access does; the others read."""
 REACHES = {
@@ -44,8 +46,13 @@ REACHES = {
     "read_int": ("bytes[1]", "1 byte past a multiple of 4, which int needs"),
     "add_long": ("bytes[4]", "4 bytes past a multiple of 8, which an atomic operation needs"),
     "records": ("bytes[6]", "2 bytes past a multiple of 4, which Record.number needs"),
-    "local_past": ("tile[64]", "just past the end of local memory (256 bytes)"),
-    "private_neighbour": ("each[4]", "0 to 12 bytes past the end of `each` (16 bytes)"),
+    "local_past": ("tile[64]", "0 to 252 bytes past the end of `tile` (local memory, 256 bytes)"),
+    "local_next": ("left[64]", "just past the end of `left` (local memory, 256 bytes)"),
+    "local_previous": ("right[-8]", "4 to 32 bytes before the start of `right` (local memory, 256 bytes)"),
+    "local_records": ("rows[32].values[1]", "8 bytes past the end of `rows` (local memory, 512 bytes)"),
+    "local_next_argument": ("two[-4]", "4 to 16 bytes before the start of `two` (local memory, 256 bytes)"),
+    "local_count": ("counts[4]", "0 to 12 bytes past the end of `counts` (local memory, 16 bytes)"),
+    "private_neighbour": ("each[4]", "0 to 12 bytes past the end of `each` (private memory, 16 bytes)"),
 }  # fmt: skip
 """By kernel, the element and how far outside it is; where lanes differ, of all of them."""
 
@@ -73,8 +80,8 @@ def found(path, kernel, check=BOUNDS, padding=0, **options):
     args = [f"zeros(128{kind})", f"arange(128{kind})"]
     if kernel == "record_past":
         args[0] = "zeros(32)"
-    elif kernel == "local_argument":
-        args.append(256)
+    elif kernel in LOCAL_ARGUMENTS:
+        args += [256] * LOCAL_ARGUMENTS[kernel]
     elif kernel == "vector_or_four":
         args[1] = "arange(256)"
     elif kernel in KERNELS[ALIGN]:
@@ -108,7 +115,7 @@ def problems(built, check, target, level, padding=0):
         kinds, lines = {row.kind for row in rows}, {row.sides[0].position.line for row in rows}
         if kinds != {kind_of(kernel)} or lines != {line_of(kernel)}:
             yield kernel, kinds, lines, line_of(kernel)
-        if kernel in REACHES and padding == 0 and (rows[0].variable, rows[0].reach) != REACHES[kernel]:
+        if rows and kernel in REACHES and padding == 0 and (rows[0].variable, rows[0].reach) != REACHES[kernel]:
             yield kernel, rows[0].variable, rows[0].reach
         mended = found(built(check, target, level, "-DMENDED"), kernel, "align,bounds", padding)
         yield from (("mended", kernel, row.kind, row.reach) for row in mended)
@@ -137,7 +144,7 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
     for check, kernel in ((check, kernel) for check, kernels in KERNELS.items() for kernel in kernels):
         size = {"u1": 1, "u2": 2, "i8": 8}.get(SIZES.get(kernel, ""), 4)
         name = {1: "uchar", 2: "ushort", 4: "int", 8: "long"}[size]
-        more = "<size=256>\n" if kernel == "local_argument" else ""
+        more = "<size=256>\n" * LOCAL_ARGUMENTS.get(kernel, 0)
         zeros, numbers = f"<size={128 * size} fill=0 {name}>", f"<size={128 * size} range=0:1:127 {name}>"
         if check == ALIGN:
             zeros = "<size=1024 fill=0 int>"

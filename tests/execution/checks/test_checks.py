@@ -217,7 +217,9 @@ def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
 @pytest.mark.parametrize("words, message", [
     (["--check=race,order"], "there is no check 'order'"), (["--check", "--weak-memory=1"], "do not go together"),
     (["--max-findings", "3"], "--max-findings needs --check"), (["--sarif=x"], "--sarif needs --check"),
-    (["--suppress=x"], "--suppress needs --check"),
+    (["--suppress=x"], "--suppress needs --check"), (["--only=race"], "--only needs --check"),
+    (["--check", "--ignore=rays"], "there is no rule 'rays'"), (["--check", "--require=-1"], "from 0 on"),
+    (["--check", "--baseline={}/a"], "is not the JSON of a check"),
     (["--check", "--error-exitcode=256"], "from 0 to 255"), (["--check", "--suppress={}/a"], "no check 'rase'"),
     (["--check", "--suppress={}/b"], "'file=k.cl' names nothing")])  # fmt: skip
 def test_what_cannot_be_checked_is_refused(built, capsys, tmp_path, words, message):
@@ -235,7 +237,9 @@ def test_the_status_the_text_and_the_document_say_the_same(built, capsys):
     assert text.endswith("\nerror summary: 1 error (race)\n")
     assert main([*words, "--json", "--max-findings=0"]) == 1
     document = json.loads(capsys.readouterr().out)["check"]
-    assert document == {"checks": ["race"], "errors": 1, "notes": 0, "suppressed": 0, "findings": []}
+    counts = {"errors": 1, "warnings": 0, "notes": 0, "suppressed": 0, "known": 0}
+    rules = [{"rule": "race-read-write", "severity": "error", "count": 1}]
+    assert document == {"checks": ["race"], **counts, "rules": rules, "findings": []}
 
 
 def test_a_log_has_a_result_for_each_finding_with_the_line_of_each_side(built, capsys, tmp_path):
@@ -247,6 +251,51 @@ def test_a_log_has_a_result_for_each_finding_with_the_line_of_each_side(built, c
     places = [*result["locations"], *result["relatedLocations"]]
     assert {place["physicalLocation"]["region"]["startLine"] for place in places} == lines_of("in_group")
     assert (result["ruleId"], result["level"]) == (every["tool"]["driver"]["rules"][0]["id"], "error")
+
+
+@pytest.mark.parametrize("words, status, summary", [
+    (["--ignore=race-read-write"], 0, "0 errors"), (["--only=bounds,race-write-write"], 0, "0 errors"),
+    (["--only=race"], 1, "1 error"), (["--severities={}/note"], 0, "0 errors, 1 note"),
+    (["--severities={}/warning", "--error-exitcode=9"], 9, "0 errors, 1 warning"),
+    (["--baseline={}/known"], 0, "0 errors, 1 of the baseline"), (["--require=400"], 1, "1 error"),
+    (["--require=100000"], 3, "1 error")])  # fmt: skip
+def test_findings_are_chosen_as_those_of_verify(built, capsys, tmp_path, words, status, summary):
+    command = "run", built("gfx1100", "O2"), *IN_GROUP, "--check=race"
+    (tmp_path / "note").write_text("race note\n")
+    (tmp_path / "warning").write_text("race off\nrace-read-write warning\n")
+    assert main([*command, "--json", "-o", str(tmp_path / "known")]) == 1
+    assert main([*command, *(word.format(tmp_path) for word in words)]) == status
+    assert capsys.readouterr().out.endswith(f"\nerror summary: {summary} (race)\n")
+
+
+def test_a_fingerprint_stays_when_lines_and_code_move(require_tool, tmp_path):
+    """The same kernel alone, and behind another one."""
+    require_tool("clang-22")
+    head, text = (SOURCE.partition(mark)[part] for mark, part in (("kernel void", 0), ("kernel void in_group", 2)))
+    logs = []
+    for name, more in (("one", ""), ("other", "kernel void first(global int *out) { *out = 1; }\n\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "k.cl").write_text(f"{head}{more}kernel void in_group{text.partition('kernel void')[0]}")
+        assert main(["run", str(folder / "k.cl"), *IN_GROUP, "--check=race", "--sarif", str(folder / "log")]) == 1
+        logs.append(json.loads((folder / "log").read_text())["runs"][0]["results"][0])
+    assert logs[0]["partialFingerprints"] == logs[1]["partialFingerprints"]
+    assert logs[0]["locations"] != logs[1]["locations"]
+
+
+def test_judge_lists_what_checks_find(built, capsys):
+    words = "judge", built("gfx1100", "O2"), *IN_GROUP
+    assert main([*words, "--only=race"]) == 0
+    capsys.readouterr()
+    assert main([*words, "--only=race", "--check=race"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(race-read-write) read of " in text or "(race-read-write) write of " in text
+    assert main([*words, "--check", "--only=race", "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out)["findings"]
+    assert row["rule"] == "race-read-write"
+    assert main([*words, "--check=race", "--only=race", "--sarif"]) == 1
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert len(result["relatedLocations"]) == 2
 
 
 @pytest.mark.parametrize("known, status", [

@@ -1,0 +1,116 @@
+"""A kernel that runs several times, each time in another order: which of its results depend on the order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu.execution.halts import INTERRUPT, LIMIT
+from dwarfgpu.immutable import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dwarfgpu.execution.control.running import Running
+
+PRINTED, END = "printed text", "end"
+"""The results that are no buffers: what the kernel prints, and how it ends."""
+
+
+@frozen
+class SeedGroup:
+    """The seeds with which a result is the same."""
+
+    seeds: tuple[int, ...]
+    count: int = 0
+    """How many elements are not as with the first seed."""
+    element: int | None = None
+    """The first of them; None where none is, and of a result that is no buffer."""
+    value: Any = None
+    first_value: Any = None
+    """What it is with the first seed."""
+
+
+@frozen
+class SeedResult:
+    """What a result is with all seeds: more than one group if it depends on the order."""
+
+    name: str
+    groups: tuple[SeedGroup, ...]
+
+
+@frozen
+class SeedReport:
+    """What the runs of a kernel with several seeds have come to."""
+
+    kernel: str
+    option: str
+    """What the seeds are for: the order of waves (``seed``), or memory that is weak (``weak-memory``)."""
+    seeds: tuple[int, ...]
+    results: tuple[SeedResult, ...]
+    ended: int
+    """How many runs have ended."""
+    is_interrupted: bool = False
+
+    @property
+    def differing(self) -> list[SeedResult]:
+        """The results that depend on the order."""
+        return [result for result in self.results if len(result.groups) > 1]
+
+
+class _Result:
+    """A result with the seeds so far; of each that differs only the difference is kept."""
+
+    def __init__(self, first: Any) -> None:
+        self.first = first
+        self.groups: dict[bytes, tuple[tuple[Any, ...], list[int]]] = {}
+
+    def add(self, value: Any, seed: int) -> None:
+        """Take note of the result with a seed."""
+        key = value.tobytes() if isinstance(value, np.ndarray) else value.encode()
+        if key not in self.groups:
+            self.groups[key] = self._difference(value), []
+        self.groups[key][1].append(seed)
+
+    def _difference(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, np.ndarray):
+            return int(value != self.first), None, value, self.first
+        new, old = (np.ascontiguousarray(each).reshape(-1) for each in (value, self.first))
+        bytes_ = (each.view(np.uint8).reshape(len(each), -1) for each in (new, old))
+        wrong = np.not_equal(*bytes_).any(axis=1) if len(new) else np.zeros(0, bool)
+        if not wrong.any():
+            return (0,)
+        at = int(wrong.argmax())
+        return int(wrong.sum()), at, new[at].item(), old[at].item()
+
+
+def run_seeds(
+    launched: Callable[[int], Running], seeds: Iterable[int], option: str, limit: int | None = None
+) -> SeedReport:
+    """Run a kernel with each of some seeds, and compare its buffers, what it prints, and how it ends."""
+    found: dict[str, _Result] = {}
+    ended, kernel, used, is_interrupted = 0, "", [], False
+    for seed in seeds:
+        running = launched(seed)
+        with running.progress_shown():
+            halt = running.run(limit=limit)
+        if is_interrupted := halt.kind == INTERRUPT:
+            break
+        used.append(seed)
+        kernel, ended = running.launched.plan.kernel.name, ended + halt.has_ended
+        end = halt.kind if halt.has_ended or halt.kind == LIMIT else halt.reason
+        for name, value in _results(running, end):
+            found.setdefault(name, _Result(value)).add(value, seed)
+    results = tuple(
+        SeedResult(name, tuple(SeedGroup(tuple(each), *difference) for difference, each in result.groups.values()))
+        for name, result in found.items()
+    )
+    return SeedReport(kernel, option, tuple(used), results, ended, is_interrupted)
+
+
+def _results(running: Running, end: str) -> Iterator[tuple[str, Any]]:
+    for buffer in running.launched.plan.buffers:
+        yield buffer.name, running.launched.buffers[buffer.name].copy()
+    yield PRINTED, "".join(running.printed())
+    yield END, end
