@@ -170,7 +170,7 @@ kernel void local_next(global int *out, global int *in) {
 }
 kernel void local_previous(global int *out, global int *in) {
   local int left[64], right[64];
-  left[ID] = in[GID];
+  left[63 - ID] = in[GID] + 1;
   right[(int)ID - OR(0, 8)] = in[GID]; //
   SYNC;
   out[GID] = left[63 - ID] + right[ID & 31];
