@@ -185,14 +185,14 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.79,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 21.92,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "execution": 22.14,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.64,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.11,
-    "program.frames": 9.04,  # arguments of a launch; tables of pandas; where variables of local memory are
-    "audits.verify": 4.5,  # code that overlaps or is not there, siblings, sizes of base types
+    "program.frames": 9.06,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 5.54,  # limits of producers, made arguments
     "audits.campaign": 1.4,  # random kernels, sources reduced, passes found, answers and causes that are kept
@@ -202,9 +202,9 @@ BUDGETS: dict[str, float] = {
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.42,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.04,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.33,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
+    "render": 10.48,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 13.06,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "cli": 2.4,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.49,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -214,7 +214,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 88.26
+MOST_LINES_OF_TESTS = 88.53
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
