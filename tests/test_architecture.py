@@ -202,9 +202,9 @@ BUDGETS: dict[str, float] = {
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.48,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.51,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.06,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.4,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
+    "cli": 2.41,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.49,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -214,7 +214,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 88.53
+MOST_LINES_OF_TESTS = 88.54
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -121,6 +121,15 @@ def _checked(
     found = wanted.report(run_report(checked, result.instructions))
     if options.sarif is not None:
         _write_log(options.sarif, found)
+    if options.html is not None:
+        from dwarfgpu.render.layout import WIDTH, laid_out
+        from dwarfgpu.render.report import checked_page
+
+        with laid_out(WIDTH):
+            title, command = f"{result.kernel} checked", "dwarfgpu run FILE KERNEL ... --check --max-findings N"
+            lines = [*checked_page(title, result.instructions, found, command)]
+        with whole_output(options.html, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
     return evolve(result, checked=judged(checked, found)), found
 
 
@@ -192,8 +201,9 @@ def _check_options(options: Any) -> tuple[tuple[Suppression, ...], Verdict]:
         number = getattr(options, name.replace("-", "_"))
         if number is not None and not 0 <= number <= (number if most is None else most):
             raise UsageError(f"--{name} takes a number from 0 {'on' if most is None else f'to {most}'}")
-    if options.sarif is not None:
-        check_output(options.sarif)
+    for written in (options.sarif, options.html):
+        if written is not None:
+            check_output(written)
     path = options.suppress
     known = () if path is None else suppressions(read_input(path).decode("utf-8", "replace"), path)
     wanted = verdict(

@@ -124,6 +124,7 @@ OF_CHECKS = tuple(
         option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
         option("-require N", "exit with 3 if fewer than N instructions were executed", read=int),
         option("-sarif FILE", "write the findings as a SARIF 2.1.0 log, too"),
+        option("-html FILE", "write the findings as an HTML page, too"),
         option("-error-exitcode N", "the exit status if there are errors or warnings (1)", read=int),
     )
 )

@@ -43,9 +43,13 @@ def findings_text(report: CheckReport, most: int) -> Iterator[str]:
 
 def finding_lines(finding: NamedFinding) -> Iterator[str]:
     """Yield one finding: what it is, and what each side did."""
-    count = counted(finding.count, "hazard") if finding.reach is None else counted(finding.count, "access", "accesses")
-    yield from fitted(f"{finding.severity}: {shown(finding.message)}, {count}", 2)
+    yield from fitted(f"{finding.severity}: {shown(finding.message)}, {times(finding)}", 2)
     yield from details(finding)
+
+
+def times(finding: NamedFinding) -> str:
+    """Return how often it happened."""
+    return counted(finding.count, "hazard") if finding.reach is None else counted(finding.count, "access", "accesses")
 
 
 def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
@@ -58,18 +62,20 @@ def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
 
 
 def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
-    side, place, deeper = each.side, each.position, len(mark) + 2
-    value = (
-        "" if each.value is None else f" of {each.value:g}" if isinstance(each.value, float) else f" of {each.value}"
-    )
-    source = f" at {place.file}:{place.line}" if place.file else ""
-    yield from fitted(
-        f"{mark}{_DOES[side.action]}{value}{source} in {each.function or '?'}, {place.address:#x}", deeper
-    )
+    deeper = len(mark) + 2
+    yield from fitted(f"{mark}{done(each)}", deeper)
     for function, line in each.callers:
         where = "" if line is None or not line.line else f" at {line.file}:{line.line}"
         yield from fitted(f"{mark}  inlined into {function or '?'}{where}", deeper + 2)
     yield from fitted(f"{mark}  {who(each)}", deeper + 2)
+
+
+def done(each: NamedSide) -> str:
+    """Return what a side did, and where."""
+    place, value = each.position, each.value
+    number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
+    source = f" at {place.file}:{place.line}" if place.file else ""
+    return f"{_DOES[each.side.action]}{number}{source} in {each.function or '?'}, {place.address:#x}"
 
 
 def who(each: NamedSide) -> str:
@@ -116,7 +122,7 @@ def uri(path: str) -> str:
 
 
 SIDE = Record(
-    "action=side.action? pc=position.address# function file=position.file line=position.line?",
+    "action=side.action? pc=position.address# function file=position.file line=position.line? text",
     fact("callers", value=lambda each: [_caller(*call) for call in each.callers]),
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),

@@ -20,6 +20,7 @@ from attrs import Factory, define
 from dwarfgpu.audits.verify.findings import LIMITS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render import lane_svg, pictures
+from dwarfgpu.render.findings import done, times, who
 from dwarfgpu.render.layout import counted, shown
 from dwarfgpu.render.verification import severities_text
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.verify.findings import FileFinding
+    from dwarfgpu.audits.verify.reports import FileReport
+    from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.render.pictures import Strip
 
 MAX_PAGE = 2_800_000
@@ -358,9 +361,34 @@ def finding_html(finding: FileFinding) -> str:
     where = " > ".join(finding.path[-3:])
     if finding.source is not None:
         where += f", {finding.source[0]}:{finding.source[1]}"
+    if finding.executed is not None:
+        return _executed_html(finding, finding.executed)
     idiom = "" if finding.idiom is None else note(f"an idiom of the producer: {finding.idiom}")
     idiom = note(f"a limit of the producer: {LIMITS[finding.limit]}") if finding.limit in LIMITS else idiom
     return (
         f'<li><span class="{kind}">{kind}</span> <code>{text(finding.place)}</code> {text(finding.message)}'
         f"{note(f'in {where}') if where else ''}{idiom}{note(f'first: {finding.seen}') if finding.seen else ''}</li>"
     )
+
+
+def _executed_html(finding: FileFinding, executed: NamedFinding) -> str:
+    """Return what waves did: each side with its line of the source, and the waves, lanes and work-items."""
+    kind = finding.severity
+    parts = [f'<li><span class="{kind}">{kind}</span> {text(finding.message)}', note(times(executed))]
+    if executed.reach is not None:
+        parts.append(note(executed.reach))
+    for side in executed.sides:
+        parts.append(note(f"{done(side)}; {who(side)}"))
+        if side.text is not None:
+            parts.append(listing([f"{side.position.line}\t{side.text.strip()}"]))
+    return "".join([*parts, "</li>"])
+
+
+def checked_page(title: str, executed: int, found: FileReport, command: str) -> Iterator[str]:
+    """Yield the page about what the checks of a run have found."""
+    findings, figure = findings_section(found.findings, {}, MAX_PAGE // 2, command)
+    if not found.findings:
+        findings.add(note("Nothing is wrong in what the run has executed."))
+    known = f"{counted(found.known, 'finding')} of the baseline" if found.known else ""
+    tiles = [Tile("Instructions", f"{executed:,}", "executed"), Tile("Findings", figure, known)]
+    yield from page(title, tiles, [findings])

@@ -49,6 +49,8 @@ class NamedSide:
     callers: tuple[tuple[str | None, SourceLine | None], ...]
     """The functions that this is inlined into, and the lines of the calls, innermost first."""
     value: int | float | None
+    text: str | None = None
+    """The line of the source."""
 
 
 @frozen
@@ -261,7 +263,7 @@ class FindingNames:
         callers = tuple((call.function, call.source) for call in calls[1:])
         position = self.running.position(side.pc)
         function = calls[0].function or position.place
-        return NamedSide(side, position, function, callers, _number(side.value, is_float=is_float))
+        return NamedSide(side, position, function, callers, _number(side.value, is_float=is_float), self._text(side.pc))
 
     @cached_property
     def _arguments(self) -> list[Any]:
@@ -277,9 +279,11 @@ class FindingNames:
 
     def _words(self, pc: int) -> set[str]:
         """Return the names in the line of an address."""
+        return set(_WORD.findall(self._text(pc) or ""))
+
+    def _text(self, pc: int) -> str | None:
         line = self.running.line_at(pc)
-        text = None if line is None else self.texts.read(line.file).line(line.line)
-        return set(_WORD.findall(text or ""))
+        return None if line is None else self.texts.read(line.file).line(line.line)
 
     def _in_line(self, pc: int) -> str | None:
         """Return the only variable of the functions at an address that its line names."""

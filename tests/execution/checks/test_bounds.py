@@ -31,10 +31,11 @@ SIZES = {"bytes_past": "u1", "shorts_past": "u2", "longs_past": "i8"}
 """The types of numbers, where they are not int."""
 LOCAL_ARGUMENTS = {"local_argument": 1, "local_next_argument": 2}
 """How many arguments are 256 bytes of local memory."""
-ACTIONS = dict.fromkeys(("add_past", "add_to_const", "add_int", "add_long", "local_add", "local_count"), f.ATOMIC) | dict.fromkeys(
+ACTIONS = dict.fromkeys(
+    ("add_past", "add_to_const", "add_int", "add_long", "local_add", "local_count"), f.ATOMIC) | dict.fromkeys(
     ("write_past", "write_far", "one_more", "shorts_past", "vector_past", "indirect", "record_past", "in_function",
-     "local_write", "local_argument", "local_previous", "local_records", "through_const", "write_int", "write_short", "write_int2", "local_int"),
-    f.WRITE)  # fmt: skip
+     "local_write", "local_argument", "local_previous", "local_records", "through_const", "write_int", "write_short",
+     "write_int2", "local_int"), f.WRITE)  # fmt: skip
 """What the wrong access does; the others read."""
 REACHES = {
     "read_past": ("in[128]", "0 to 252 bytes past the end of `in` (argument 1, 512 bytes)"),

@@ -283,6 +283,19 @@ def test_a_fingerprint_stays_when_lines_and_code_move(require_tool, tmp_path):
     assert logs[0]["locations"] != logs[1]["locations"]
 
 
+def test_a_page_has_both_sides_with_their_lines(built, capsys, tmp_path):
+    page = tmp_path / "f.html"
+    assert main(["run", built("gfx1100", "O2"), *IN_GROUP, "--check=race", "--html", str(page)]) == 1
+    text = page.read_text()
+    assert "race-read-write" in text
+    assert "in[GID] = ID; //" in text
+    assert "out[GID] = in[GID ^ 127]; ///" in text
+    assert "work-group (0,0,0), lanes 0-31, work-items [0,0,0] to [31,0,0]" in text
+    words = ["judge", built("gfx1100", "O2"), *IN_GROUP, "--check=race", "--html", "-o", str(page)]
+    assert main(words) == 1
+    assert "out[GID] = in[GID ^ 127]; ///" in page.read_text()
+
+
 def test_judge_lists_what_checks_find(built, capsys):
     words = "judge", built("gfx1100", "O2"), *IN_GROUP
     assert main([*words, "--only=race"]) == 0
