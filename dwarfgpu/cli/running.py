@@ -183,9 +183,14 @@ def _hint_at_finding(session: Session, options: Any, running: Running, checked: 
     memory = {name: getattr(options, name.replace("-", "_")) for name in MEMORY_OPTIONS}
     given = (f"-{name} {size}" for name, size in memory.items() if size is not None)
     launch = " ".join(("target launch", *given, options.kernel, options.grid, group, *words))
-    place = f"break *{checked.findings[0].sides[-1].side.pc:#x}"
-    steps = " ".join(f"-ex {shlex.quote(step)}" for step in (launch, place, "continue"))
-    session.hint(f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {steps}` stops where the first one was found")
+    first = checked.findings[0]
+    steps = [f"set check {first.check}", launch, "continue"]
+    if options.read_only or options.write_only:  # which the debugger does not know
+        steps = [launch, f"break *{first.sides[-1].side.pc:#x}", "continue"]
+    given_steps = " ".join(f"-ex {shlex.quote(step)}" for step in steps)
+    session.hint(
+        f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {given_steps}` stops where the first one was found"
+    )
 
 
 def _check_options(options: Any) -> tuple[tuple[Suppression, ...], Verdict]:

@@ -49,6 +49,7 @@ class AlignCheck(KeptState):
         first_wave: Callable[[], int],
         source: Callable[[int], tuple[int, str] | None],
         generation: int,
+        apertures: tuple[int, int],
     ) -> None:
         self.now = now
         """The access that is executed."""
@@ -59,6 +60,8 @@ class AlignCheck(KeptState):
         self.has_aligned_local = generation <= LAST_WITH_ALIGNED_LOCAL
         self.formatted: set[int] = set()
         """The instructions that convert formats."""
+        self.spaces = dict(zip((each >> 32 for each in apertures), ("local", "private"), strict=True))
+        """The memory of flat addresses, by their upper half, where it is not global."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
 
     def access(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> None:
@@ -102,9 +105,10 @@ class AlignCheck(KeptState):
             wave = int(batch.waves[row]) + self.first_wave()
             side = self.side(self.now.action, self.now.pc, wave, lanes, int(lanes[0]))
             kind = MISALIGNED[self.now.action]
-            finding = CheckFinding(ALIGN, kind, (side,), SPACES.get(space, "global"), first, size)
-            if space == FLAT and not first >> 47 and first >> 32:
-                finding.space = "generic"
+            name = SPACES.get(space, "global")
+            if space == FLAT and first >> 32 in self.spaces:
+                name, first = self.spaces[first >> 32], first & 0xFFFFFFFF
+            finding = CheckFinding(ALIGN, kind, (side,), name, first, size)
             finding.needs = needs
             self.found[key] = finding
         finding.count += int(wrong.sum())

@@ -92,6 +92,8 @@ class BoundsCheck(KeptState):
         """The provenance of what it writes."""
         self.loaded: list[Column] | None = None
         """The provenance of what it has read, if there are pointers in that memory."""
+        self._indexed: set[int] = set()
+        """Instructions that access an array in private memory, and no other variable of the same line."""
         self._starts = np.zeros(0, np.int64)
         closed = {access: {number for number, buffer in enumerate(buffers, 1) if buffer.access == access}
                   for access in (READ_ONLY, WRITE_ONLY)}  # fmt: skip
@@ -206,7 +208,12 @@ class BoundsCheck(KeptState):
         wrong = np.broadcast_to(True if mask is None else mask, shape)
         for array in arrays:
             wrong = wrong & array.misses(address, size)
-        if not wrong.any():
+        if space == "private" and self.pc not in self._indexed:
+            executing = np.broadcast_to(True if mask is None else mask, shape)
+            places = np.broadcast_to(address, shape)[executing]
+            if (executing & ~wrong).any() or (places != places[:1]).any():
+                self._indexed.add(self.pc)
+        if not wrong.any() or (space == "private" and self.pc not in self._indexed):
             return
         address, self.is_told = np.broadcast_to(address, shape), True
         buffers = [NamedBuffer(f"`{array.name}`", array.start, array.size) for array in arrays]

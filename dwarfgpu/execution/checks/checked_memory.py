@@ -88,7 +88,10 @@ class CheckedMemory(MemoryAccess):
         self.formatted: set[int] = set()
         """Instructions that convert formats."""
         if self.bounds is not None and ALIGN in settings.checks:
-            self.align = AlignCheck(self.bounds, self._side, lambda: self.order.first, self._alignment_of, generation)
+            apertures = others["apertures"]
+            self.align = AlignCheck(
+                self.bounds, self._side, lambda: self.order.first, self._alignment_of, generation, apertures
+            )
             self.align.formatted = self.formatted
         self.init_check: InitCheck | None = None
         if INIT in settings.checks:

@@ -64,6 +64,7 @@ _CONTINUES = re.compile(r"\s*(?:[=+\-*/%&|^<>?:.,)\[]|$)")
 """How a line begins that goes on with a statement."""
 MOST_BEFORE = 8
 """The lines of a statement that are looked at."""
+_WORDS = re.compile(r"[A-Za-z_]\w*")
 _ARRAY = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\[")
 _UNKNOWN_MACRO = re.compile(r"\b([A-Z_][A-Z0-9_]*)\s*\(")
 Alignment = tuple[int, str]
@@ -149,8 +150,10 @@ class SourceAccesses:
         """Return the arrays in local memory that a line names; none if it is not known where one is."""
         if pc in self._local_places:
             return self._local_places[pc]
-        (text, _code), functions, found = self._line(pc), self._functions(pc), []
-        for name in self._named[pc]:
+        (text, code), functions = self._statement(pc), self._functions(pc)
+        found: list[NamedArray] = []
+        known = {each.name for each in self._local_objects}
+        for name in {*self._named[pc], *(known & {*_WORDS.findall(code)})}:  # also those that are no arrays
             objects = [each for each in self._local_objects if each.name == name]
             variables = [each for each in self._variables.get(name, ()) if owner_of(each) in functions]
             if not objects and all(map(_has_location, variables)):
@@ -185,6 +188,8 @@ class SourceAccesses:
         if not code or any(match[1] not in macros for match in _UNKNOWN_MACRO.finditer(code)):
             return []
         named, functions = set(), self._functions(pc)
+        if any(self._may_refer(name, functions) for name in {*_WORDS.findall(code), "this"}):
+            return []
         for name in {match[1] for pattern in (_ARRAY, _FOLLOWED, _STARRED) for match in pattern.finditer(code)}:
             kinds = {type(resolved(each.type)) for each in self._variables.get(name, ()) if owner_of(each) in functions}
             if Pointer in kinds and name not in self._arguments:
@@ -192,6 +197,11 @@ class SourceAccesses:
             if Array in kinds or self._arguments.get(name) == LOCAL:
                 named.add(name)
         return sorted(named)
+
+    def _may_refer(self, name: str, functions: set[str | None]) -> bool:
+        """Return whether a name is a reference, or the object of a method: it may be anywhere."""
+        kinds = (resolved(each.type) for each in self._variables.get(name, ()) if owner_of(each) in functions)
+        return any(isinstance(kind, Pointer) and (name == "this" or kind.sign != "*") for kind in kinds)
 
     @cached_property
     def _arguments(self) -> dict[str, str]:

@@ -180,7 +180,8 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert main(["run", str(tmp_path / "k.hip"), *words]) == (not sync)
     text, hints = capsys.readouterr()
     assert f"error summary: {summary} (align, barrier, bounds, init, race, wait)" in text
-    assert ("-ex 'target launch turned 128 64 in=arange(128) out=zeros(128)' -ex 'break *0x" in hints) == (not sync)
+    launch = "-ex 'target launch turned 128 64 in=arange(128) out=zeros(128)' -ex continue"
+    assert (f"-ex 'set check race' {launch}" in hints) == (not sync)
     assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
 
 
