@@ -61,7 +61,7 @@ class PointerShadow(KeptState):
 class BoundsCheck(KeptState):
     """Looks whether accesses are in the memory that their pointer came from."""
 
-    CHANGING = "found", "shadows", "local", "private", "pointers"
+    CHANGING = "found", "shadows", "local", "private", "pointers", "_indexed"
 
     def __init__(
         self,
