@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.51,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.06,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "questions": 13.16,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.41,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.49,
     "gdbplugin": 2.16,

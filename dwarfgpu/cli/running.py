@@ -10,30 +10,27 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.questions.document import BAD_FILE, INTERRUPTED, NO_ANSWER, OK
+from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.questions.table import OF_CHECKS
-from dwarfgpu.regular_files import check_output, read_input, whole_output
+from dwarfgpu.regular_files import check_output, whole_output
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.verdicts import Verdict
-    from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.control.suppressions import Suppression
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
+    from dwarfgpu.questions.run_checks import CheckedRun
 
 MOST_SEEDS = 1 << 20
+NAMES_OF_CHECKS = tuple(option.name.replace("-", "_") for option in OF_CHECKS)
 OF_ONE_RUN = (
     "check", "save", "print", "break_", "if_", "until", "trace", "watch", "history", "profile", "profile_format",
-    "state", *(option.name.replace("-", "_") for option in OF_CHECKS),
+    "state", *NAMES_OF_CHECKS,
 )  # fmt: skip
 """Where the options are that say what one run shows."""
-MOST_STATUS = 255
-"""The highest exit status."""
 MOST_KEPT = 64 << 20
 """The bytes of memory that are copied at the launch, so that what has changed a variable last can be found."""
 
@@ -46,7 +43,7 @@ def run_kernel(session: Session, options: Any) -> int:
 def _run_once(session: Session, options: Any) -> int:
     from dwarfgpu.execution.control.report import preview, report
 
-    known, wanted = _check_options(options)
+    checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
@@ -90,7 +87,7 @@ def _run_once(session: Session, options: Any) -> int:
         snapshot=options.state,
         profile_file=options.profile_file,
     )
-    result, found = _checked(running, options, result, known, wanted)
+    result, status = (result, OK) if checks is None else checks.report(running, result)
     _show(session, result, list(running.printed()), faults, history, options.max_findings)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
@@ -103,57 +100,16 @@ def _run_once(session: Session, options: Any) -> int:
     _hint_at_finding(session, options, running, result.checked)
     if history is not None and history.problem is not None:
         return NO_ANSWER
-    return max(_status(session, options, wanted, found), NO_ANSWER if result.has_failed else OK)
+    return max(status, NO_ANSWER if result.has_failed else OK)
 
 
-def _checked(
-    running: Running, options: Any, result: RunReport, known: tuple[Suppression, ...], wanted: Verdict
-) -> tuple[RunReport, FileReport | None]:
-    """Return what a run has come to with the findings of checks that count, also as findings about its file."""
-    if options.check is None:
-        return result, None
-    from attrs import evolve
+def _checks(options: Any) -> CheckedRun | None:
+    """Return the checks that are asked for; without any, no option may be one of theirs."""
+    if options.check is None and all(getattr(options, name) in (None, []) for name in NAMES_OF_CHECKS):
+        return None
+    from dwarfgpu.questions.run_checks import checked_run  # which needs much of what reads findings
 
-    from dwarfgpu.audits.run_checks import judged, run_report
-    from dwarfgpu.execution.control.check_report import check_report
-
-    checked = check_report(running, known)
-    found = wanted.report(run_report(checked, result.instructions))
-    if options.sarif is not None:
-        _write_log(options.sarif, found)
-    if options.html is not None:
-        from dwarfgpu.render.layout import WIDTH, laid_out
-        from dwarfgpu.render.report import checked_page
-
-        with laid_out(WIDTH):
-            title, command = f"{result.kernel} checked", "dwarfgpu run FILE KERNEL ... --check --max-findings N"
-            lines = [*checked_page(title, result.instructions, found, command)]
-        with whole_output(options.html, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-    return evolve(result, checked=judged(checked, found)), found
-
-
-def _write_log(path: str, found: FileReport) -> None:
-    """Write what checks have found as a SARIF log."""
-    import json
-
-    from dwarfgpu import __version__
-    from dwarfgpu.audits.run_checks import RULES
-    from dwarfgpu.render.verification import sarif
-
-    with whole_output(path) as stream:
-        stream.write((json.dumps(sarif([found], list(RULES.values()), __version__), indent=2) + "\n").encode())
-
-
-def _status(session: Session, options: Any, wanted: Verdict, found: FileReport | None) -> int:
-    """Return the exit status that the findings of checks give."""
-    required = options.require or 0
-    if found is not None and found.entries < required:
-        session.hint(f"{found.entries:,} instructions were executed, {required:,} required")
-        return BAD_FILE
-    if found is not None and wanted.is_wrong(found):
-        return NO_ANSWER if options.error_exitcode is None else int(options.error_exitcode)
-    return OK
+    return checked_run(options)
 
 
 def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
@@ -191,34 +147,6 @@ def _hint_at_finding(session: Session, options: Any, running: Running, checked: 
     session.hint(
         f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {given_steps}` stops where the first one was found"
     )
-
-
-def _check_options(options: Any) -> tuple[tuple[Suppression, ...], Verdict]:
-    """Return which findings of checks are known, and which count; refuse options of checks where there are none."""
-    from dwarfgpu.audits.run_checks import RULES
-    from dwarfgpu.audits.verdicts import verdict
-    from dwarfgpu.execution.control.suppressions import suppressions
-
-    given = (option.name for option in OF_CHECKS if getattr(options, option.name.replace("-", "_")) not in (None, []))
-    if options.check is None and (name := next(given, None)) is not None:
-        raise UsageError(f"--{name} needs --check")
-    for name, most in (("max-findings", None), ("require", None), ("error-exitcode", MOST_STATUS)):
-        number = getattr(options, name.replace("-", "_"))
-        if number is not None and not 0 <= number <= (number if most is None else most):
-            raise UsageError(f"--{name} takes a number from 0 {'on' if most is None else f'to {most}'}")
-    for written in (options.sarif, options.html):
-        if written is not None:
-            check_output(written)
-    path = options.suppress
-    known = () if path is None else suppressions(read_input(path).decode("utf-8", "replace"), path)
-    wanted = verdict(
-        RULES,
-        ignored=options.ignore or (),
-        only=options.only or (),
-        severities=options.severities,
-        baseline=options.baseline,
-    )
-    return known, wanted
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

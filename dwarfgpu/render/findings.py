@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import item_text
-from dwarfgpu.render.layout import counted, fitted, lanes_text, shown
+from dwarfgpu.render.layout import counted, fitted, lanes_text, shown, uri
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -112,13 +112,6 @@ def _place(side: NamedSide) -> dict[str, Any]:
         return logical
     region = {"artifactLocation": {"uri": uri(position.file)}, "region": {"startLine": position.line}}
     return logical | {"physicalLocation": region}
-
-
-def uri(path: str) -> str:
-    """Return a path as logs have it."""
-    from urllib.parse import quote
-
-    return quote(path)
 
 
 SIDE = Record(

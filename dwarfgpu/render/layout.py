@@ -349,3 +349,10 @@ def _lines(cells: tuple[str, ...], widths: list[int], mark: str) -> Iterator[str
 def fitted(text: str, indent: int = 0) -> list[str]:
     """Return a text in lines that fit the screen, all but the first indented."""
     return folded(shown(text), room(), indent)
+
+
+def uri(path: str) -> str:
+    """Return a path as logs have it."""
+    from urllib.parse import quote
+
+    return quote(path)

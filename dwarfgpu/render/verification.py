@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
-from dwarfgpu.render.findings import details, side_places, uri
-from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style
+from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style, uri
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
     if where:
         yield from fitted(f"    in {where}", 7)
     if finding.executed is not None:
+        from dwarfgpu.render.findings import details  # which needs numpy, as a run does
+
         yield from details(finding.executed, 4)
     if finding.seen is not None:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
@@ -204,7 +205,11 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
-    related = {} if finding.executed is None else {"relatedLocations": side_places(finding.executed)}
+    related: dict[str, Any] = {}
+    if finding.executed is not None:
+        from dwarfgpu.render.findings import side_places
+
+        related = {"relatedLocations": side_places(finding.executed)}
     properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom, "limit": finding.limit}
     return {
         "ruleId": finding.rule.name,
