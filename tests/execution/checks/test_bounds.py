@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.cli import main
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.checks import provenance as p
 from dwarfgpu.execution.control.check_report import check_report
@@ -321,3 +322,44 @@ def test_sums_and_differences_of_pointers_are_what_they_should_be():
     assert p.put(np.array([[True, False]]), 5, None).tolist() == [[5, 0]]
     assert [p.other(None), p.other(None, 2), p.same(2, 2), p.masked(4, 0xFFFFFFF0)] == [None, -1, 2, 4]
     assert [p.masked(4, 15), p.masked(4, 0), p.shifted(32, 4, 9, 4), p.shifted(4, 4, 9, 4)] == [-1, None, 4, -1]
+
+
+@pytest.mark.parametrize(
+    "option, kind, line",
+    [
+        ("--read-only=out", f.FORBIDDEN[f.WRITE], "out"),
+        ("--write-only=in", f.FORBIDDEN[f.READ], "in"),
+        (None, None, ""),
+    ],
+)
+def test_buffers_that_an_option_closes(built, capsys, option, kind, line):
+    words = "run", built(BOUNDS, "gfx1100", "O2", "-DMENDED"), "read_past", "zeros(128)", "arange(128)"
+    options = "--grid=128", "--work-group=64", "--check=bounds", *([] if option is None else [option])
+    assert main([*words, *options]) == (option is not None)
+    text, hints = capsys.readouterr()
+    assert (kind is None) == ("error: " not in text)
+    if kind is not None:
+        access = option[2:].partition("=")[0]
+        assert f"error: {kind}: `{line}[0]`" in " ".join(text.split())
+        assert f"is {access}" in text
+        assert "-ex 'break *0x" in hints  # the debugger does not know what the option says
+
+
+def test_an_option_names_a_buffer_of_the_kernel(built, capsys):
+    words = "run", built(BOUNDS, "gfx1100", "O2", "-DMENDED"), "read_past", "--grid=128", "--work-group=64", "--check"
+    assert main([*words, "zeros(128)", "arange(128)", "--read-only=inn"]) == 2
+    assert "read_past has no buffer 'inn'" in capsys.readouterr().err
+
+
+def test_an_address_without_memory_is_found(built):
+    """An argument still has the address of a buffer of another machine, which this one does not have."""
+    path = built(BOUNDS, "gfx1100", "O2", "-DMENDED")
+    machine, words = machine_for(path, "read_past"), {"grid": 128, "work_group": 64}
+    first = launch(machine, path, "read_past", args=["zeros(128)", "arange(128)"], **words)
+    Running(first).run()
+    address, other = first.addresses["in"], machine_for(path, "read_past")
+    second = launch(other, path, "read_past", args=["zeros(128)", address], check=BOUNDS, **words)
+    running = Running(second)
+    assert running.run().kind == "fault"
+    (row,) = running.findings
+    assert (row.kind, row.address, row.sides[0].position.line) == (f.INVALID[f.READ], address, line_of("read_past"))
