@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.campaign.source_levels import SourceFinding
 
 LOST = "against-missing"
+DEFINED = ("-Werror=return-type", "-Werror=uninitialized")
+"""Words for the compiler with which a function stays one that returns a value, and a variable one that has a value."""
 NOT_A_REGISTER = re.compile(r" bytes of memory at |Cannot access memory at |a location is wanted")
 """What a finding says of an expression that is not about the registers that the compiler means."""
 MOST_LINES = 24
@@ -68,7 +70,7 @@ class CauseFinder:
         path.write_text(text, encoding="utf-8")
         variant = evolve(self.source, path=str(path))
         try:
-            program, _messages = variant.built(self.level, folder, options=options)
+            program, _messages = variant.built(self.level, folder, options=(*options, *DEFINED))
             other = None  # which is needed only to compare with
             if not self.finding.rule.startswith("value-"):
                 if text not in self._others:
