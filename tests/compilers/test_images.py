@@ -171,6 +171,8 @@ def test_what_is_written(tmp_path, other, kind, type):
         (np.zeros_like(texels(kind, order, type)), kind, order, type),
         (texels(kind, "rgba", wide), kind, "rgba", wide),
     ]
+    if of != "f":
+        images[1][0][..., :2] %= 1000  # most others do not fit
     grid = tuple(reversed(SHAPES[kind][1]))
     here, there = both(tmp_path, other, Recipe("gfx1100", "2"), source, "write", images, [grid])
     found, right = here["image"].reshape(there[0].shape), there[0]
