@@ -241,7 +241,8 @@ class InitCheck(KeptState):
             writer.write(f"elif {test}: {text} = {writer.name(instructions.write_lane)}({text}, 0, {place}")
             return
         (target,) = cells_of(instruction.destinations[0], writer.lanes)
-        texts.append(f"{writer.name(instructions.read_lane)}({_text(cell)}, {place} == 0")
+        lanes = f"{writer.name(instructions.read_lane)}({_text(cell)}, {place}"
+        texts.append(f"not {writer.name(np.any)}({lanes})")  # several waves have a number each
         writer.write(f"elif {' and '.join(texts)}: {_text(target)} = D")
 
     def _write_memory(self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]) -> None:
