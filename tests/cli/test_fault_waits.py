@@ -117,7 +117,7 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
         assert sentence.replace("has ended", "is at its end") in text  # a core file does not have the difference
     if level == "O0":  # nor the past, in which a wave took the lock
         is_told = "if it waits for a lock, one of them took it, or a wave that has ended" in text
-        assert is_told == (kernel in ("late", "gone", "lock", "swap", "sleep", "group", "two"))
+        assert is_told == (kernel in ("late", "gone", "lock", "swap", "sleep", "group", "two", "split"))
 
 
 @pytest.mark.parametrize("level", ["O0", pytest.param("O2", marks=pytest.mark.slow)])

@@ -110,7 +110,8 @@ def test_frames_findings_and_judgements_are_rows():
     assert {row["function"] for row in answer} == {"saxpy"}
     assert {"statement-back", "unwind-missing"} <= {row["rule"] for row in answer}
     answer = rows("judge", input=str(path))
-    assert {row["state"] for row in answer} == {"limit", "answer"}
+    assert {row["state"] for row in answer} == {"limit", "finding", "answer"}
+    assert {row["function"] for row in answer if row["state"] == "finding"} == {"divergent"}
     assert sum(row["state"] == "answer" for row in answer) == 4  # kernels
 
 
