@@ -111,9 +111,8 @@ class Stopped:
         code, target = self.loaded.at(address), self.machine.target
         if code is None or target.execution_mask is None:
             return ""
-        processor = target.name.removeprefix("amdgcn-").partition("-wave")[0]
         try:
-            return decode(code.file.image.read(code.in_file(address), 4), 0, processor, target.lane_count).name
+            return decode(code.file.image.read(code.in_file(address), 4), 0, target.processor, target.lane_count).name
         except DwarfGpuError:
             return ""
 

@@ -185,6 +185,11 @@ class Target:
     def __hash__(self) -> int:  # the tables follow from these
         return hash((self.name, self.byte_order, self.address_size, self.features))
 
+    @property
+    def processor(self) -> str:
+        """The name of the processor of an AMDGPU target, without its wave size; of others that of the target."""
+        return self.name.removeprefix("amdgcn-").partition("-wave")[0]
+
     def register(self, number: int) -> TargetRegister | None:
         """Return the register with a DWARF number, or None."""
         for family in self.families:

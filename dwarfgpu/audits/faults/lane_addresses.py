@@ -26,7 +26,7 @@ from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.isa.semantics.numbers import ALL
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
-from dwarfgpu.targets.amdgpu.processors import processor_of
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
@@ -103,7 +103,7 @@ class _SeenAccesses(MemoryAccess):
         generic: Any = machine.target.space(GENERIC)
         self.aperture: Apertures | None = None if generic is None else generic.alias.apertures
         super().__init__(GlobalMemory([]), lanes=machine.target.lane_count)
-        processor = processor_of(machine.target.name)
+        processor = processor_named(machine.target.processor)
         self.generation = self.generation if processor is None else processor.major
         self.swizzles_dwords = self.generation >= 9
         self.found: list[tuple[str, Any, int, str]] = []

@@ -158,7 +158,7 @@ class GdbBackend(WaveBackend):
         from dwarfgpu.machines.gpu_core.layout import family_of
         from dwarfgpu.machines.gpu_core.stop_reasons import STOP_REGISTERS, is_waiting, reasons_of
 
-        family = family_of(self.target.name.removeprefix("amdgcn-").partition("-wave")[0])
+        family = family_of(self.target.processor)
         if family is None:
             return None
         registers = ((name, self.target.register_named(name)) for name in STOP_REGISTERS)

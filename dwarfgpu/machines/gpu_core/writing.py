@@ -167,7 +167,7 @@ class CoreContents:
 
     def add_machine(self, index: int, machine: Machine) -> None:
         """Add the waves of one machine, as an agent with its queues."""
-        processor = machine.target.name.removeprefix("amdgcn-").partition("-wave")[0]
+        processor = machine.target.processor
         family = layout.family_of(processor)
         if family is None or "-" in processor:
             raise UsageError(

@@ -63,8 +63,7 @@ class TargetOf:
 
 def target_id(target: Target) -> str:
     """Return the target ID of an AMDGPU target; the name of any other."""
-    name = target.name.removeprefix("amdgcn-").removesuffix("-wave32").removesuffix("-wave64")
-    return ":".join((name, *target.features))
+    return ":".join((target.processor, *target.features))
 
 
 def find_target(image: Image, wave_size: int | None = None) -> TargetOf:
@@ -189,9 +188,9 @@ class CodeObject:
     def traps(self) -> TrapTable:
         """What the numbers of ``s_trap`` mean in its code."""
         from dwarfgpu.machines.protocol import traps_of
-        from dwarfgpu.targets.amdgpu.processors import processor_of
+        from dwarfgpu.targets.amdgpu.processors import processor_named
 
-        processor = processor_of(self.target.target.name)
+        processor = processor_named(self.target.target.processor)
         is_hsa = processor is not None and self.image.osabi == ELFOSABI_AMDGPU_HSA
         return traps_of(self.image.abi_version + 2 if is_hsa else None, 0 if processor is None else processor.major)
 

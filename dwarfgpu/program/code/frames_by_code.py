@@ -58,7 +58,7 @@ class CodeUnwinding:
     def __init__(self, target: Target, code_at: Callable[[int], LoadedCode | None]) -> None:
         self._target = target
         self._code_at = code_at
-        self._processor = target.name.removeprefix("amdgcn-").partition("-wave")[0]
+        self._processor = target.processor
         self._readings: dict[LoadedCode, CodeReading] = {}
         self._known: dict[int, Information | NoInformation] = {}
 

@@ -17,7 +17,7 @@ from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, GenericView, LaneView, lane_to_wave, wave_to_lane
 from dwarfgpu.targets.amdgpu.initial_state import scratch_descriptor
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_LANE_0, PRIVATE_WAVE
-from dwarfgpu.targets.amdgpu.processors import processor_of
+from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.target import AddressSpace, Scope, Target
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _scratch_base(target: Target, machine: Machine, wave: int) -> tuple[int, str
     Scratch"). Else code reaches scratch memory through the buffer descriptor in s[0:3] ("Non-Kernel Functions"), which
     is recognized by its stride and flags.
     """
-    processor = processor_of(target.name)
+    processor = processor_named(target.processor)
     own = machine.scratch_address(wave)
     if own is not None:
         return own, f"the queue and the slot of the wave give {own:#x}"

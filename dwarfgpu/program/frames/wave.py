@@ -11,7 +11,7 @@ from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames.frame import Stack, negative_frame
 from dwarfgpu.program.frames.wave_positions import waves_of
-from dwarfgpu.targets.amdgpu.processors import processor_of
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +163,7 @@ class Trap:
 def trap_at(frame: Frame) -> Trap | None:
     """Return the trap that the innermost frame of a wave has stopped at; None where there is no such instruction."""
     code, pc = frame.code, frame.pc
-    processor = processor_of(frame.target.name)
+    processor = processor_named(frame.target.processor)
     if frame.number or code is None or pc is None or processor is None:
         return None
     encoding = S_TRAP_GFX11 if processor.major >= 11 else S_TRAP

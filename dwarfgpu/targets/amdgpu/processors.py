@@ -187,14 +187,6 @@ def processor_named(name: str) -> Processor | None:
     return next((processor for processor in processors() if processor.name == name), None)
 
 
-def processor_of(target_name: str) -> Processor | None:
-    """Return the processor of a target such as ``amdgcn-gfx1100-wave32``; None of a target that is no AMDGPU."""
-    name = target_name.removeprefix("amdgcn-")
-    if name == target_name:
-        return None
-    return processor_named(name.removesuffix("-wave32").removesuffix("-wave64"))
-
-
 def processor_of_mach(mach: int) -> Processor | None:
     """Return the processor that an ``EF_AMDGPU_MACH`` value selects."""
     return next((processor for processor in processors() if processor.mach == mach), None)
