@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 from attrs import asdict
 
 from dwarfgpu import budget
-from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels
-from dwarfgpu.audits.campaign.cause_finder import LOST, CauseFinder
-from dwarfgpu.audits.campaign.causes import (
-    RULES,
-    ExampleFinding,
-    cause_of,
-    counted_rules,
-    examples,
-    grouped,
-    write_whole,
-)
+from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
+from dwarfgpu.audits.campaign.cause_finder import CauseFinder
+from dwarfgpu.audits.campaign.causes import RULES, ExampleFinding, cause_of, counted_rules, examples, grouped
+from dwarfgpu.audits.campaign.source_levels import LOST
 from dwarfgpu.errors import NotFound, UsageError, nearest_hint
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
+from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
 from dwarfgpu.render.layout import counted, fitted, table
 from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripGroup, StripPart, strip_svg
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.campaign.causes import CauseGroup
     from dwarfgpu.audits.campaign.source_levels import LevelVerdict
 
-LOST = "against-missing"
 HEADS = ("kernels", "right", "wrong", "absent", "values right", "wrong", "absent", "frames", "lanes", "lines")
 """The columns behind processor and level."""
 
@@ -88,7 +88,7 @@ def answer_text(answer: SourceAnswer) -> Iterator[str]:
 def report_text(cause: FindingCause) -> Iterator[str]:
     """Yield a report in Markdown, as the tracker of LLVM takes it."""
     finding, blamed = cause.finding, cause.blamed
-    is_result = finding.rule == "result"
+    is_result = finding.rule == RESULT
     who = "" if blamed is None else f"[{blamed.name}] "
     if is_result:
         yield f"# {who}Wrong result at -O{cause.level} ({cause.processor})"

@@ -35,6 +35,14 @@ WRITER = "asm-printer"
 GLOBAL_ISEL = ("-global-isel", "-global-isel-abort=2")
 NOISE = re.compile(r", debug-location !\d+|\S*/(?=[^\s/]*:\d)|, implicit(?:-def)? (?:dead )?\$(?:exec|scc|mode)\w*")
 """What lines are shown without."""
+OPTION_NAMES = {
+    "InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "SROA": "sroa", "LICM": "licm", "GVN": "gvn",
+    "EarlyCSE": "early-cse", "ADCE": "adce", "BDCE": "bdce", "DSE": "dse", "Inliner": "inline",
+    "LoopFullUnroll": "loop-unroll-full", "IndVarSimplify": "indvars", "MergedLoadStoreMotion": "mldst-motion",
+    "CorrelatedValuePropagation": "correlated-propagation", "SLPVectorizer": "slp-vectorizer",
+    "PostOrderFunctionAttrs": "function-attrs",
+}  # fmt: skip
+"""What options call passes whose class has another name."""
 AROUND = 4
 SUSPECTS, MORE_SUSPECTS = 6, 40
 """The suspects that are left out one by one, each at the price of a build; more of them of a small source."""
@@ -251,9 +259,4 @@ def option_name(dump: PassDump) -> str:
     """Return the name of a pass for options: SimpleLoopUnswitchPass is simple-loop-unswitch."""
     if dump.short != dump.name.partition(" on ")[0].removesuffix("Pass") or "-" in dump.short:
         return dump.short
-    known = {"InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "SROA": "sroa", "LICM": "licm", "GVN": "gvn",
-             "EarlyCSE": "early-cse", "ADCE": "adce", "BDCE": "bdce", "DSE": "dse", "Inliner": "inline",
-             "LoopFullUnroll": "loop-unroll-full", "IndVarSimplify": "indvars", "CorrelatedValuePropagation":
-             "correlated-propagation", "MergedLoadStoreMotion": "mldst-motion", "SLPVectorizer": "slp-vectorizer",
-             "LoopVectorize": "loop-vectorize", "PostOrderFunctionAttrs": "function-attrs"}  # fmt: skip
-    return known.get(dump.short) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", dump.short).lower()
+    return OPTION_NAMES.get(dump.short) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", dump.short).lower()

@@ -18,7 +18,7 @@ from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import USUAL_PROCESSOR
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.regular_files import read_input
+from dwarfgpu.regular_files import read_input, whole_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,10 +82,15 @@ class CampaignFolder:
         if known.exists():
             return answer_of(json.loads(read_input(str(known))))
         found = evolve(judge_source(path, processor), name=os.path.relpath(path, self.path))
-        part = known.with_suffix(".part")
-        part.write_text(json.dumps(asdict(found)), encoding="utf-8")
-        part.replace(known)  # whole or not at all
+        write_whole(known, json.dumps(asdict(found)))
         return found
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    path.parent.mkdir(exist_ok=True)
+    with whole_output(str(path), "w", encoding="utf-8") as stream:
+        stream.write(text)
 
 
 def is_random(path: Path) -> bool:

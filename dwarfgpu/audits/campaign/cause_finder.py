@@ -15,7 +15,7 @@ from dwarfgpu.audits.campaign.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFi
 from dwarfgpu.audits.campaign.campaign_folder import is_random, text_of
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer
-from dwarfgpu.audits.campaign.source_levels import RESULT, UNOPTIMIZED, RecordedBuild, SourceLevels, judged
+from dwarfgpu.audits.campaign.source_levels import LOST, RESULT, UNOPTIMIZED, RecordedBuild, SourceLevels, judged
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
     from dwarfgpu.audits.campaign.source_levels import SourceFinding
 
-LOST = "against-missing"
 DEFINED = ("-Werror=return-type", "-Werror=uninitialized")
 """Words for the compiler with which a function stays one that returns a value, and a variable one that has a value."""
 NOT_A_REGISTER = re.compile(r" bytes of memory at |Cannot access memory at |a location is wanted")

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from attrs import asdict
 
 from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-from dwarfgpu.audits.campaign.campaign_folder import source_levels
-from dwarfgpu.audits.campaign.cause_finder import LOST, CauseFinder, FindingCause
+from dwarfgpu.audits.campaign.campaign_folder import source_levels, write_whole
+from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS
-from dwarfgpu.audits.campaign.source_levels import RESULT, SourceFinding
+from dwarfgpu.audits.campaign.source_levels import LOST, RESULT, SourceFinding
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer
     from dwarfgpu.audits.campaign.source_levels import LevelVerdict
@@ -108,14 +107,6 @@ def cause_from(document: dict[str, object]) -> FindingCause:
     if isinstance(blamed, dict):
         pass_ = BlamedPass(**{**blamed, **{key: tuple(blamed[key]) for key in ("before", "after")}})
     return FindingCause(finding=SourceFinding(**finding), blamed=pass_, **document)  # type: ignore[arg-type]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file, whole or not at all."""
-    path.parent.mkdir(exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 def grouped(found: Iterable[tuple[ExampleFinding, FindingCause]]) -> list[CauseGroup]:

@@ -33,6 +33,8 @@ BUDGET = 50_000
 MORE_AT_O0 = 10
 RESULT = "result"
 """The rule of a build that computes something else: no matter of debugging information."""
+LOST = "against-missing"
+"""The rule of a variable that has no location where one is needed: no wrong value."""
 PARTS = ("value", "against")
 """The parts of the rules that are about variables, which passes of a compiler make wrong one by one."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dwarfgpu.audits.judge.call_record import CallRecord
 from dwarfgpu.audits.judge.wave_registers import BatchRegisters
+from dwarfgpu.execution.batch import lane_flags
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.states.stopped import Stopped
@@ -64,9 +65,7 @@ class LaneRecord:
         self.active[waves] = active
         self._exec[waves] = masks
         self._becomes_whole[waves] = _makes_whole(instruction)
-        flags = np.unpackbits(active.view(np.uint8).reshape(len(waves), 8), axis=1, bitorder="little")
-        flags = flags[:, : self.lanes].astype(bool)
-        self.last[waves] = np.where(flags, np.uint64(batch.pc), self.last[waves])
+        self.last[waves] = np.where(lane_flags(active, self.lanes), np.uint64(batch.pc), self.last[waves])
         return active & ~before
 
     def end(self, batch: WaveBatch) -> None:

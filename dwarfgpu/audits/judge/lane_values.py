@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.batch import lane_flags
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
 
@@ -57,7 +58,7 @@ class VectorWrites:
 
     def note(self, registers: Iterable[range], exec_mask: int, pc: int) -> None:
         """Note that an instruction writes some registers in the lanes of a mask."""
-        flags = _flags(exec_mask, self.last.shape[1])
+        (flags,) = lane_flags(exec_mask, self.last.shape[1])
         for each in registers:
             self.last[each.start : each.stop, flags] = pc
 
@@ -132,18 +133,13 @@ class LaneValues:
 
 def _stale_lanes(writes: VectorWrites, source: VectorSource, doubtful: int, computed: int) -> Iterator[StaleLane]:
     """Yield the lanes whose register was written by another instruction than that of the lanes that computed it."""
-    flags = _flags(doubtful, writes.last.shape[1])
+    (flags,) = lane_flags(doubtful, writes.last.shape[1])
     for register in source.registers:
         last = writes.last[register]
-        known = {*last[_flags(computed, len(last))].tolist()}
+        known = {*last[lane_flags(computed, len(last))[0]].tolist()}
         for lane in np.nonzero(flags)[0].tolist():
             if int(last[lane]) not in known:
                 yield StaleLane(lane, register, int(last[lane]), max(known, default=0))
-
-
-def _flags(mask: int, lanes: int) -> Any:
-    data = (mask & (1 << lanes) - 1).to_bytes(8, "little")
-    return np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:lanes].astype(bool)
 
 
 def _vectors_written(instruction: GpuInstruction) -> Iterator[range]:

@@ -205,7 +205,7 @@ class SourceJudge:
         for die in _declarations(function):
             kind = self._types.type_of(die)
             self._judge_type(die, kind, pc, sighting)
-            inner = _innermost(kind)
+            inner, _depth = _innermost(kind)
             if isinstance(inner, Struct) and not inner.is_incomplete:
                 for member in inner.body.members:
                     if member.die is not None:
@@ -281,19 +281,18 @@ def normal(words: list[str]) -> str | None:
     return f"unsigned {size}" if is_unsigned and size != "char" else size
 
 
-def _innermost(kind: Type) -> Type:
-    kind = stripped(kind)
-    while isinstance(kind, (Pointer, Array)):
-        kind = stripped(kind.element if isinstance(kind, Array) else kind.target)
-    return kind
-
-
-def _shape(kind: Type) -> tuple[str, int]:
-    """Return a type as `declared_types` does: the name of what it is made of, and how many pointers and arrays."""
+def _innermost(kind: Type) -> tuple[Type, int]:
+    """Return what a type is made of, and through how many pointers and arrays."""
     depth = 0
     kind = stripped(kind)
     while isinstance(kind, (Pointer, Array)):
         kind, depth = stripped(kind.element if isinstance(kind, Array) else kind.target), depth + 1
+    return kind, depth
+
+
+def _shape(kind: Type) -> tuple[str, int]:
+    """Return a type as `declared_types` does: the name of what it is made of, and how many pointers and arrays."""
+    kind, depth = _innermost(kind)
     if not isinstance(kind, Base) or kind.vector_size is not None:
         return safe_text(kind), depth
     size = kind.byte_size or 0

@@ -58,8 +58,6 @@ class AlignCheck(KeptState):
         self.source = source
         """Returns how the source demands that an instruction is aligned, and because of which type."""
         self.has_aligned_local = generation <= LAST_WITH_ALIGNED_LOCAL
-        self.formatted: set[int] = set()
-        """The instructions that convert formats."""
         self.spaces = dict(zip((each >> 32 for each in apertures), ("local", "private"), strict=True))
         """The memory of flat addresses, by their upper half, where it is not global."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
@@ -76,7 +74,7 @@ class AlignCheck(KeptState):
         needs: tuple[int, str] | None
         if self.now.action == ATOMIC:
             needs = low + 1, "an atomic operation"
-        elif self.now.pc in self.formatted:
+        elif self.now.pc in self.now.formatted:
             needs = min(low + 1, MOST_OF_FORMAT), "a format"
         elif space == LOCAL and self.has_aligned_local:
             needs = low + 1, "local memory"

@@ -92,6 +92,8 @@ class BoundsCheck(KeptState):
         """The provenance of what it writes."""
         self.loaded: list[Column] | None = None
         """The provenance of what it has read, if there are pointers in that memory."""
+        self.formatted: set[int] = set()
+        """Instructions that convert formats."""
         self._indexed: set[int] = set()
         """Instructions that access an array in private memory, and no other variable of the same line."""
         self._starts = np.zeros(0, np.int64)

@@ -74,9 +74,8 @@ class CheckedMemory(MemoryAccess):
         self.settings = settings
         self.generation = generation
         self.family = cached_family(processor, generation)
-        self.order = KnownOrder(
-            generation, shares_cache=settings.shares_cache, is_followed=RACE in settings.checks
-        )  # fmt: skip
+        is_followed = RACE in settings.checks
+        self.order = KnownOrder(generation, shares_cache=settings.shares_cache, is_followed=is_followed)
         self.races = RaceCheck(self.order, others["lanes"], self._side)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
@@ -85,14 +84,11 @@ class CheckedMemory(MemoryAccess):
         if settings.checks & {BOUNDS, ALIGN}:
             self.bounds = BoundsCheck(machine.buffers, self._side, lambda: self.order.first, self._arrays_of)
             self.provenance = ProvenanceWriter(self.bounds.start)
-        self.formatted: set[int] = set()
-        """Instructions that convert formats."""
         if self.bounds is not None and ALIGN in settings.checks:
             apertures = others["apertures"]
             self.align = AlignCheck(
                 self.bounds, self._side, lambda: self.order.first, self._alignment_of, generation, apertures
             )
-            self.align.formatted = self.formatted
         self.init_check: InitCheck | None = None
         if INIT in settings.checks:
             self.init_check = InitCheck(
@@ -227,7 +223,7 @@ class CheckedMemory(MemoryAccess):
         self.provenance.open(writer)
         if action.operation or name in _COUNTERS:
             does = _DONE.get(action.operation, ATOMIC)
-            self.formatted.update([address] if FORMATTED.match(name) else ())
+            self.bounds.formatted.update([address] if FORMATTED.match(name) else ())
             self._tell(writer, self.bounds.begin, address, does, texts=self._address_words(instruction))
             ends = instructions.write_instruction(writer, instruction, address, memory)
             self._write_loaded(writer, instruction)

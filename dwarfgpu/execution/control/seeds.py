@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,7 +69,8 @@ class _Result:
 
     def add(self, value: Any, seed: int) -> None:
         """Take note of the result with a seed."""
-        key = value.tobytes() if isinstance(value, np.ndarray) else value.encode()
+        data = value.tobytes() if isinstance(value, np.ndarray) else value.encode()
+        key = hashlib.blake2b(data).digest()
         if key not in self.groups:
             self.groups[key] = self._difference(value), []
         self.groups[key][1].append(seed)

@@ -211,7 +211,7 @@ class SourceAccesses:
 
     def _placed_arrays(self, pc: int, batch: WaveBatch, row: int) -> list[NamedArray]:
         """Return the arrays of a line that are in private memory; none if it is not known where one is."""
-        words = {*re.findall(r"[A-Za-z_]\w*", self._line(pc)[1])}
+        words = {*_WORDS.findall(self._line(pc)[1])}
         before, batch.pc = batch.pc, pc
         try:
             self.running.machine.device.written(batch)
