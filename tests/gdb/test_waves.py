@@ -334,6 +334,7 @@ def test_a_file_that_differs_from_that_of_the_server_is_not_taken_for_it(require
     assert "lanes 0-7" not in other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_rocgdb", [False, True], ids=["served", "as-rocgdb"])
 def test_what_waves_wait_for_is_known_in_a_live_program(tmp_path, require_tool, as_rocgdb):
     """What only a machine that ran knows, who has ended and which calls were executed, comes from its server alone."""
