@@ -93,7 +93,7 @@ def _run_once(session: Session, options: Any) -> int:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
         if options.state is None:
-            session.hint("with --state STATE.json the waves would have been kept in a snapshot")
+            session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
     if result.has_failed:
         _hint_at_more(session, options, result)
@@ -113,11 +113,11 @@ def _checks(options: Any) -> CheckedRun | None:
 
 
 def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
-    """Say what looks at a state that has failed, and which option gives more of what was too little."""
+    """Name the command that opens the failed state, and the option that raises a limit that was too low."""
     state = options.state or "STATE.json"
-    kept = "" if options.state else f"with --state {state} the waves are kept: "
+    kept = "" if options.state else f"add --state {state} to save the waves: "
     more = (
-        "debug --state {}` looks at its waves"
+        "debug --state {}` opens the snapshot"
         if result.halt.kind != "stuck"
         else "fault {}` says what the waves wait for"
     )

@@ -96,7 +96,7 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     assert {"id": "1:1:1:1", "work_group": [0, 0, 0], "lanes": [0]}.items() <= stop["waves"][0].items() or stop["waves"]
     status, out, err = run(*LAUNCH, "out=0x1234", "--state", str(tmp_path / "s.json"))
     assert status == 1
-    assert err == f"hint: `dwarfgpu debug --state {tmp_path}/s.json` looks at its waves\n"
+    assert err == f"hint: `dwarfgpu debug --state {tmp_path}/s.json` opens the snapshot\n"
     assert out.startswith("group_x: MEMORY_VIOLATION at ")
     assert "\n    write 4 bytes at 0x1234\n" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -169,7 +169,7 @@ def test_an_interrupt_ends_the_run_and_keeps_the_state(tmp_path, has_state):
     done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 128 + signal.SIGINT
     assert "group_x: interrupted" in done.stdout
-    assert has_state or "with --state STATE.json the waves would have been kept" in done.stderr
+    assert has_state or "--state STATE.json saves the waves in a snapshot" in done.stderr
     assert (tmp_path / "s.json").exists() == has_state
 
 
