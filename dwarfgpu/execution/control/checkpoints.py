@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu
 
 INTERVAL = 10_000
-"""The instructions of a wave between two checkpoints."""
+"""The instructions of a wave between two checkpoints at least."""
+WORTH = 100
+"""How many times as long as a checkpoint takes, waves run before it at least."""
+SPREAD = 4
+"""The factor by which the distance between two checkpoints changes."""
+PARTS = 32
+"""The parts of a stretch that is executed once more for somebody who looks at each instruction."""
 MOST = 64
 """The checkpoints that are kept; of the older ones every second one goes when there are more."""
 MOST_FIXED = 4096
@@ -68,14 +74,21 @@ class History:
         self.machine = machine
         self.device = machine.device
         self.checkpoints: list[Checkpoint] = []
+        self._spread = 1
+        """How many intervals lie between two checkpoints now."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
 
     @property
     def interval(self) -> int:
-        """How many instructions lie between two checkpoints."""
+        """How many instructions lie between two checkpoints at least."""
         return INTERVAL * max(1, min(self.machine.wave_count, WIDEST))
+
+    @property
+    def distance(self) -> int:
+        """How many instructions lie between two checkpoints now."""
+        return self.interval * self._spread
 
     # --- Keeping --------------------------------------------------------------------------------------------------
 
@@ -91,6 +104,16 @@ class History:
         known = tuple(file.known.copy() for file in self.machine.files)
         self.checkpoints.append(Checkpoint(time, self.device.saved(), self._memory(last), known, is_fixed))
         self._thin()
+
+    def keep_after(self, seconds: float) -> None:
+        """Make a checkpoint after waves have run for so long; compiled code gets fewer, so that they cost little."""
+        begun = process_time()
+        self.keep()
+        taken = WORTH * (process_time() - begun)
+        if seconds < taken:
+            self._spread *= SPREAD
+        elif seconds > 2 * SPREAD * taken:
+            self._spread = max(self._spread // SPREAD, 1)
 
     def changed(self, *, is_certain: bool = False) -> None:
         """Take note that the machine has been changed, if so."""
@@ -209,10 +232,36 @@ class History:
         for point in list(reversed(self.checkpoints)):
             if point.time >= end or point.device["rounds"] != self.device.rounds:
                 continue
-            self._restore(point)
-            self._replay(end, observer, points or [])
-            yield
+            yield from self._stretch(point, end, observer, points or [])
             end = point.time
+
+    def _stretch(
+        self, point: Checkpoint, end: int, observer: Callable[[WaveBatch], Any] | None, points: list[Breakpoint]
+    ) -> Iterator[None]:
+        """Execute a stretch once more; for an observer, who makes that slow, its parts, the latest first."""
+        parts = [point] if observer is None else self._parts(point, end)
+        for part in reversed(parts):
+            if len(parts) > 1 and end - part.time > 2 * self.interval:
+                yield from self._stretch(part, end, observer, points)
+            else:
+                self._restore(part)
+                self._replay(end, observer, points)
+                yield
+            end = part.time
+
+    def _parts(self, point: Checkpoint, end: int) -> list[Checkpoint]:
+        """Return a checkpoint and those that divide the stretch from it, which is executed for that."""
+        step = max(self.interval, (end - point.time) // PARTS)
+        points, self.checkpoints = self.checkpoints, [point]
+        try:
+            self._restore(point)
+            while self.device.executed + step < end:
+                self._replay(self.device.executed + step, None, [])
+                self.device.write_back()
+                self.keep()
+            return [point, *(each for each in self.checkpoints if point.time < each.time < end)]
+        finally:
+            self.checkpoints = points
 
     def fill(self, until: float) -> None:
         """Make the checkpoints that lack between the last one and now; raise `TimeoutError` at a time of the clock."""

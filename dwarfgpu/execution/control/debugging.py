@@ -361,11 +361,12 @@ class Debugging:
         try:
             end = None if limit is None else device.executed + limit
             while True:
-                step = history.interval if end is None else min(history.interval, end - device.executed)
+                begun = process_time()
+                step = history.distance if end is None else min(history.distance, end - device.executed)
                 halt = self.machine.run(limit=step)
                 if halt.kind != halts.LIMIT:
                     break
-                history.keep()
+                history.keep_after(process_time() - begun)
                 if end is not None and device.executed >= end:
                     break
             if watcher is not None and watcher.settle() and device.halt is not None:

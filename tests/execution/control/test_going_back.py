@@ -224,3 +224,26 @@ def test_many_checkpoints_are_thinned_and_still_lead_everywhere(monkeypatch):
             assert not debugging.reverse_go_on().is_at_start
         assert debugging.device.executed == time
         assert_same(state, state_of(debugging.machine))
+
+
+def test_checkpoints_far_apart_are_divided_on_the_way_back(monkeypatch):
+    from dwarfgpu.execution.control import checkpoints
+
+    monkeypatch.setattr(checkpoints, "INTERVAL", 10)
+    debugging = debugging_of(FILES[2], "divergent", grid=64)
+    debugging.history._spread = 1 << 20
+    debugging.go_on(limit=1000)
+    before, times = debugging.device.executed, []
+
+    def observe(_batch):
+        times.append(debugging.device.executed)
+
+    firsts = []
+    for _ in debugging.history.stretches(observe):
+        assert times == sorted(times)
+        firsts.append((times[0], times[-1]))
+        times.clear()
+    assert len(firsts) > 30  # the latest first, without a hole
+    assert all(last < then for (_first, last), (then, _last) in zip(firsts[1:], firsts, strict=False))
+    assert firsts[-1][0] == 0 < before - firsts[0][1] <= 8
+    assert len(debugging.history.checkpoints) == 2
