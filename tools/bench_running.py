@@ -190,6 +190,7 @@ def _debugging(path: str) -> None:
 
     plain, stopped = [], []
     rounds = 2_000_000 if is_available() else 20_000
+    other = debugging(rounds)
     for _ in range(ROUNDS):
         free, other = debugging(rounds), debugging(rounds)
         for measured in (free, other):
