@@ -369,29 +369,28 @@ class InitCheck(KeptState):
 
     # --- Memory ---------------------------------------------------------------------------------------------------
 
-    def _loaded(self, batch: WaveBatch, space: str, address: Lanes, flags: Lanes, words: list[Lanes]) -> None:
+    def _loaded(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where the undefined bits of numbers come from that were read one after the other."""
         place = 0
         for word in words:
-            found = _first_byte(batch, address, flags, word)
-            at = None if found is None else found[2] + place
-            known = None if at is None else self._in_memory.get((space, at))
-            size = 0 if found is None else found[3]
-            self._loads.append(
-                known or (None if at is None else UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size))
-            )
+            found, origin = _undefined_bytes(batch, address, flags, word), None
+            if found is not None:
+                at, size = found[0] + place, found[1]
+                origin = self._in_memory.get((space, at))
+                origin = origin or UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size)
+            self._loads.append(origin)
             place += word.dtype.itemsize
 
-    def _stored(self, batch: WaveBatch, space: str, address: Lanes, flags: Lanes, words: list[Lanes]) -> None:
+    def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
         place = 0
         for number, word in enumerate(words, self._stores):
             origin = self._given[number] if number < len(self._given) else None
             origin = origin or next(filter(None, (*self._given, *self._loads)), None) or UndefinedOrigin(self.pc)
             if space in (LOCAL, SCRATCH):
-                found = _first_byte(batch, address, flags, word)
+                found = _undefined_bytes(batch, address, flags, word)
                 if found is not None:
-                    self._in_memory[space, found[2] + place] = origin
+                    self._in_memory[space, found[0] + place] = origin
             else:
                 wrong = self.padding.without(address + address.dtype.type(place), flags, word)
                 if wrong.any():
@@ -590,13 +589,22 @@ def _none(cell: Cell) -> str:
     return "Z" if cell[0] in "va" else "D"
 
 
-def _first_byte(batch: WaveBatch, address: Lanes, flags: Lanes, word: Lanes) -> tuple[int, int, int, int] | None:
-    """Return the first wave and lane that have an undefined byte of a number, its address, and how many follow it."""
-    rows, lanes = np.nonzero(flags & (word != 0))
-    if not len(rows):
+def _undefined_bytes(batch: WaveBatch, address: Any, flags: Lanes, word: Lanes) -> tuple[int, int] | None:
+    """Return where the undefined bytes of a number begin, in the first lane that has one, and how many there are.
+
+    If all lanes have one address, it is the first byte that is undefined in any lane.
+    """
+    if isinstance(address, int):
+        bits = int(np.bitwise_or.reduce(word if batch.mask is None else word * batch.mask, axis=None))
+    else:
+        lanes = np.flatnonzero(flags & (word != 0))
+        if not len(lanes):
+            return None
+        address = int(address.reshape(-1)[lanes[0]])
+        bits = int(np.broadcast_to(word, flags.shape).reshape(-1)[lanes[0]])
+    if not bits:
         return None
-    row, lane = int(rows[0]), int(lanes[0])
-    data = int(np.broadcast_to(word, (batch.count, batch.lanes))[row, lane]).to_bytes(word.dtype.itemsize, "little")
+    data = bits.to_bytes(word.dtype.itemsize, "little")
     first = next(number for number, byte in enumerate(data) if byte)
     size = next((number for number, byte in enumerate(data[first:]) if not byte), len(data) - first)
-    return row, lane, int(address[row, lane]) + first, size
+    return address + first, size

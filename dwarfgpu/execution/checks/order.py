@@ -202,6 +202,12 @@ class KnownOrder(KeptState):
         floors = np.where(self.has_ended, np.iinfo(np.int64).max, self.floor[:, 0])
         return np.minimum.reduceat(floors[self.by_group], self.starts)
 
+    def least_known(self) -> Rows:
+        """Return by wave how many of its accesses of local memory are before all that comes in its group."""
+        known = np.where(self.has_ended[:, None], np.iinfo(np.int64).max, self.known[:, :, self.local])
+        least = np.minimum.reduceat(known[self.by_group], self.starts)
+        return least[self.row_of, self.places[self.first :]]
+
     def number_anew(self, before: Rows) -> None:
         """Number the rows anew, of which so many are left before each."""
         for floors in (self.floor, self.told_floor, self.pending_floor, self.met_floor):

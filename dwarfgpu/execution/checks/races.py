@@ -368,12 +368,17 @@ class RaceCheck(KeptState):
         """Give the reads that are listed their marks, besides those that are before all that comes."""
         listed, shadow.listed = shadow.listed, []
         if shadow.groups is not None and listed:
-            floors = self.order.lowest_floors()[shadow.groups]
-            listed = [each for each in listed if (floors[each.waves] < each.first + len(each.waves)).any()]
+            floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
+            listed = [each for each in listed if self._may_be_open(each, floors[each.waves], known[each.waves])]
         if listed and not shadow.reads:
             shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(2 if shadow.is_local else 3)]
         for each in listed:
             self._mark(shadow, self._accessed(shadow, each, READ))
+
+    def _may_be_open(self, read: ListedRead, floors: Rows, known: Rows) -> bool:
+        """Return whether a read of local memory may not be before all that comes in its group."""
+        rows = slice(read.first, read.first + len(read.waves))
+        return bool(((floors <= np.arange(rows.start, rows.stop)) & (known < self.number_of[rows])).any())
 
     def _mark(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         at, marks, latest = accessed.at, accessed.marks, shadow.reads[0]
@@ -384,7 +389,7 @@ class RaceCheck(KeptState):
         if isinstance(at, slice):
             return
         after = latest[at]
-        lost = np.flatnonzero(after != marks)
+        lost = np.flatnonzero((after ^ marks) > LANE)  # marks of other waves
         if lost.size:
             self._keep(shadow, AccessedLanes(READ, at[lost], marks, None), marks[lost], after[lost])
 

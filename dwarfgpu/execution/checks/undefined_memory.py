@@ -59,7 +59,10 @@ class UndefinedMemory(MemoryAccess):
         """Whether global memory has an undefined bit."""
         segments = [MemorySegment.of(each.start, np.zeros(each.end - each.start, np.uint8)) for each in memory.segments]
         self.loaded: Callable[..., None] = lambda *_place: None
-        """Is told of undefined bits that were read: the batch, the space, addresses and the numbers."""
+        """Is told of undefined bits that were read: the batch, the space, addresses, flags of lanes, and the numbers.
+
+        All lanes may have one address, which is a number then, without flags.
+        """
         self.stored: Callable[..., None] = self.loaded
         """Is told of undefined bits before they are written."""
         shadow = GlobalMemory(segments)
@@ -128,8 +131,8 @@ class UndefinedMemory(MemoryAccess):
 
     def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
         words = super().load_private(batch, address, size, count)
-        if words is not None:
-            self._note(self.loaded, batch, SCRATCH, np.array([[address]]), words)
+        if words is not None and any(word.any() for word in words):
+            self.loaded(batch, SCRATCH, address, None, words)
         return words
 
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[Lanes]:
@@ -150,8 +153,8 @@ class UndefinedMemory(MemoryAccess):
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         is_done = super().store_private(batch, address, size, values)
-        if is_done:
-            self._note(self.stored, batch, SCRATCH, np.array([[address]]), values)
+        if is_done and any(value.any() for value in values):
+            self.stored(batch, SCRATCH, address, None, values)
         return is_done
 
     def store_local(self, batch: WaveBatch, address: Lanes, offset: int, values: list[Lanes]) -> None:

@@ -95,9 +95,7 @@ class WaitCheck(KeptState):
         for register in self.loaded.keys() & registers:
             known = self.loaded[register]
             sites = known.sites[batch.index]
-            if not sites.any():
-                continue
-            for number in np.unique(sites[sites > 0]).tolist():
+            for number in sorted({*sites.tolist()} - {0}):
                 site, waves = self.sites[number - 1], batch.waves[sites == number]
                 complete = self.order.complete if site.action.is_ordered else self.order.emptied
                 is_open = np.ones(len(waves), bool)
@@ -105,7 +103,10 @@ class WaitCheck(KeptState):
                     is_open &= known.numbers[waves, kind] > complete[waves, kind]
                 if is_open.any():
                     self._report(site, pc, register, waves[is_open])
-            known.sites[batch.index] = 0
+            if batch.count == self.count:
+                del self.loaded[register]
+            else:
+                known.sites[batch.index] = 0
 
     def _report(self, site: LoadSite, pc: int, register: Register, waves: Any) -> None:
         finding = self.found.get((site.pc, pc))
