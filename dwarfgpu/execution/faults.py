@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"
 ILLEGAL_INSTRUCTION = "ILLEGAL_INSTRUCTION"
+READ_ONLY, WRITE_ONLY, FREED = "read-only", "write-only", "freed"
+"""What a buffer is that does not allow all accesses."""
 
 
 class Pause(IntEnum):
@@ -38,7 +40,11 @@ class NamedBuffer:
     padding: int = 0
     """The bytes before and behind it that have no memory."""
     access: str = ""
-    """``read-only`` or ``write-only``, if a check is to see that it is."""
+    """``read-only`` or ``write-only``, if a check is to see that it is; ``freed`` if its memory is no longer there."""
+
+    def holds(self, address: int) -> bool:
+        """Return whether an address is inside; that of a buffer without bytes is."""
+        return self.address <= address < self.address + max(self.size, 1)
 
     def distance(self, address: int) -> int:
         """Return how far an address is behind the end, or, as a negative number, before the start; 0 for one inside."""
@@ -56,6 +62,8 @@ class NamedBuffer:
 
     def where(self, address: int, last: int | None = None) -> str:
         """Return the same with the name and the size of the buffer."""
+        if self.access == FREED and self.holds(address):
+            return f"in {self.name}, which had {self.size} bytes and was freed"
         return f"{self.reach(address, last)} of {self.name}, which has {self.size} bytes"
 
 

@@ -67,9 +67,35 @@ class Gpu(Machine):
 
     def memory_around(self, address: int) -> KnownRange | None:
         for buffer in self.buffers:
-            if buffer.address <= address < buffer.address + max(buffer.size, 1):
+            if buffer.holds(address):
                 return KnownRange(buffer.address, buffer.size, is_buffer=True)
         return Machine.memory_around(self, address)
+
+    def free(self, address: int) -> None:
+        """Free the memory of the buffer of an argument at an address; no later buffer is put there.
+
+        >>> import dwarfgpu as dg
+        >>> machine, numbers = dg.machine_for("blur.co", "blur"), [[1, 2, 3, 4], [0, 0, 0, 0], 4]
+        >>> done = dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=numbers)
+        >>> _ = machine.run()
+        >>> machine.free(done.addresses["in"])
+        >>> list(done.buffers)
+        ['out']
+        """
+        from attrs import evolve
+
+        from dwarfgpu.execution.faults import FREED
+
+        if self.is_running:
+            raise UsageError("waves that may use the memory have not ended", hint="run the machine to their end first")
+        for number, buffer in enumerate(self.buffers):
+            if buffer.address == address:
+                if buffer.access == FREED:
+                    raise UsageError(f"{buffer.name} at {address:#x} was freed before")
+                self.memory.unmap(self.target.default_space, address)
+                self.buffers[number] = evolve(buffer, access=FREED)
+                return
+        raise UsageError(f"no buffer begins at {address:#x}", hint="take it from `Launched.addresses`")
 
     @property
     def device(self) -> Device:

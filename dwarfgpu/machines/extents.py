@@ -102,6 +102,13 @@ class Extents:
         self.blocks.append(data if isinstance(data, Cells) else Cells.of_bytes(data))
         self._columns = None
 
+    def remove(self, start: int) -> None:
+        """Remove the extent that begins at a key."""
+        index = self.starts.index(start)
+        for column in (self.starts, self.lasts, self.owners, self.offsets):
+            del column[index]
+        self._columns = None
+
     def _append(self, start: int, last: int, owner: int, offset: int) -> None:
         """Add an extent behind all others: its keys, its block and its place there."""
         self.starts.append(start)

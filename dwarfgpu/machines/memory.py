@@ -124,6 +124,11 @@ class Memories:
         """
         self.map_all(space, [instance], [address], None, data)
 
+    def unmap(self, space: AddressSpace, address: int) -> None:
+        """Remove the shared memory that was mapped from an address on."""
+        self._owner.changes += 1
+        self.store(space).remove(address)
+
     def map_all(self, space: AddressSpace, instances: Any, addresses: Any, sizes: Any | None, data: Any) -> None:
         """Put many extents, which follow each other in a buffer, at addresses of instances."""
         cells = data if isinstance(data, Cells) else Cells.of_bytes(data)

@@ -17,15 +17,13 @@ from dwarfgpu.execution.checks.findings import (
     FORBIDDEN,
     INVALID,
     READ,
-    READ_ONLY,
     WRITE,
-    WRITE_ONLY,
     CheckFinding,
     FindingSide,
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
-from dwarfgpu.execution.faults import NamedBuffer
+from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.isa.semantics.numbers import ALL
 
 if TYPE_CHECKING:
@@ -121,7 +119,7 @@ class BoundsCheck(KeptState):
         for offset in range(0, len(data) - 7, 4):
             address = int.from_bytes(data[offset : offset + 8], "little")
             for number, buffer in enumerate(self.buffers, 1):
-                if buffer.address <= address < buffer.address + max(buffer.size, 1):
+                if buffer.holds(address):
                     shadow.words[offset >> 2 : (offset >> 2) + 2] = number
         self.shadows[segment] = shadow
 
@@ -234,13 +232,17 @@ class BoundsCheck(KeptState):
         """Report lanes, by buffers and by the side on which they are."""
         of = np.broadcast_to(known(self.now), wrong.shape)
         for number in np.unique(of[wrong]).tolist():
-            buffer = self.buffers[number - 1] if number > 0 else None
+            buffer = self.buffers[number - 1] if number > 0 else self._freed_at(int(addresses[wrong][0]))
             start = buffer.address if buffer is not None else 0
             mine = wrong & (of == number)
             for flags in (mine & (addresses >= start), mine & (addresses < start)):
                 if flags.any():
                     low, high = (int(each) & ALL for each in (addresses[flags].min(), addresses[flags].max()))
                     self._add(batch, flags, (low, high), size, "global", buffer, value, kind)
+
+    def _freed_at(self, address: int) -> NamedBuffer | None:
+        """Return the buffer that was freed where an address is that belongs to no argument."""
+        return next((each for each in self.buffers if each.access == FREED and each.holds(address)), None)
 
     def _add(self, batch: WaveBatch, flags: Lanes, ends: tuple[int, int], size: int, space: str,
              buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None,

@@ -28,7 +28,6 @@ INVALID = {READ: "invalid read", WRITE: "invalid write", ATOMIC: "invalid atomic
 """Accesses outside of the memory that their pointer came from."""
 FORBIDDEN = {READ: "read of a write-only buffer", WRITE: "write to a read-only buffer",
              ATOMIC: "atomic operation on a read-only buffer"}  # fmt: skip
-READ_ONLY, WRITE_ONLY = "read-only", "write-only"
 MISALIGNED = {action: kind.replace("invalid", "misaligned") for action, kind in INVALID.items()}
 """Accesses at addresses that the hardware or the type of the source does not allow."""
 UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (

@@ -14,6 +14,7 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, SAME_VALUE
+from dwarfgpu.execution.faults import FREED
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -254,6 +255,8 @@ class FindingNames:
         number = number if finding.array is None else f"{finding.space} memory, "
         if finding.kind in FORBIDDEN.values():
             return f"{buffer.name} ({number}{buffer.size} bytes) is {buffer.access}"
+        if buffer.access == FREED and buffer.holds(finding.address):
+            return f"{buffer.name} ({number}{buffer.size} bytes) was freed"
         near, far = finding.address, finding.last if finding.last is not None else finding.address
         near, far = (far, near) if near < buffer.address else (near, far)
         return f"{buffer.reach(near, far)} of {buffer.name} ({number}{buffer.size} bytes)"

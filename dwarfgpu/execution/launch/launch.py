@@ -14,8 +14,8 @@ from attrs import field
 
 from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.checks.findings import READ_ONLY, WRITE_ONLY, CheckSettings, check_names
-from dwarfgpu.execution.faults import NamedBuffer
+from dwarfgpu.execution.checks.findings import CheckSettings, check_names
+from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
 from dwarfgpu.execution.launch.padding import padding_of
@@ -83,8 +83,10 @@ class Launched:
 
         assert self.machine is not None  # noqa: S101 (`launch` made this)
         memory = self.machine.memory
-        buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in self.plan.buffers)
-        buffers.names = {buffer.position: buffer.name for buffer in self.plan.buffers}
+        freed = {buffer.address for buffer in self.machine.buffers if buffer.access == FREED}
+        kept = [buffer for buffer in self.plan.buffers if buffer.address not in freed]
+        buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in kept)
+        buffers.names = {buffer.position: buffer.name for buffer in kept}
         return buffers
 
     @property

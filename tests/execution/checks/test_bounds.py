@@ -363,3 +363,50 @@ def test_an_address_without_memory_is_found(built):
     assert running.run().kind == "fault"
     (row,) = running.findings
     assert (row.kind, row.address, row.sides[0].position.line) == (f.INVALID[f.READ], address, line_of("read_past"))
+
+
+FREED = """kernel void keep(global ulong *table, global int *old) {
+  table[get_global_id(0)] = (ulong)(old + get_global_id(0));
+}
+kernel void through(global ulong *table, global int *out) {
+  global int *from = (global int *)table[get_global_id(0)];
+  out[get_global_id(0)] = *from;
+}
+kernel void direct(global int *in, global int *out) {
+  out[get_global_id(0)] = in[get_global_id(0)];
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx1100", pytest.param("gfx90a", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jit", ["off", "on"])
+def test_a_buffer_that_was_freed_is_named(require_tool, tmp_path, target, jit):
+    """A later launch has its address as an argument, or finds it in memory."""
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(FREED)
+    file = dg.open(f"{tmp_path / 'k.cl'}@{target}").file
+    for kernel, buffer, name, number in (("through", "table", None, ""), ("direct", "old", "in[0]", "argument 0, ")):
+        machine = machine_for(file, "keep")
+        machine.jit = jit
+        words = {"grid": 64, "work_group": 64}
+        first = launch(machine, file, "keep", args=["zeros(64, u8)", "arange(64)"], **words)
+        assert machine.run().has_ended
+        args = [first.addresses[buffer], "zeros(64)"]
+        again = launch(machine, file, kernel, args=args, check=BOUNDS, **words)
+        with pytest.raises(dg.DwarfGpuError, match="have not ended"):
+            machine.free(first.addresses["old"])
+        running = Running(again)
+        assert running.run().has_ended
+        assert not running.findings
+        machine.free(first.addresses["old"])
+        assert list(first.buffers) == ["table"]
+        halt = (launch(machine, file, kernel, args=args, **words), machine.run())[1]
+        assert "(in `old`, which had 256 bytes and was freed)" in str(halt)
+        running = Running(launch(machine, file, kernel, args=args, check=BOUNDS, **words))
+        running.run()
+        (row,) = running.findings
+        assert (row.kind, row.variable, row.count) == (f.INVALID[f.READ], name, 64)
+        assert row.reach == f"`old` ({number}256 bytes) was freed"
+    for address, message in ((first.addresses["old"], "was freed before"), (1, "no buffer begins at 0x1")):
+        with pytest.raises(dg.DwarfGpuError, match=message):
+            machine.free(address)
