@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import lane_flags
+from dwarfgpu.execution.batch import NOTHING, lane_flags
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import OperandKind
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
+    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.isa.instruction import GpuInstruction
 
 VECTORS = 512
@@ -47,14 +48,21 @@ class StaleLane:
     written: int
     """The instruction that has written the register in this lane; 0 where none has."""
     computed: int
-    """The one that has in a lane that computed the variable; 0 where it is not known."""
+    """The one that has in a lane that computed the variable; 0 where no lane has."""
+
+
+AT_LAUNCH = 1
+"""Stands for the instruction that has written a register which has a value when the wave begins."""
 
 
 class VectorWrites:
     """Which instruction has written each vector register last, in each lane of a wave."""
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, batch: WaveBatch, lanes: int) -> None:
         self.last = np.zeros((VECTORS, lanes), np.uint64)
+        for number, column in enumerate(batch.vector[:VECTORS]):
+            if column is not NOTHING:
+                self.last[number] = AT_LAUNCH
 
     def note(self, registers: Iterable[range], exec_mask: int, pc: int) -> None:
         """Note that an instruction writes some registers in the lanes of a mask."""
@@ -90,7 +98,7 @@ class LaneValues:
         active = int(self.run.lanes.active[wave])
         writes = self._writes.get(wave)
         if writes is None:
-            writes = self._writes[wave] = VectorWrites(self.run.lanes.lanes)
+            writes = self._writes[wave] = VectorWrites(arrival.batch, self.run.lanes.lanes)
         computed = self._computed.setdefault(key, {})
         present = self._present.get(key, frozenset())
         for source in [source for source in computed if source not in sources]:
@@ -132,14 +140,19 @@ class LaneValues:
 
 
 def _stale_lanes(writes: VectorWrites, source: VectorSource, doubtful: int, computed: int) -> Iterator[StaleLane]:
-    """Yield the lanes whose register was written by another instruction than that of the lanes that computed it."""
+    """Yield the lanes whose register was written by another instruction than that of the lanes that computed it.
+
+    Where no lane has computed it, as the whole wave has branched around that, only a lane in which nothing has ever
+    written the register is certain.
+    """
     (flags,) = lane_flags(doubtful, writes.last.shape[1])
     for register in source.registers:
         last = writes.last[register]
         known = {*last[lane_flags(computed, len(last))[0]].tolist()}
         for lane in np.nonzero(flags)[0].tolist():
-            if int(last[lane]) not in known:
-                yield StaleLane(lane, register, int(last[lane]), max(known, default=0))
+            written = int(last[lane])
+            if written not in known and (not written or any(known)):
+                yield StaleLane(lane, register, written, max(known, default=0))
 
 
 def _vectors_written(instruction: GpuInstruction) -> Iterator[range]:

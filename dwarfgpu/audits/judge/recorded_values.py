@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.scalars import Scalar
 
 T = TypeVar("T")
 INTEGER, FLOAT, POINTER, BYTES = "integer", "float", "pointer", "bytes"
@@ -180,8 +182,7 @@ def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any
         scalar = None
     inner = resolved(value.type)
     if scalar is not None:
-        kind = scalar.kind if scalar.kind in (FLOAT, POINTER, BYTES) else INTEGER
-        leaf = Leaf(path, kind, scalar.bits, scalar.is_signed)
+        leaf = _leaf(path, scalar)
         try:
             reading = value.pattern()
         except DwarfGpuError:
@@ -208,6 +209,17 @@ def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any
                 length = min(8, size - first)
                 reading = value.place.moved(8 * first).read(8 * length)
                 yield Leaf(f"{path}<{first}>", BYTES, 8 * length), reading.bits, reading.undefined
+
+
+def _leaf(path: str, scalar: Scalar) -> Leaf:
+    kind = scalar.kind if scalar.kind in (FLOAT, POINTER, BYTES) else INTEGER
+    return Leaf(path, kind, scalar.bits, scalar.is_signed)
+
+
+def scalar_leaf(kind: Type) -> Leaf | None:
+    """Return how the bits of a scalar of a type are read; None for any other type."""
+    scalar = scalar_of(kind)
+    return None if scalar is None else _leaf("", scalar)
 
 
 def _has_pointers(value: Object, depth: int) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.lane_values import LaneValues, VectorSource
+from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, VectorSource
+from dwarfgpu.audits.judge.recorded_values import POINTER, Leaf, PointerNames, leaf_text, scalar_leaf
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.source_values import SourceValues
 from dwarfgpu.audits.judge.wave_registers import column_of
@@ -56,6 +57,9 @@ RULES: dict[str, CheckRule] = rules(
      "end the range of the location where lanes become active that have not computed the value"),
 )  # fmt: skip
 
+_PACKED = ("v_pk_", "ds_load_2addr", "ds_read2")
+"""The beginnings of the names of instructions that compilers make of two operations."""
+_MOVES = ("v_mov_", "v_accvgpr_", "s_mov_", "s_movk_")
 FOLLOWED = 4
 """The waves whose variables are followed from instruction to instruction."""
 
@@ -71,6 +75,13 @@ class Home:
     """Whether each lane has its element of a vector register."""
     mask: int
     """The bits of the register, or of its element, that are the variable's."""
+    leaf: Leaf | None = None
+    """How the bits are read, if the whole variable is a number in this register."""
+
+    def text(self, number: int) -> str:
+        """Return the contents of the register as a message writes them."""
+        bits = number & self.mask
+        return f"{bits:#x}" if self.leaf is None else leaf_text(self.leaf, bits, PointerNames(()))
 
 
 @frozen(eq=False)
@@ -205,7 +216,7 @@ class ValueJudge:
         place = self._places.get(batch.pc)
         if place is None:
             self.run.registers.show(batch)
-            place = self._places[batch.pc] = self._place(wave)
+            place = self._places[batch.pc] = self._place(arrival, wave)
         key = wave, arrival.number
         before = self._before.get(key)
         if before is not None and before.place.texts is not None:
@@ -234,9 +245,9 @@ class ValueJudge:
         word = re.compile(rf"\b{re.escape(home.variable)}\b")
         if any(word.search(text) for text in place.texts or ()):
             return
-        where = _lines_text(place) + " has changed" + ("" if lane is None else f" in lane {lane}")
-        was = "" if old is None else f" from {_number(_of_row(old, before.row), index):#x}"
-        is_now = f" to {_number(_of_row(new, row), index):#x}"
+        where = f"{_line_text(place)} changes" + ("" if lane is None else f" in lane {lane}")
+        was = "" if old is None else f" from {home.text(_number(_of_row(old, before.row), index))}"
+        is_now = f" to {home.text(_number(_of_row(new, row), index))}"
         message = f"{home.variable} is said to be in {home.register}, which the code of {where}{was}{is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lane)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
@@ -249,15 +260,16 @@ class ValueJudge:
             texts = None if writer is None else writer.texts
             if each.written and (texts is None or any(word.search(text) for text in texts)):
                 continue
-            where, offset = self.sightings.function(each.computed)
-            of = (
-                f"where {where}+{offset:#x} has computed it for other lanes"
-                if each.computed
-                else "which is not computed"
-            )
+            if not each.computed:
+                of = f"which nothing has written in lane {each.lane}"
+            elif each.computed == AT_LAUNCH:
+                of = "which other lanes have since the launch"
+            else:
+                where, offset = self.sightings.function(each.computed)
+                of = f"which {where}+{offset:#x} has written for other lanes alone"
             message = f"{source.variable} is said to be in v{each.register}, {of}"
             if writer is not None:
-                message += f": lane {each.lane} has there what " + _lines_text(writer) + " has left"
+                message += f": lane {each.lane} still has the value of {_line_text(writer)} there"
             sighting = Sighting(message, self.running.machine.ids[wave], each.lane, arrival.visits)
             self.sightings.add(Subject(RULES["lanes"], source.variable, source), arrival.pc, sighting)
             return
@@ -312,7 +324,7 @@ class ValueJudge:
 
     # --- Places ---------------------------------------------------------------------------------------------------
 
-    def _place(self, wave: int) -> WatchedInstruction:
+    def _place(self, arrival: InstructionVisit, wave: int) -> WatchedInstruction:
         frames = self.run.stopped.stack(wave).call(0)
         homes: list[Home] = []
         sources: list[VectorSource] = []
@@ -333,7 +345,7 @@ class ValueJudge:
                     self._homes[here] = known
                 homes += known[0]
                 sources += known[1]
-        is_known = bool(frames) and len(lines) == len(frames)
+        is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival)
         texts = [self.texts.text_of(str(line.file), line.line, line.column) for line in lines] if is_known else [None]
         return WatchedInstruction(
             tuple(homes),
@@ -341,6 +353,20 @@ class ValueJudge:
             tuple((str(line.file), line.line) for line in lines),
             None if None in texts else tuple(text for text in texts if text is not None),
         )
+
+    def _has_doubtful_line(self, arrival: InstructionVisit) -> bool:
+        """Return whether an instruction may belong to another statement than its row of the line table says.
+
+        A dual or packed instruction has two statements and the line of one. A move in the middle of a row may have no
+        line: a row goes on over constants and copies that the compiler has put there.
+        """
+        instruction = arrival.instruction
+        if instruction.components or instruction.name.startswith(_PACKED):
+            return True
+        if not instruction.name.startswith(_MOVES):
+            return False
+        line = self.running.line_at(arrival.pc)
+        return line is None or line.start != arrival.pc
 
     def _found(self, frame: Frame, variable: Variable) -> tuple[tuple[Home, ...], tuple[VectorSource, ...]]:
         """Return the registers that a variable is in, and the vector registers that its value comes from."""
@@ -379,8 +405,10 @@ def outer_lanes(mask: int) -> list[int]:
     return [first_lane(mask), mask.bit_length() - 1] if mask else []
 
 
-def _lines_text(place: WatchedInstruction) -> str:
-    return ", ".join(f"{file}:{line}" for file, line in place.lines)
+def _line_text(place: WatchedInstruction) -> str:
+    """Return the line of an instruction as messages name it, without the folders of the file."""
+    file, line = place.lines[0]
+    return f"{file.rpartition('/')[2]}:{line}"
 
 
 def _of_row(column: Any, row: int) -> Any:
@@ -402,7 +430,8 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
     if any(location is None for location in locations):
         return
     parts = [[*_registers(location)] for location in locations if location is not None]
-    size = known_size(stripped(variable.type)) if all(len(of_lane) == 1 for of_lane in parts) else None
+    is_one = all(len(of_lane) == 1 for of_lane in parts)
+    size = known_size(stripped(variable.type)) if is_one else None
     if not all(parts) or len({len(each) for each in parts}) != 1 or any(None in each for each in parts):
         return
     for of_lane in zip(*parts, strict=True):
@@ -412,7 +441,10 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
         if is_own or (not lane_bits and offset == 0):
             bits = lane_bits if is_own else register.register.bit_size
             mask = (1 << (bits if size is None else min(bits, 8 * size))) - 1
-            yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask)
+            leaf = scalar_leaf(variable.type) if is_one else None
+            if leaf is not None and (leaf.kind == POINTER or leaf.bits > bits):
+                leaf = None
+            yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask, leaf)
 
 
 def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:

@@ -2,6 +2,7 @@
 
 import subprocess
 
+import numpy as np
 import pytest
 
 from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
@@ -59,23 +60,55 @@ kernel void rounds(global int *out, global int *in) {
   out[id] = last;
 }
 """
+SCAN = """\
+__attribute__((reqd_work_group_size(128, 1, 1)))
+kernel void scan(global const int *in, global int *out, int n) {
+  local int temp[128];
+  int tid = __builtin_amdgcn_workitem_id_x();
+  int gid = __builtin_amdgcn_workgroup_id_x() * 128 + tid;
+  temp[tid] = gid < n ? in[gid] : 0;
+  __builtin_amdgcn_s_barrier();
+  for (int offset = 1; offset < 128; offset *= 2) {
+    int add = 0;
+    if (tid >= offset)
+      add = temp[tid - offset];
+    temp[tid] += add;
+    __builtin_amdgcn_s_barrier();
+  }
+  if (gid < n)
+    out[gid] = temp[tid];
+}
+"""
+SUMS = """\
+kernel void sums(global const float *in, global float *out, float scale) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  float sum = 0, norm = 0;
+  for (int k = 0; k < 5; k++) {
+    float v = in[id + k];
+    float w = v * scale;
+    sum += w * v;
+    norm += w;
+  }
+  out[id] = sum / norm;
+}
+"""
 
 
 @pytest.fixture
 def found(require_tool, tmp_path, judged):
-    """``found(source, kernel, processor)`` is what judge says of the lanes of variables, at -O2."""
+    """``found(source, kernel, processor)`` is what a rule of judge says of the variables, at -O2."""
 
-    def find(source, kernel, processor="gfx1100"):
+    def find(source, kernel, processor="gfx1100", *, rule="value-lanes", **launch):
         (tmp_path / "k.cl").write_text(source)
         words = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-g", "-O2"]
         command = [require_tool("clang-22"), *words, "-nogpulib", "k.cl", "-o", "k.co"]
         subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
         path = str(tmp_path / "k.co")
-        grid, group = launch_sizes(opened(path), kernel)
-        args = made_arguments(opened(path), kernel, grid[0], 0)
-        values = [args[index] for index in sorted(args)]
-        findings = judged(path, kernel, grid=grid[0], work_group=group[0], args=values).report.findings
-        return [finding for finding in findings if finding.rule.name == "value-lanes"]
+        if not launch:
+            grid, group = launch_sizes(opened(path), kernel)
+            made = made_arguments(opened(path), kernel, grid[0], 0)
+            launch = {"grid": grid[0], "work_group": group[0], "args": [made[index] for index in sorted(made)]}
+        return [each for each in judged(path, kernel, **launch).report.findings if each.rule.name == rule]
 
     return find
 
@@ -96,3 +129,12 @@ def test_a_register_that_the_other_side_of_a_branch_has_not_written(found):
 @pytest.mark.parametrize("source, kernel", [(RECURSION, "values"), (LEFT, "rounds")])
 def test_lanes_that_left_a_loop_early_keep_what_they_computed(found, source, kernel):
     assert found(source, kernel) == []
+
+
+def test_what_a_register_has_since_the_launch_is_computed_though_a_whole_wave_branches_around_its_location(found):
+    args = [np.ones(256, np.int32), np.zeros(256, np.int32), 100]
+    assert found(SCAN, "scan", grid=256, work_group=128, args=args) == []
+
+
+def test_a_dual_instruction_belongs_to_two_statements_and_its_row_names_one(found):
+    assert found(SUMS, "sums", rule="value-changed") == []
