@@ -12,7 +12,7 @@ import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
-from dwarfgpu.questions.table import AT_ONCE, CHECK, LIMIT, MORE_MEMORY, OF_CHECKS, SEED, SIZES
+from dwarfgpu.questions.table import AT_ONCE, CHECK, LIMIT, MORE_MEMORY, OF_CHECKS, PERMISSIVE, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
 from dwarfgpu.render.profiles import FORMATS
 
@@ -220,6 +220,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option("-fine-grained NAME", "with weak memory: a buffer that L2 does not cache; repeatable", is_many=True),
             AT_ONCE,
             *MORE_MEMORY,
+            PERMISSIVE,
         ),
     ),
     "serve": ShellCommand(

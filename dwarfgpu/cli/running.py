@@ -137,7 +137,8 @@ def _hint_at_finding(session: Session, options: Any, running: Running, checked: 
         return
     group = options.work_group or ",".join(map(str, running.launched.geometry.work_group))
     memory = {name: getattr(options, name.replace("-", "_")) for name in MEMORY_OPTIONS}
-    given = (f"-{name} {size}" for name, size in memory.items() if size is not None)
+    given = [f"-{name} {size}" for name, size in memory.items() if size is not None]
+    given += ["-permissive"] if options.permissive else []
     launch = " ".join(("target launch", *given, options.kernel, options.grid, group, *words))
     first = checked.findings[0]
     steps = [f"set check {first.check}", launch, "continue"]

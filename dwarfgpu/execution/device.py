@@ -209,7 +209,7 @@ class Device:
 
     def _adopt(self) -> None:
         machine = self.machine
-        self.memory.memory.buffers = machine.buffers
+        self.memory.memory.buffers, self.memory.is_permissive = machine.buffers, machine.is_permissive
         self.memory.use(_instances(machine, LOCAL), _rows_of_groups(machine), _instances(machine, PRIVATE_WAVE))
         rows = np.arange(machine.wave_count)
         if machine.seed is not None:

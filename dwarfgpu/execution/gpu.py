@@ -40,6 +40,8 @@ class Gpu(Machine):
         """The global address of the scratch memory of the first wave."""
         self.buffers: list[NamedBuffer] = []
         """The memory of the arguments of all launches."""
+        self.is_permissive = False
+        """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
         self.segments: dict[int, bytes] = {}
         """The kernarg segment of each launch, by the position of its dispatch."""
         self.seed: int | None = None

@@ -61,6 +61,9 @@ class MemoryAccess:
     elements: type[buffer_formats.ElementAccess] = buffer_formats.ElementAccess
     """Loads and stores that convert formats."""
 
+    is_permissive = False
+    """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
+
     apart: Lanes = None
     """The latest addresses in stacks that are buffers where a number is in several dwords."""
 
@@ -268,7 +271,8 @@ class MemoryAccess:
         old = np.zeros((batch.count, 1), np.uint32)
         for wave, (place, count) in enumerate(zip(places.tolist(), counts.tolist(), strict=True)):
             if place & 3 or place + 4 > self.local_size:
-                raise MachineFault.of_local(place, self.local_size, batch.waves == batch.waves[wave])
+                self._refuse(batch, MachineFault.of_local(place, self.local_size, batch.waves == batch.waves[wave]), 4)
+                continue
             index = int(self.group_of[batch.waves[wave]]) * self.local_size + place >> 2
             old[wave] = view[index]
             view[index] = (int(view[index]) + count) & LOW
@@ -459,13 +463,13 @@ class MemoryAccess:
         )
         if mask is not None:
             is_shared, is_private = is_shared & mask, is_private & mask
+        if not (is_shared.any() or is_private.any()):
+            return self.memory.places(address, mask, size)
         found = []
         if is_shared.any():
             found += self._local_places(batch, low, is_shared, size)
         if is_private.any():
             found += self._scratch_places(batch, low, is_private, size)
-        if not found:
-            return self.memory.places(address, mask, size)
         rest = ~(is_shared | is_private)
         rest = rest if mask is None else rest & mask
         return found + self.memory.places(address, rest, size)
@@ -475,7 +479,8 @@ class MemoryAccess:
         if outside.any():
             outside = outside if mask is None else outside & mask
             if outside.any():
-                raise MachineFault.of_local(int(address[outside][0]), self.local_size, outside)
+                self._refuse(batch, MachineFault.of_local(int(address[outside][0]), self.local_size, outside), size)
+                mask = ~outside if mask is None else mask & ~outside
             if self.local_size < size:
                 return []
         rows = self.group_of[batch.waves][:, None] * self.local_size
@@ -486,12 +491,17 @@ class MemoryAccess:
         outside = (address < 0) | (address > limit - size)
         outside = outside if mask is None else outside & mask
         if outside.any():
-            wanted = int(address[outside][0])
-            raise MachineFault.of_private(wanted, limit, outside)
+            self._refuse(batch, MachineFault.of_private(int(address[outside][0]), limit, outside), size)
+            mask = ~outside if mask is None else mask & ~outside
         if limit < size:
             return []
         rows = batch.waves[:, None] * self.scratch_size
         return [(self.scratch, mask, rows + (address >> 2) * (4 * self.lanes) + self.lane_numbers * 4 + (address & 3))]
+
+    def _refuse(self, _batch: WaveBatch, fault: MachineFault, _size: int) -> None:
+        """Stop lanes that reach outside of local or private memory, unless memory is permissive."""
+        if not self.is_permissive:
+            raise fault
 
     def _is_interleaved(self, space: str, segment: MemorySegment) -> bool:
         return segment is self.scratch and space in (SCRATCH, FLAT)
@@ -808,7 +818,9 @@ class MemoryAccess:
         if is_stack:  # LLVM puts offsets into instructions also where the index may be negative (GFX9 and later)
             offset = _long(offset) & np.uint64(LOW)
         address = self._unchecked_buffer_address(words, flags, last_word, index, offset, scalar)
-        is_apart = is_stack and self._is_apart(batch, words, address, size)
+        is_apart = False
+        if is_stack:
+            is_apart, address = self._in_stack(batch, words, address, size)
         records = words[2]
         if not (isinstance(records, int) and records == LOW):
             inside = self._is_inside(records, flags, last_word, index, offset, scalar, size)
@@ -839,14 +851,14 @@ class MemoryAccess:
         inside = index < records
         return inside & (offset < np.uint64(stride)) if swizzled else inside
 
-    def _is_apart(self, batch: WaveBatch, words: Any, address: Lanes, size: int) -> bool:
+    def _in_stack(self, batch: WaveBatch, words: Any, address: Lanes, size: int) -> tuple[bool, Lanes]:
         """Return whether a number in a stack is in several dwords, which do not follow each other, up to GFX10.
 
-        Waves that reach the private memory of others with the resource of their stacks stop.
+        Waves that reach the private memory of others with the resource of their stacks stop, or are `OUTSIDE`.
         """
         base = _long(words[0] | (words[1] & 0xFFFF) << 32) - np.uint64(self.scratch_base)
         if np.ndim(address) != 2 or not (base < np.uint64(self.scratch.data.size)).any():
-            return False
+            return False, address
         first = np.uint64(self.scratch_base) + batch.waves.astype(np.uint64) * np.uint64(self.scratch_size)
         behind = first + np.uint64(self.scratch_size)
         mask: Lanes = True if batch.mask is None else batch.mask
@@ -857,8 +869,9 @@ class MemoryAccess:
         if outside.any():
             place = np.broadcast_to(last - first[:, None], outside.shape)[outside].view(np.int64)
             wanted = int(place[0]) // (4 * self.lanes) * 4
-            raise MachineFault.of_private(wanted, self.scratch_size // self.lanes, outside)
-        return is_apart
+            self._refuse(batch, MachineFault.of_private(wanted, self.scratch_size // self.lanes, outside), size)
+            address = np.where(outside, OUTSIDE, address)
+        return is_apart, address
 
     def stack_byte(self, address: Lanes, number: int) -> Lanes:
         """Return where a byte is that is so many behind an address in a stack: dwords of lanes take turns there."""

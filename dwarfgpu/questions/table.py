@@ -90,6 +90,10 @@ MORE_MEMORY = (
     option("-dynamic-local N", "bytes of local memory to add to each work-group (0)"),
     option("-padding N", "bytes without memory before and behind each buffer (65536)"),
 )
+PERMISSIVE = option(
+    "-permissive", "let accesses outside of local and private memory read 0 and store nothing, and leave no padding "
+                   "between buffers"
+)  # fmt: skip
 LIMIT = option("-limit N", "stop after N wave instructions", read=int)
 SEED = option("-seed N", "shuffle the order of waves and work-groups with this seed", read=int)
 AT_ONCE = option("-at-once N", "how many waves run at a time; the others start when these end", read=int)
@@ -161,7 +165,7 @@ COMMANDS = (
             operands="FILE...", options=(option("-force", "even if the code object has changed"),)),
     command("target launch", "launch a kernel, and stop its waves at the first instruction", "files.launch",
             group=FILES, aliases="sim", operands="KERNEL GRID WORK-GROUP [ARG...]", completes="launch",
-            options=MORE_MEMORY),
+            options=(*MORE_MEMORY, PERMISSIVE)),
     # --- Running kernels ----------------------------------------------------------------------------------------
     question("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
             repeats="nothing"),

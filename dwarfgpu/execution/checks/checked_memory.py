@@ -528,6 +528,10 @@ class CheckedMemory(MemoryAccess):
             self._note_fault(batch, fault, place[-1])
             raise
 
+    def _refuse(self, batch: WaveBatch, fault: MachineFault, size: int) -> None:
+        super()._refuse(batch, fault, size)
+        self._note_fault(batch, fault, size)
+
     def _note_fault(self, batch: WaveBatch, fault: MachineFault, size: int) -> None:
         if self.bounds is not None and not self.is_tried:
             self.bounds.fault(batch, fault, size)

@@ -57,6 +57,7 @@ class UndefinedMemory(MemoryAccess):
     def __init__(self, memory: GlobalMemory, **others: Any) -> None:
         self.has_undefined = False
         """Whether global memory has an undefined bit."""
+        self.is_permissive = True  # the memory itself stops lanes that reach outside
         segments = [MemorySegment.of(each.start, np.zeros(each.end - each.start, np.uint8)) for each in memory.segments]
         self.loaded: Callable[..., None] = lambda *_place: None
         """Is told of undefined bits that were read: the batch, the space, addresses, flags of lanes, and the numbers.

@@ -127,6 +127,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     private_size: int | None = None,
     dynamic_local: int | None = None,
     padding: int | None = None,
+    permissive: bool = False,
     at_once: int | None = None,
     seed: int | None = None,
     weak_memory: int | None = None,
@@ -145,7 +146,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
     command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
-    ``padding`` is how many bytes before and behind each buffer have no memory (64 KiB).
+    ``padding`` is how many bytes before and behind each buffer have no memory (64 KiB). With ``permissive`` it is 0,
+    and accesses outside of local and private memory read 0 and store nothing: else they are faults.
 
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
     many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
@@ -190,7 +192,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,
         dynamic_local=dynamic_local,
-        padding=padding,
+        padding=0 if permissive and padding is None else padding,
     )
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
@@ -215,7 +217,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
-    machine.is_launched = True
+    machine.is_launched, machine.is_permissive = True, permissive
     closed = _closed(planned, read_only, write_only)
     machine.buffers += [
         NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding, closed.get(buffer.name, ""))

@@ -355,7 +355,8 @@ MEMORY_OPTIONS = "private-size", "dynamic-local", "padding"
 def memory_options(option: Callable[[str], Any]) -> dict[str, Any]:
     """Return the options of a launch that say how much memory there is; ``option`` returns the text of each."""
     texts = {name: option(name) for name in MEMORY_OPTIONS}
-    return {name.replace("-", "_"): number(text, f"--{name}") for name, text in texts.items() if text is not None}
+    sizes = {name.replace("-", "_"): number(text, f"--{name}") for name, text in texts.items() if text is not None}
+    return sizes if option("permissive") in (None, False) else {**sizes, "permissive": True}
 
 
 def sizes(text: str, what: str) -> tuple[int, ...]:
