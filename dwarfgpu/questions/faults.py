@@ -29,6 +29,7 @@ from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
 from dwarfgpu.render.layout import paragraphs, problem_json
 from dwarfgpu.render.values import value_line, value_text
+from dwarfgpu.states.opening import STATE_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,9 +75,8 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
                 hint = "a line of the console or of the kernel's log follows -log"
                 raise UsageError(f"there is no file {state[:60]!r}", hint=hint)
             if _is_code(state):
-                if not files:
-                    hint = "a state is a core file, or what `dwarfgpu run --state` writes"
-                    raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=hint)
+                if not files or _is_code(files[0]):
+                    raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=STATE_HINT)
                 state, files = files[0], [state]
             select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
     if selection.attached is None and logged is not None:

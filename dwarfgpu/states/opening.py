@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.states.stopped import OpenOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+STATE_HINT = "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"
 SNAPSHOT, AGENT_TEXT, HOST, WAVES = "snapshot", "agent text", "host", "waves"
 
 
@@ -79,6 +80,8 @@ def open_snapshot(
     """
     from dwarfgpu.machines import snapshot
 
+    if not begins_json(state):
+        raise MalformedFile("bad_state", f"{state} is neither a core file nor a snapshot", hint=STATE_HINT)
     document = snapshot.load_document(state, read or _text_of, force=force)
     if isinstance(document, snapshot.Snapshot):
         if not has_code:

@@ -221,15 +221,21 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
     assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has crashed, and none is known to wait")
 
 
+CODE = str(FIXTURES / "launch.gfx90a.w64.O0.co")
+
+
 @pytest.mark.parametrize(
-    "word, message", [
-        ("Memory access fault by GPU", "there is no file 'Memory access fault by GPU'\nhint: a line of the console"),
-        (str(FIXTURES / "launch.gfx90a.w64.O0.co"), "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a"),
+    "words, status, message", [
+        (["Memory access fault by GPU"], 2, "there is no file 'Memory access fault by GPU'\nhint: a line of the"),
+        ([CODE], 2, "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a state is a core file"),
+        ([CODE, CODE], 2, "O0.co is code, not a state: `dwarfgpu fault STATE FILE`\nhint: a state is a core file"),
+        ([__file__, CODE], 3, "test_fault.py is neither a core file nor a snapshot\nhint: a state is a core file, or"),
+        ([CODE, __file__], 3, "test_fault.py is neither a core file nor a snapshot\nhint: a state is a core file, or"),
     ],
 )  # fmt: skip
-def test_what_is_no_state_has_a_hint(run, word, message):
-    status, _, error = run("fault", word)
-    assert status == 2
+def test_what_is_no_state_has_a_hint(run, words, status, message):
+    found, _, error = run("fault", *words)
+    assert found == status
     assert message in error
 
 
