@@ -21,11 +21,13 @@ MARKS = {
     for number, line in enumerate((FOLDER / "crashes.cl").read_text("utf-8").splitlines(), 1)
     if "  // " in line
 }
-PROCESSORS = {"gfx803": 64, "gfx906": 64, "gfx90a": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32}
+PROCESSORS = {
+    "gfx803": 64, "gfx906": 64, "gfx90a": 64, "gfx942": 64, "gfx1010": 32, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32
+}  # fmt: skip
 """Processors, with the lanes of a wave."""
 BUILDS = [(processor, level) for level in ("O0", "O2") for processor in PROCESSORS]
-STEP = 6
-"""A build has every sixth crash, another sixth than its neighbours: each crash is tried with two builds at least."""
+STEP = 8
+"""A build has every eighth crash, another eighth than its neighbours: each crash is tried with two builds."""
 
 
 def test_every_crash_has_a_line() -> None:
