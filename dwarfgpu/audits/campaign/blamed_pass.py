@@ -225,7 +225,8 @@ class PassFinder:
         low, high = 0, passes[-1][0]
         if self._is_wrong(limited(0)):
             if not self._is_wrong((*limited(0), *_words(*GLOBAL_ISEL))):
-                return BlamedPass("SelectionDAG", True, "wrong with -opt-bisect-limit=0, right with -global-isel")
+                how = "wrong with -opt-bisect-limit=0, right with -global-isel: it, or a pass that runs only behind it"
+                return BlamedPass("SelectionDAG", True, how)
             return BlamedPass("code generation", False, "wrong with -opt-bisect-limit=0")
         while low + 1 < high:
             middle = (low + high) // 2

@@ -15,7 +15,15 @@ from dwarfgpu.audits.campaign.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFi
 from dwarfgpu.audits.campaign.campaign_folder import is_random, text_of
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer
-from dwarfgpu.audits.campaign.source_levels import LOST, RESULT, UNOPTIMIZED, RecordedBuild, SourceLevels, judged
+from dwarfgpu.audits.campaign.source_levels import (
+    LOST,
+    RESULT,
+    UNOPTIMIZED,
+    RecordedBuild,
+    SourceLevels,
+    is_defined,
+    judged,
+)
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -60,8 +68,8 @@ class CauseFinder:
         self.finding = finding
         self.is_random = is_random(Path(source.path))
         """Whether the host may execute it: variants of it stay within their buffers, too."""
-        self._others: dict[str, RecordedBuild] = {}
-        """The build without optimization of the last text."""
+        self._others: dict[str, RecordedBuild | None] = {}
+        """The build without optimization of the last text; None if its results are not defined."""
 
     def found_in(self, text: str, folder: str, options: Sequence[str] = ()) -> SourceFinding | None:
         """Return the same finding of a variant of the source; None if it has none."""
@@ -73,8 +81,12 @@ class CauseFinder:
             other = None  # which is needed only to compare with
             if not self.finding.rule.startswith("value-"):
                 if text not in self._others:
-                    self._others = {text: RecordedBuild(variant.built(UNOPTIMIZED, folder)[0], self.kernel)}
+                    plain = variant.built(UNOPTIMIZED, folder)[0]
+                    is_usable = self.finding.rule != RESULT or is_defined(plain, self.kernel)
+                    self._others = {text: RecordedBuild(plain, self.kernel) if is_usable else None}
                 other = self._others[text]
+                if other is None:
+                    return None
             host = host_kernels(text) if self.is_random and self.finding.rule == RESULT else None
             verdict = judged(program, self.kernel, self.level, other, host)
         except DwarfGpuError:

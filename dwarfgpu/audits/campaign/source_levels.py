@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
-from dwarfgpu.audits.judge.judgement import Judge
+from dwarfgpu.audits.judge.judgement import Judge, difference, results_of
 from dwarfgpu.audits.judge.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.audits.judge.statement_record import record_run
 from dwarfgpu.compilers.sources import Recipe, compile_source
@@ -31,7 +31,7 @@ UNOPTIMIZED = "0"
 BUDGET = 50_000
 """The instructions of a kernel; without optimization there may be so many times more."""
 MORE_AT_O0 = 10
-RESULT = "result"
+RESULT = "against-result"
 """The rule of a build that computes something else: no matter of debugging information."""
 LOST = "against-missing"
 """The rule of a variable that has no location where one is needed: no wrong value."""
@@ -105,21 +105,21 @@ class RecordedBuild:
         return self.history
 
 
-def launched(program: Program, kernel: str) -> Running:
+def launched(program: Program, kernel: str, check: str | None = None) -> Running:
     """Launch one work-group of a kernel with arguments that are made."""
     _grid, group = launch_sizes(program.file, kernel)
     if math.prod(group) == GROUP:  # which no kernel requires
         group = (ITEMS,)
-    options: dict[str, Any] = dict.fromkeys(("grid", "work-group"), ",".join(map(str, group)))
+    options: dict[str, Any] = dict.fromkeys(("grid", "work-group"), ",".join(map(str, group))) | {"check": check}
     return launched_with(
         program, kernel, made_arguments(program.file, kernel, max(GROUP, math.prod(group)), 0), options.get
     )
 
 
-def results_of(running: Running) -> dict[str, bytes]:
-    """Return what is in the buffers of a launch now."""
-    buffers = running.launched.buffers
-    return {buffer.name: bytes(buffers[buffer.name]) for buffer in running.launched.plan.buffers}
+def is_defined(program: Program, kernel: str) -> bool:
+    """Return whether the source defines the results of a kernel, as far as a checked run of its plain build shows."""
+    running = launched(program, kernel, "init,bounds")
+    return running.run(limit=BUDGET * MORE_AT_O0).has_ended and not running.findings
 
 
 @frozen
@@ -171,8 +171,8 @@ def judged(
     problem = None if other is None else other.problem
     problem = problem if judgement.halt.has_ended else str(judgement.halt)
     findings = [*_findings(judge)]
-    if problem is None and other is not None:
-        findings += _different(kernel, results_of(running), other, None if host is None else host.run(kernel, before))
+    if problem is None and host is not None and not any(each.rule == RESULT for each in findings):
+        findings += _different(kernel, results_of(running), host.run(kernel, before))
     return LevelVerdict(
         kernel,
         level,
@@ -205,19 +205,9 @@ def _findings(judge: Judge) -> Iterator[SourceFinding]:
     yield from (found for _pc, found in first.values())
 
 
-def _different(
-    kernel: str, results: dict[str, bytes], other: RecordedBuild, host: dict[str, bytes] | None
-) -> Iterator[SourceFinding]:
-    """Yield a finding for each buffer that two builds leave different."""
+def _different(kernel: str, results: dict[str, bytes], host: dict[str, bytes]) -> Iterator[SourceFinding]:
+    """Yield a finding for each buffer that the host leaves different."""
     for name, content in results.items():
-        pairs = [("-O0", other.results.get(name))]
-        if host is not None:
-            pairs.append(("the host", host.get(name)))
-        differing = [place for place, expected in pairs if expected is not None and expected != content]
-        if differing:
-            expected = next(each for _place, each in pairs if each is not None and each != content)
-            at = next(i for i, (left, right) in enumerate(zip(content, expected, strict=False)) if left != right)
-            number = at // 4
-            words = [int.from_bytes(each[4 * number : 4 * number + 4], "little") for each in (content, expected)]
-            message = f"{name}: 32-bit word {number} is {words[0]:#x}, and {words[1]:#x} for {' and '.join(differing)}"
-            yield SourceFinding(RESULT, kernel, name, 0, 0, message)
+        found = difference(content, host.get(name, content), "the host")
+        if found is not None:
+            yield SourceFinding(RESULT, kernel, name, 0, 0, f"{name}: {found}")

@@ -45,6 +45,8 @@ RULES: dict[str, CheckRule] = rules(
      "end the range of the location where the register gets another value, or begin it where it has its own"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
      "keep the line with an instruction of it, and is_stmt in its row"),
+    ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
+     "look for a miscompilation, a race, or a value that nothing has written"),
 )  # fmt: skip
 
 RIGHT, WRONG, MISSING = "right", "wrong", "missing"

@@ -65,6 +65,7 @@ class HostBuild:
         self.judged = judged
         self.name = program.file.name.rpartition("/")[2]
         self.problem: str | None = None
+        self.results: dict[str, bytes] = {}
         gdb = shutil.which("gdb")
         if gdb is None:
             raise NotFound("no_gdb", f"{self.name} is a program of the host, and there is no gdb to run it",

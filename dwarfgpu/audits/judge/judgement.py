@@ -9,7 +9,7 @@ from dwarfgpu.audits.judge import comparison, lane_places, source_places, statem
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
-from dwarfgpu.audits.judge.sightings import Sightings
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
 from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
@@ -181,6 +181,8 @@ class Judge:
         halt = self.followed.run(limit)
         self.frames.end_all(self.followed.calls.open_calls())
         compared = self._compare(limit)
+        if self.against is not None and halt.has_ended and self.against.problem is None:
+            self._compare_results(self.against)
         self.statements.finish()
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         functions = [
@@ -214,6 +216,32 @@ class Judge:
         self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings)
         return self.comparison.run()
 
+    def _compare_results(self, other: OtherBuild) -> None:
+        """Compare what the kernel leaves in its buffers; the order of atomic operations may change that."""
+        executed = self.statements.executed
+        if any("atomic" in self.followed.calls.instruction(pc).name for pc in executed):
+            return
+        for name, content in results_of(self.running).items():
+            found = difference(content, other.results.get(name, content), other.name)
+            if found is not None:
+                subject = Subject(comparison.RULES["result"], name)
+                self.sightings.add(subject, min(executed), Sighting(f"{name}: {found}", self.first_wave))
+
+
+def results_of(running: Running) -> dict[str, bytes]:
+    """Return what is in the buffers of a launch now."""
+    buffers = running.launched.buffers
+    return {buffer.name: bytes(buffers[buffer.name]) for buffer in running.launched.plan.buffers}
+
+
+def difference(content: bytes, expected: bytes, name: str) -> str | None:
+    """Return in which word a buffer differs from that of another build first; None if it does not."""
+    if content == expected:
+        return None
+    at = next((i for i, (own, other) in enumerate(zip(content, expected, strict=False)) if own != other), len(content))
+    own, other = (int.from_bytes(each[at & ~3 :][:4], "little") for each in (content, expected))
+    return f"32-bit word {at // 4} is {own:#x} at the end, and {other:#x} in {name}"
+
 
 def _chosen(rows: Any, visits: int) -> list[int]:
     """Return the rows of the waves that are judged one by one: at first some of all, later one in turn."""
@@ -233,6 +261,8 @@ class OtherBuild(Protocol):
     name: str
     problem: str | None
     """Why not everything was recorded; None if it was."""
+    results: dict[str, bytes]
+    """What is in the buffers at the end, of those that are compared."""
 
     def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
         """Run it, and return what the work-items of a history do in it."""
@@ -246,9 +276,11 @@ class GpuBuild:
         self.running = running
         self.name = running.launched.plan.file.name.rpartition("/")[2]
         self.problem: str | None = None
+        self.results: dict[str, bytes] = {}
 
     def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
         history, halt = record_run(self.running, judged, limit)
+        self.results = results_of(self.running)
         if not halt.has_ended:
             self.problem = f"{self.name} has not ended: {halt}"
         return history

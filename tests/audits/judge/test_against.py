@@ -52,6 +52,19 @@ def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, 
         "out", "limit", "lane", "left", "wide", "both", "stored", "step", "result"}  # fmt: skip
 
 
+def results_found(path, kernel, args, others, **sizes):
+    judgement = Judge(running(path, kernel, args, **sizes), GpuBuild(running(path, kernel, others, **sizes))).run()
+    return [each.message for each in judgement.report.findings if each.rule.name == "against-result"]
+
+
+def test_buffers_that_end_different_are_a_finding():
+    path, sizes = ROOT / "dwarfgpu" / "examples" / "kernels.co", {"grid": 64, "work_group": 64}
+    same, other = ["zeros(64)", "ones(64)", 2, 60], ["zeros(64)", "ones(64)", 2, 50]
+    assert results_found(path, "saxpy", same, same, **sizes) == []
+    (found,) = results_found(path, "saxpy", same, other, **sizes)
+    assert found == "saxpy+0x0: y: 32-bit word 50 is 0x40000000 at the end, and 0x0 in kernels.co"
+
+
 def check_defects(processor, tools, folder, defects):
     right = assembled(GFX942, tools, folder / "right")
     offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
