@@ -121,16 +121,16 @@ class CodeState:
     def vector(self, number: int) -> Lanes:
         return self.vectors.get(number) or (number, number, {})
 
-    def forget(self, symbol: int) -> None:
-        """Make unknown what holds a symbol that gets another value."""
+    def forget(self, symbol: int, symbols_in: Callable[[dict[int, Scalar]], frozenset[int]]) -> None:
+        """Make unknown what holds a symbol that gets another value; a function returns the symbols in lanes."""
         self.mask = ""
         for register, value in self.scalars.items():
             if value is not None and value[0] == symbol:
                 self.scalars[register] = _both(value, _NO_LANES)
         for places in (self.vectors, self.slots):
             for key, (entry, outside, lanes) in places.items():
-                lost = [lane for lane, value in lanes.items() if value is not None and value[0] == symbol]
-                if lost:
+                if lanes and symbol in symbols_in(lanes):
+                    lost = [lane for lane, value in lanes.items() if value is not None and value[0] == symbol]
                     faded = {lane: _both(lanes[lane], _NO_LANES) for lane in lost}
                     places[key] = entry, outside, {**lanes, **faded}  # type: ignore[index]
         for slot in [slot for slot in self.slots if slot[0] == symbol]:
@@ -205,6 +205,8 @@ class FunctionReading:
         """By a mask, the pairs of masks whose difference it is."""
         self._made: set[int] = set()
         """The symbols that something may hold."""
+        self._symbols: dict[int, tuple[dict[int, Scalar], frozenset[int]]] = {}
+        """Lanes with scalars, which never change, by their identity, with the symbols in them."""
         self.clobbers = BY_ABI
         self.other_link = ""
         """The registers of its caller that it goes on to in place of a return: it may have been called by them."""
@@ -329,7 +331,7 @@ class FunctionReading:
             return False
         self._before = {self.start: CodeState({}, {}, {})}
         self._made.clear()
-        for kept in (self._derived, self._numbers, self._users, self.rests):
+        for kept in (self._derived, self._numbers, self._users, self.rests, self._symbols):
             kept.clear()
         waiting, is_waiting = [self.start], {self.start}
         after: dict[int, CodeState] = {}
@@ -359,7 +361,7 @@ class FunctionReading:
             self._before[block] = state.copy()
             return True
         is_changed = False
-        for register in known.scalars.keys() | state.scalars.keys():
+        for register in {register for register, _value in known.scalars.items() ^ state.scalars.items()}:
             old, new = known.scalar(register), state.scalar(register)
             if old is None or old == new:
                 continue
@@ -375,8 +377,10 @@ class FunctionReading:
             known.scalars[register] = value
             is_changed = True
         for number in known.vectors.keys() | state.vectors.keys():
+            if known.vectors.get(number) is state.vectors.get(number):
+                continue
             one, other = known.vector(number), state.vector(number)
-            if one is not _UNKNOWN and one is not other and one != (both := _common(one, other)):
+            if one is not _UNKNOWN and one != (both := _common(one, other)):
                 known.vectors[number] = both
                 is_changed = True
         for slot, one in list(known.slots.items()):
@@ -395,11 +399,18 @@ class FunctionReading:
         while waiting:
             each = waiting.pop()
             if each in self._made:
-                state.forget(each)
+                state.forget(each, self._symbols_in)
                 users = self._users.get(each, set()) - done
                 waiting += users
                 done |= users
         self._made |= done
+
+    def _symbols_in(self, lanes: dict[int, Scalar]) -> frozenset[int]:
+        known = self._symbols.get(id(lanes))
+        if known is None:
+            symbols = frozenset(value[0] for value in lanes.values() if value is not None)
+            known = self._symbols[id(lanes)] = lanes, symbols
+        return known[1]
 
     def _named(self, symbol: int, register: int) -> Scalar:
         return (register, 0) if register >= EXEC and symbol in self._aliases else (symbol, 0)
@@ -984,13 +995,11 @@ class CodeReading:
 
     def prepared(self, code: bytes, offset: int) -> tuple[GpuInstruction, Any, Any]:
         """Return an instruction, decoded once for the same bytes, with what executes it."""
-        data = code[offset : offset + 8]
-        known = self._prepared.get(data)
+        known = self._prepared.get(code[offset : offset + 4]) or self._prepared.get(code[offset : offset + 8])
         if known is None:
             instruction = decode(code, offset, self._processor, self.wave_size)
             known = FunctionReading.prepared(instruction, self.wave_size)
-            if instruction.size <= 8:
-                self._prepared[data] = known
+            self._prepared[bytes(instruction.data)] = known
         return known
 
 
