@@ -101,7 +101,7 @@ def instructions(
         cursor.position = start + 1
         row = find(opcode)
         if row is None:
-            message = f"{opcode:#04x} is no call frame instruction"
+            message = f"{opcode:#04x} is not a call frame instruction"
             error: DwarfGpuError = IllFormed("unknown_instruction", message, spec=SPEC)
             raise error.at(section=section, offset=offset + start)
         try:

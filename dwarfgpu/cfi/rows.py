@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 MAX_RULES = 1 << 22
-"""How many rules all rows of one entry may have together: far more than any real function has, so that only a broken
-entry is refused before it fills memory."""
+"""The most rules that all rows of one entry may have together. A real function has far fewer; a broken entry is refused
+before it fills memory."""
 MAX_INITIAL = 1 << 12
-"""How many rules a CIE may define, more than any target has registers; every FDE copies them."""
+"""The most rules that a CIE may define, more than any target has registers; every FDE copies them."""
 
 
 class Entry(Protocol):
-    """An entry of either kind, which holds instructions."""
+    """A CIE or an FDE: an entry with instructions."""
 
     @property
     def section(self) -> str: ...
@@ -42,7 +42,7 @@ class Entry(Protocol):
 
     @property
     def format(self) -> FrameFormat | None:
-        """The encoding of the instructions; None for an unknown augmentation, whose instructions cannot be found."""
+        """The encoding of the instructions; None if the augmentation is unknown, so that they cannot be found."""
 
     @property
     def instructions(self) -> bytes: ...
@@ -89,7 +89,7 @@ class UnwindRules:
 
 
 class Tables:
-    """Makes rows, and caches the initial rules of each CIE, with which all its FDEs begin."""
+    """Makes rows, and caches the initial rules of each CIE for all its FDEs."""
 
     def __init__(self, target: Target | None = None) -> None:
         self._target = target
@@ -168,7 +168,7 @@ def _ill_formed(kind: str, message: str, entry: Entry) -> DwarfGpuError:
 
 
 def _spans(fde: Description, state: RuleState) -> Iterator[tuple[int, int]]:
-    """Run the instructions, and yield the start and the end of each row while the state holds its rules."""
+    """Run the instructions. Yield the start and end of each row; meanwhile ``state`` has the rules of the row."""
     start = fde.low
     for instruction in instructions_of(fde, fde.cie.augmentation):
         _run(state, instruction, fde)
@@ -191,7 +191,7 @@ def _run(state: RuleState, instruction: DecodedInstruction, entry: Entry) -> Non
 
 @frozen
 class Initial:
-    """The rules that every row of an entry begins with, which the CIE's initial instructions make."""
+    """The rules that the initial instructions of a CIE make, with which every row begins."""
 
     cfa: CfaRule | None = None
     registers: dict[int, Rule] = field(factory=dict)
@@ -226,7 +226,7 @@ class RuleState:
 
     @property
     def default_space(self) -> int:
-        """The target architecture default address space identifier."""
+        """The number of the target's default address space."""
         return 0 if self._target is None else self._target.default_space.number
 
     def run(self, instruction: DecodedInstruction) -> None:
@@ -301,7 +301,7 @@ class RuleState:
         self._marks.append((len(self._changes), self.cfa))
 
     def restore(self) -> None:
-        """Restore the rules of the last `remember`, with the CFA rule, as every unwinder does."""
+        """Restore the rules of the last `remember`, including the CFA rule, as every unwinder does."""
         if not self._marks:
             raise IllFormed("restore_without_remember", "no state is remembered", spec="DWARF 5, 6.4.2.4 (2)")
         mark, self.cfa = self._marks.pop()

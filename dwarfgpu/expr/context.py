@@ -79,7 +79,7 @@ class FrameInfo(Protocol):
         """Return where the register is for this frame (A.2.5.4.4.4 (2))."""
 
     def entry_register(self, number: int, lanes: LaneSet) -> Location:
-        """Return where the value is that the register had on entry (A.2.5.4.4.1 (5))."""
+        """Return the location of the value that the register had on entry (A.2.5.4.4.1 (5))."""
 
     def cfa(self, lanes: LaneSet) -> Location:
         """Return the Canonical Frame Address."""
@@ -94,10 +94,10 @@ class FrameInfo(Protocol):
         """Return the value of the call site parameter that matches the operand of DW_OP_entry_value, or None."""
 
     def entry_parameter(self, die: DieReference, lanes: LaneSet) -> Value:
-        """Return the value a formal parameter had at the call site (DW_OP_GNU_parameter_ref)."""
+        """Return the value of a formal parameter at the call site (DW_OP_GNU_parameter_ref)."""
 
     def thread_local(self, offset: int, lanes: LaneSet, unit: UnitInfo | None) -> Location:
-        """Return the location of a thread-local storage address (A.2.5.4.4.3 (4)) in the file of a unit."""
+        """Return the location of an offset in the thread-local storage of a unit's file (A.2.5.4.4.3 (4))."""
 
 
 @frozen
@@ -121,7 +121,7 @@ class Limits:
 
 @immutable
 class Context:
-    """Everything that an evaluation may depend on. An element that is ``None`` is not specified.
+    """Everything that an evaluation may depend on. An element that is ``None`` is missing.
 
     >>> import dwarfgpu as dg
     >>> context = dg.Context(dg.target("gfx90a"), lanes=dg.LaneSet.of(range(4)))
@@ -136,7 +136,7 @@ class Context:
     lanes: LaneSet = LaneSet(1)
     """The current thread (wave) and lane; more than one slot evaluates for all of them."""
     lane_count: int | None = None
-    """DW_AT_LLVM_lanes of the subprogram; None is the number of lanes the target has."""
+    """DW_AT_LLVM_lanes of the subprogram; None means all lanes of the target."""
     iteration: Bits | None = field(default=None, eq=comparable)
     iteration_count: int = 1
     """DW_AT_LLVM_iterations of the subprogram."""
@@ -150,9 +150,9 @@ class Context:
     """Whether the expression is an operand of a call frame instruction, which restricts it (A.6.4.2)."""
     limits: Limits = Limits()
     nesting: int = 0
-    """The number of evaluations that this one is nested in."""
+    """The number of evaluations around this one."""
     active: tuple[tuple[Any, ...], ...] = ()
-    """The evaluations this one is nested in: expression, unit and frame of each that began with an empty stack."""
+    """The evaluations around this one that began with an empty stack: expression, unit and frame of each."""
 
 
 # --- A frame by itself --------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class LoneFrame:
 
     __slots__ = ()
     why = ""
-    """Why no more is known, as the end of a message."""
+    """The reason why nothing else is known, as the end of a message."""
     hint: str | None = None
     """The hint of the error: what to do."""
 

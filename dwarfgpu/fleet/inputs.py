@@ -1,4 +1,4 @@
-"""Inputs: the files that words name - folders, patterns, lists of pairs and URLs - each with what belongs to it."""
+"""Inputs: the code and states that words name: files, folders, patterns, lists of pairs and URLs."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LISTS = (".csv", ".tsv", ".txt", ".list")
-"""The ends of the names of lists."""
+"""The suffixes of lists."""
 CODE, STATE = "code", "state"
 HERE = "file://"
-"""How a URL of this machine begins."""
+"""The beginning of a URL of this machine."""
 
 
 @frozen
 class Input:
-    """What a question is asked about: a file of code, a state, or both."""
+    """A file of code, a state, or both, for one question."""
 
     name: str
-    """What it is called in answers: the state, or the code if there is no state."""
+    """Its name in answers: the state, or without a state the code."""
     code: str | None = None
-    """The file of code; without states whatever file a word named."""
+    """The file of code; without states, any file that a word named."""
     states: tuple[str, ...] = ()
     """The state: a snapshot, or the core files of one crash."""
     size: int = 0
-    """The bytes of its files, as far as they are known."""
+    """The known bytes of its files."""
     problem: DwarfGpuError | None = None
-    """Why its files cannot be had."""
+    """The error of files that cannot be found."""
 
 
 def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
-    """Return the inputs that words name, each once, in the order of the words; ``code`` is the file of all states."""
+    """Return the inputs that words name, each once, in the order of the words; ``code`` is the code of all states."""
     inputs: dict[str, Input] = {}
     for word in words:
         for item in _of_word(word, None if code is None else _absolute(code)):
@@ -55,7 +55,7 @@ def find_inputs(words: Iterable[str], code: str | None = None) -> list[Input]:
 
 
 def _of_word(word: str, code: str | None) -> Iterator[Input]:
-    if word.startswith(HERE) and "#" not in word:  # with a range it names code inside a file
+    if word.startswith(HERE) and "#" not in word:  # a range names code inside a file
         word = unquote(word.removeprefix(HERE))
     if is_url(word):
         try:
@@ -76,7 +76,7 @@ def _of_word(word: str, code: str | None) -> Iterator[Input]:
         for path in paths:
             yield from _of_path(path, code)
         return
-    yield _alone(word, code, 0)  # that it cannot be opened is its answer
+    yield _alone(word, code, 0)  # opening it gives the error
 
 
 def _of_path(path: str, code: str | None) -> Iterator[Input]:
@@ -108,7 +108,7 @@ def is_snapshot_folder(path: str) -> bool:
 
 
 def _size(path: str) -> int:
-    """Return the bytes of a file, or of those in a folder; 0 where they are not known."""
+    """Return the bytes of a file, or of the files in a folder; 0 if not known."""
     try:
         if os.path.isdir(path):  # noqa: PTH112
             return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
@@ -123,7 +123,7 @@ def _alone(name: str, code: str | None, size: int) -> Input:
 
 
 def _absolute(name: str) -> str:
-    """Return the name of a file wherever a worker may be."""
+    """Return the absolute name of a file, which a worker in another folder can open."""
     return name if "://" in name else os.path.abspath(name)  # noqa: PTH100
 
 

@@ -1,11 +1,11 @@
 """The protocol of a machine: bytes of memory and of registers, and nothing about DWARF.
 
-A backend knows the innermost frame only; the unwinder finds those of callers. It raises
+A backend has only the registers of the innermost frame; the unwinder finds those of callers. It raises
 ``EvaluationError`` with the kinds ``memory_unavailable``, ``register_unavailable``, ``register_unset``
 and ``not_writable``.
 
-`Backend` implements the gathered accesses in terms of the single ones, so a small backend writes four methods. A
-backend that keeps its machine in columns overrides them.
+`Backend` implements gathered accesses by single ones, so a small backend needs only four methods. A backend that keeps
+its machine in columns overrides the gathered ones.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ EXCEPTIONS = (
 
 @frozen
 class TrapMeaning:
-    """What a number of ``s_trap`` means."""
+    """The meaning of a number of ``s_trap``."""
 
     reason: str
     meaning: str
     has_argument: bool = False
-    """Whether the handler is given an argument in v0."""
+    """Whether the handler gets an argument in v0."""
     has_queue: bool = False
-    """Whether it is given the address of the queue in s[0:1]."""
+    """Whether the handler gets the address of the queue in s[0:1]."""
 
 
 _LLVM_TRAP = TrapMeaning("ASSERT_TRAP", "llvm.trap: the program ended itself, as abort() and failed assertions do")
@@ -64,13 +64,13 @@ TRAPS: TrapTable = {1: _BREAKPOINT, 2: _LLVM_TRAP, 3: _DEBUG_TRAP}
 _TRAPS_WITH_QUEUE: TrapTable = {**TRAPS, 2: evolve(_LLVM_TRAP, has_queue=True)}
 _TRAPS_V2: TrapTable = {1: _HSA_DEBUG_TRAP, 2: _TRAPS_WITH_QUEUE[2], 3: _DEBUG_TRAP, 7: _BREAKPOINT}
 OTHER_TRAP = 4
-"""The first number of a trap whose reason is TRAP."""
+"""The first number whose reason is TRAP."""
 TRAP_REASONS = frozenset((*(trap.reason for trap in TRAPS.values()), UNKNOWN_TRAP.reason))
 """The reasons of waves that have executed ``s_trap``."""
 
 
 def traps_of(version: int | None, major: int) -> TrapTable:
-    """Return what the numbers of ``s_trap`` mean in a code object of a version for HSA, for a generation.
+    """Return the meanings of ``s_trap`` numbers in a code object version for HSA, on a generation.
 
     The text of 2020 gives llvm.trap the queue; from version 4 on compilers pass it up to GFX8 only.
     """
@@ -82,13 +82,13 @@ def traps_of(version: int | None, major: int) -> TrapTable:
 
 
 def trap_number(reasons: Collection[str], traps: TrapTable) -> int:
-    """Return the number of a trap that gives one of some reasons; 0 for none."""
+    """Return the number of a trap with one of some reasons; 0 if none has."""
     found = [number for number, trap in traps.items() if trap.reason in reasons and not trap.has_argument]
     return found[0] if found else OTHER_TRAP if UNKNOWN_TRAP.reason in reasons else 0
 
 
 def trap_inputs(trap: TrapMeaning, values: Collection[int], queue: int | None) -> str:
-    """Return what the handler of a trap is given: its argument in some lanes, and the queue; "" for nothing."""
+    """Return the inputs of a trap handler as text: its argument in some lanes, and the queue."""
     low, high = min(values, default=None), max(values, default=None)
     value = "not known" if low is None or high is None else f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
     given = [f"debugtrap({value})"] if trap.has_argument else []
@@ -104,7 +104,7 @@ SIGNALS = (
     (frozenset(("BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "DEBUG_TRAP", "TRAP")), "SIGTRAP"),
     (frozenset(("ASSERT_TRAP", "FATAL_HALT", "ECC_ERROR")), "SIGABRT"),
 )
-"""The signals that ROCgdb shows for reasons; the first that fits."""
+"""The signals that ROCgdb shows for reasons; the first match counts."""
 
 
 def signal_of(reasons: tuple[str, ...]) -> str | None:
@@ -115,29 +115,29 @@ def signal_of(reasons: tuple[str, ...]) -> str | None:
 WAITS, HAS_ENDED, IS_HALTED, MAY_SLEEP = QUIET = (
     "waits at a barrier", "has ended", "is halted", "may sleep (s_sleep)",
 )  # fmt: skip
-"""What is said of waves that have not failed: by the machine, and of sleep by the code."""
+"""The details of waves that have not failed; sleep is known from the code, the others from the machine."""
 
 
 @frozen
 class WaveStop:
-    """Why a wave does not run."""
+    """The reason why a wave does not run."""
 
     reasons: tuple[str, ...] = ()
-    """The reasons; of a wave that was not stopped, what its registers say has been raised."""
+    """The reasons; for a wave that was not stopped, the exceptions that its registers have recorded."""
     lanes: int | None = None
-    """The lanes that raised them, as a mask; None if they are not known."""
+    """The lanes that raised them, as a mask; None if not known."""
     address: int | None = None
-    """The global address that could not be accessed, of the first of these lanes."""
+    """The global address that the first of these lanes could not access."""
     detail: str = ""
-    """What the machine says besides the reasons, such as "waits at a barrier"."""
+    """A text in addition to the reasons, such as "waits at a barrier"."""
     is_stopped: bool = True
-    """Whether a trap handler or a debugger has stopped it; else it was saved while it ran."""
+    """Whether a trap handler or a debugger stopped the wave; else it was saved while it ran."""
     was_halted: bool = False
-    """Whether it had halted itself, or was halted, before it was stopped."""
+    """Whether the wave was halted, by itself or otherwise, before it was stopped."""
     never_ran: bool = False
-    """Whether it was launched halted and has executed nothing."""
+    """Whether the wave was launched halted, and has executed nothing."""
     trap: int | None = None
-    """The number of the ``s_trap`` that it has executed, 0 for none; None if only the reasons are known."""
+    """The number of the ``s_trap`` that the wave executed, 0 for none; None if only the reasons are known."""
 
     @property
     def name(self) -> str:
@@ -151,7 +151,7 @@ class WaveStop:
 
     @property
     def common(self) -> WaveStop:
-        """What waves that have stopped for the same reasons have in common."""
+        """The part that is equal for all waves that stopped for the same reasons."""
         return evolve(self, lanes=None, address=None, detail="") if self.reasons else self
 
     @property
@@ -166,22 +166,22 @@ class WaveStop:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has a reason, or its machine says what no wave that merely rests is said to do."""
+        """Whether the wave has a reason, or a detail other than those of waves at rest."""
         return bool(self.reasons) or self.detail not in ("", *QUIET)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether it is halted or may sleep: without a reason it does not go on, and waits for nobody."""
+        """Whether the wave, without a reason, is halted or may sleep, and so waits for no other wave."""
         return not self.reasons and self.detail in (IS_HALTED, MAY_SLEEP)
 
     @property
     def is_crash(self) -> bool:
-        """Whether that signal is of an error, not of a trap or a breakpoint."""
+        """Whether the signal means an error, not a trap or a breakpoint."""
         return self.signal not in (None, "SIGTRAP")
 
 
 def stop_json(stop: WaveStop | None) -> dict[str, Any]:
-    """Return the keys that say why a wave has stopped; none of a wave that was merely halted."""
+    """Return the JSON keys of a stop; none for a wave that was merely halted."""
     entry: dict[str, Any] = {}
     if stop is not None and stop.reasons:
         known = {
@@ -197,25 +197,25 @@ def stop_json(stop: WaveStop | None) -> dict[str, Any]:
 
 
 VARIABLE, REGISTER, ADDRESS = "variable", "register", "address"
-"""What was changed: a variable, the registers that have one now, or those that an address was made of."""
+"""The kinds of changes: of a variable, of the registers that contain it now, of the registers of an address."""
 
 
 @frozen
 class LastChange:
-    """Which instruction has changed a location in global memory last."""
+    """The instruction that changed a location in global memory last."""
 
     address: int
     pc: int | None = None
     """None if nothing has changed it since the launch."""
     waves: tuple[str, ...] = ()
-    """The ids of the waves that executed it together: one of them has changed it."""
+    """The ids of the waves that executed it together: one of them changed the location."""
     lanes: int | None = None
-    """The lanes of the wave that may have, as a mask; None if they are not known."""
+    """The lanes of the wave that may have changed it, as a mask; None if not known."""
 
 
 @frozen
 class CrashChange:
-    """Which instruction of a wave that crashed has changed a variable last, or the registers that have it."""
+    """The instruction of a crashed wave that changed a variable last, or the registers that contain it."""
 
     name: str
     """The variable, or the registers of an address."""
@@ -224,7 +224,7 @@ class CrashChange:
     pc: int
     kind: str = VARIABLE
     frame: int = 0
-    """The number of the frame that the variable is of, when the wave crashed."""
+    """The number of the variable's frame when the wave crashed."""
     old: str | None = None
     new: str | None = None
 
@@ -239,17 +239,17 @@ class Capabilities:
     name: str
     summary: str
     many_waves: bool
-    """Whether it holds more than one wave; else 0 is the only index."""
+    """Whether it has more than one wave; else 0 is the only index."""
     writes: str
     """The effect of a write."""
     unknown: str
-    """The contents that are not known, and the result of reading them."""
+    """The contents that may be unknown, and the result of reading them."""
     gathered: str
-    """The way in which one access for many slots is done."""
+    """The way in which it performs one access for many slots."""
     instances: bool
-    """Whether local memory belongs to a work-group and private memory to a wave; else there is one of each."""
+    """Whether each work-group has local memory and each wave private memory; else there is one of each."""
     lane_owned: bool = False
-    """Whether a register can be one of a lane: each lane has its own copy."""
+    """Whether a register can belong to a lane: each lane then has its own copy."""
 
 
 @frozen
@@ -259,11 +259,11 @@ class KnownRange:
     address: int
     size: int
     is_buffer: bool = False
-    """Whether it was allocated as one buffer; else it is what the machine has around an address."""
+    """Whether it was allocated as one buffer; else it is the known memory around an address."""
 
 
 class Backend:
-    """A machine. ``wave`` is the index of a wave; ``lane`` is given where each lane has storage of its own.
+    """A machine. ``wave`` is the index of a wave; ``lane`` is None unless each lane has its own storage.
 
     >>> import dwarfgpu as dg
     >>> class Ones(dg.Backend):
@@ -287,7 +287,7 @@ class Backend:
         return None
 
     def calls_of(self, wave: int) -> tuple[int, ...]:
-        """Return where the calls return to that a wave was seen to make, the innermost first; none if not known."""
+        """Return the return addresses of the calls that a wave was seen to make, innermost first; none if not known."""
         return ()
 
     def stop_text(self, wave: int) -> str | None:
@@ -306,14 +306,14 @@ class Backend:
         raise register_unavailable(register)
 
     has_gaps = False
-    """Whether there are registers of which some lanes are not known."""
+    """Whether some registers are known only in some lanes."""
 
     def unknown_lanes(self, register: TargetRegister, wave: int) -> int:
-        """Return the lanes of a vector register that are not known though others are, as a mask."""
+        """Return the unknown lanes of a vector register of which other lanes are known, as a mask."""
         return 0
 
     def set_unknown_lanes(self, register: TargetRegister, wave: int, mask: int) -> None:
-        """Say which lanes of a vector register are not known, though others are."""
+        """Set the unknown lanes of a vector register of which other lanes are known."""
         raise not_writable(f"register {register.name}")
 
     def write_register(self, register: TargetRegister, data: bytes, wave: int, lane: int | None) -> None:
@@ -321,12 +321,12 @@ class Backend:
         raise not_writable(f"register {register.name}")
 
     # --- Many slots at once ---------------------------------------------------------------------------------------
-    # Addresses, offsets, waves and lanes are one for all slots, or an array with one a slot.
+    # Addresses, offsets, waves and lanes are one number for all slots, or an array with a number for each slot.
 
     def gather_memory(
         self, space: AddressSpace, addresses: Bits, size: int, waves: Bits | None, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
-        """Read ``size`` bytes at one address a slot: an array ``[slot, byte]``, and flags of the slots that have them.
+        """Read ``size`` bytes at an address for each slot: an array ``[slot, byte]``, and flags of the known slots.
 
         The bytes of a slot without the flag have no meaning; `read_memory` raises the reason.
         """
@@ -340,7 +340,7 @@ class Backend:
     def gather_register(
         self, register: TargetRegister, offsets: Bits, size: int, waves: Bits, lanes: Bits | None, count: int
     ) -> tuple[Array, Array]:
-        """Read ``size`` bytes from a byte offset in a register on, of one wave a slot, like `gather_memory`."""
+        """Read ``size`` bytes at an offset in a register, of one wave for each slot, like `gather_memory`."""
 
         def read(slot: int) -> bytes:
             first = int(b.select(offsets, slot))
@@ -368,25 +368,25 @@ class WaveBackend(Backend):
         return self.target.register(number)
 
     def scratch_address(self, wave: int) -> int | None:
-        """Return the global address of the scratch memory of a wave, where the machine itself knows it."""
+        """Return the global address of a wave's scratch memory, if the machine itself knows it."""
         return None
 
     def launched_segment(self, dispatch: int) -> bytes | None:
-        """Return the kernarg segment of a dispatch as it was at the launch, if the machine has made the launch."""
+        """Return the kernarg segment of a dispatch as it was at the launch, if this machine launched the kernel."""
         return None
 
     def memory_around(self, address: int) -> KnownRange | None:
-        """Return the buffer, or else the known range of global memory, that an address is in."""
+        """Return the buffer that contains an address, else the known range of global memory around it."""
         return None
 
     def extent(self, space: AddressSpace, wave: int, lane: int | None = None) -> int:
-        """Return how many bytes from address 0 of an address space on are known."""
+        """Return the number of known bytes from address 0 of an address space on."""
         return self.reach(space, 0, wave, lane)
 
     def reach(
         self, space: AddressSpace, address: int, wave: int, lane: int | None = None, *, is_before: bool = False
     ) -> int:
-        """Return how many bytes can be read from an address on, or before it, by trying it: at most `FARTHEST`."""
+        """Return the number of readable bytes from an address on, or before it, by trying: at most `FARTHEST`."""
         found, step = 0, BLOCK
         while step and found < FARTHEST:
             try:
@@ -417,24 +417,24 @@ class WaveBackend(Backend):
 
 
 BLOCK = 1 << 12
-"""How many bytes are tried at once to find out how far memory goes."""
+"""The bytes of each try to find the end of memory."""
 FARTHEST = 1 << 20
 
 
 def check_size(register: TargetRegister, data: bytes, size: int | None = None) -> None:
-    """Refuse bytes that are not as many as a register has, or as its storage has."""
+    """Refuse data that has not the size of a register or of its storage."""
     size = -(-register.bit_size // 8) if size is None else size
     if len(data) != size:
         raise UsageError(f"{register.name} has {size} bytes, not {len(data)}")
 
 
 def of_slot(bits: Bits | None, slot: int) -> int | None:
-    """Return the element of a slot from bits that may be absent, one for all, or one a slot."""
+    """Return the element of a slot from bits that may be absent, equal for all slots, or different."""
     return None if bits is None else int(b.select(bits, slot))
 
 
 def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, Array]:
-    """Gather by reading slot after slot; flags of the slots that could be read."""
+    """Gather by reading slot after slot; return the bytes, and flags of the slots that could be read."""
     import numpy as np
 
     data, done = np.zeros((count, size), dtype=np.uint8), np.ones(count, dtype=bool)
@@ -447,14 +447,14 @@ def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, 
 
 
 def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = "") -> EvaluationError:
-    """Return the error of a backend that does not have some memory."""
+    """Return the error of a backend that lacks some memory."""
     detail = f": {why}" if why else ""
     message = f"{size} bytes of memory at {space.name}#{address:#x} are not available{detail}"
     return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
 
 
 def register_unavailable(register: TargetRegister, why: str = "", lane: int | None = None) -> EvaluationError:
-    """Return the error of a backend that does not have a register, or a lane of one."""
+    """Return the error of a backend that lacks a register, or a lane of a register."""
     detail = f": {why}" if why else ""
     what = f"register {register.name}" if lane is None else f"lane {lane} of register {register.name}"
     message = f"the contents of {what} are not available{detail}"
@@ -462,7 +462,7 @@ def register_unavailable(register: TargetRegister, why: str = "", lane: int | No
 
 
 def register_unset(register: TargetRegister) -> EvaluationError:
-    """Return the error of a register that a wave that runs has not written so far."""
+    """Return the error of a register that a running wave has not written so far."""
     return EvaluationError("register_unset", f"register {register.name} is not set yet", spec="A.2.5.4.4.4")
 
 

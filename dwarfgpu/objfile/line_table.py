@@ -8,9 +8,9 @@ A large program has hundreds of thousands of rows, so they are kept as columns o
 them does as little as it can for each. File and column change less often than address and line, and share a number;
 so do the flags, the instruction set, the operation index and the discriminator.
 
-What a table says about code that is not there must not answer a question. So look-ups skip a sequence whose first
-address is a *tombstone*, which a linker leaves where it dropped a function: 0 by default, except in relocatable
-objects, where code begins there, all ones or all ones minus one where it was asked to. The rows are still there.
+Look-ups must not find code that the linker has dropped. So they skip a sequence whose first address is a *tombstone*,
+which the linker writes for a dropped function: 0 by default (but not in relocatable objects, whose code begins at 0),
+or, with an option, all ones or all ones minus one. The rows of these sequences are kept.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ StringAt: TypeAlias = Callable[[str, int], bytes]
 """The bytes of a string in another section, for a form such as ``line_strp`` and its offset or index."""
 
 MAX_ENTRIES = 1 << 20
-"""How many files or directories one table may have."""
+"""The most files or directories of one table."""
 MAX_TEXT = 1 << 27
-"""How many bytes of names and sources one table may have: strings may overlap, so a small file could ask for any."""
+"""The most bytes of names and sources of one table: strings may overlap, so a small file could need any amount."""
 
 _OFFSET_FORMS = {
     dw.DW_FORM_line_strp: "line_strp",
@@ -83,14 +83,14 @@ class FileEntry:
     timestamp: int = 0
     size: int = 0
     md5: bytes | None = None
-    """The digest of the contents; None also where DW_LNCT_LLVM_is_MD5 says that it is not valid."""
+    """The digest of the contents; also None if DW_LNCT_LLVM_is_MD5 says that it is not valid."""
     source: str | None = None
     """The embedded text (DW_LNCT_LLVM_source); None if there is no text. An empty file has a single newline."""
 
 
 @frozen
 class LineHeader:
-    """What a line number program needs to run, and the tables that its registers point into."""
+    """The parameters of a line number program, and the tables of directories and files."""
 
     section: str
     offset: int
@@ -113,7 +113,7 @@ class LineHeader:
     directories: tuple[str, ...]
     files: tuple[FileEntry, ...]
     error: DwarfGpuError | None = None
-    """What is wrong with the tables or the length. The program can still be run."""
+    """The error in the tables or the length. The program can still be run."""
     tables_end: int = 0
     """Where the tables end, as far as they could be read; the program should begin there."""
     formats: tuple[tuple[tuple[int, int], ...], ...] = ()
@@ -140,7 +140,7 @@ class LineHeader:
 
 
 def join(directory: str, name: str) -> str:
-    """Return a path below a directory, unless it is absolute by itself."""
+    """Return a path below a directory, unless the path is absolute."""
     if not directory or name.startswith(("/", "\\")) or name[1:3] in {":\\", ":/"}:
         return name
     return f"{directory.rstrip('/')}/{name}" if name else directory
@@ -155,7 +155,7 @@ def read_line_header(
     string_at: StringAt | None = None,
     section: str = ".debug_line",
 ) -> LineHeader:
-    """Read the header at an offset. ``address_size`` is the unit's, for versions whose header does not say it."""
+    """Read the header at an offset. ``address_size`` is the unit's, for versions whose header does not have it."""
     cursor = Cursor(data, offset, byte_order=byte_order, error=MalformedFile, section=section)
     if offset < 0:
         raise cursor.fail("bad_offset", f"a line number program cannot begin at {offset}", "DWARF 5, 6.2.4")
@@ -323,7 +323,7 @@ def file_entry(cursor: Cursor, name: str) -> FileEntry:
 
 
 def _number(value: int | bytes | str | None) -> int:
-    """Return a number; a compiler writes a block for a time of more than 8 bytes (DWARF 5, 6.2.4.1 (3))."""
+    """Return a number; a time of more than 8 bytes is a block (DWARF 5, 6.2.4.1 (3))."""
     if isinstance(value, bytes):
         return int.from_bytes(value[:8], "little")
     return value if isinstance(value, int) else 0
@@ -334,7 +334,7 @@ IS_STMT, BASIC_BLOCK, END_SEQUENCE, PROLOGUE_END, EPILOGUE_BEGIN = 1, 2, 4, 8, 1
 _OP_INDEX, _ISA, DISCRIMINATOR = 8, 16, 32
 
 _LAST = {32: (1 << 32) - 1, 16: (1 << 16) - 1}
-"""The largest number for a register that is kept in so many bits."""
+"""The largest number of a register, by the bits in which it is kept."""
 MAX_DEFINED_FILES = 1 << 20
 MAX_ODDITIES = 1000
 
@@ -366,7 +366,7 @@ class Sequence:
     stop: int
     """The row past the last one, which is the end_sequence row unless the program is cut short."""
     origin: int
-    """The first address that the program sets in it: that of the code, or a tombstone if the linker dropped it."""
+    """The first address that the program sets: the address of the code, or a tombstone if the linker dropped it."""
 
 
 class LineMatrix:
@@ -380,16 +380,16 @@ class LineMatrix:
         self.marks = array("Q")
         self.sequences: list[Sequence] = []
         self.origin: int | None = None
-        """The origin of the sequence that is being made."""
+        """The origin of the current sequence."""
         self.defined_files: list[FileEntry] = []
         """The files of DW_LNE_define_file, which follow those of the header."""
         self.error: DwarfGpuError | None = None
-        """What stopped the program. The rows before it are good."""
+        """The error that stopped the program. The rows before it are valid."""
         self.is_cut = False
         """Whether the budget was spent before the end of the program."""
         self.oddities: list[tuple[int, int, int]] = []
-        """The extended instructions that are unknown or of another length than theirs: opcode, length, and offset in
-        the section. The first of them only."""
+        """The first extended instructions that are unknown or have a wrong length: opcode, length, and offset in the
+        section."""
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -415,7 +415,7 @@ class LineMatrix:
         return (self[index] for index in range(len(self)))
 
     def note(self, payload: bytes, left: int) -> None:
-        """Remember an extended instruction that is not as the standard has it, with the bytes left behind it."""
+        """Remember an extended instruction that differs from the standard, with the number of bytes after it."""
         if len(self.oddities) < MAX_ODDITIES:
             self.oddities.append((payload[0], len(payload), left))
 
@@ -432,8 +432,8 @@ class LineMatrix:
 def run(data: bytes, header: LineHeader, free: int | None = None) -> LineMatrix:
     """Run the program of a header over the bytes of its section.
 
-    Addresses wrap around at the address size: those of a function that the linker dropped begin at the last one.
-    ``free`` says how many bytes of the program cost nothing. A longer one is paid from the budget, or cut.
+    Addresses wrap around at the address size, because a dropped function may begin at the last address.
+    ``free`` is the number of bytes of the program that cost nothing. The rest is paid from the budget, or cut.
     """
     rows = LineMatrix()
     end = header.end
@@ -454,7 +454,7 @@ def run(data: bytes, header: LineHeader, free: int | None = None) -> LineMatrix:
         rows.error = budget.exceeded("the rest of a compressed line program is left out")
     if rows.error is not None:
         rows.error.at(section=header.section, offset=end - length_hint(rest))
-        del rows.addresses[len(rows) :], rows.lines[len(rows) :]  # those of a row that could not be finished
+        del rows.addresses[len(rows) :], rows.lines[len(rows) :]  # columns of an unfinished row
     rows.oddities = [(code, length, end - left - length) for code, length, left in rows.oddities]
     if wide is not None:
         wide.convert(rows)
@@ -467,9 +467,9 @@ def run(data: bytes, header: LineHeader, free: int | None = None) -> LineMatrix:
 def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide | None) -> None:  # noqa: C901, PLR0912, PLR0915
     """Run the loop.
 
-    One function has all registers in local variables: a call would cost more than the row it makes.
+    All registers are local variables of one function: a call would cost more than making a row.
 
-    With wide instructions (``wide``) the address register counts operations, and `_Wide` makes addresses of them.
+    With wide instructions (``wide``) the address register counts operations, which `_Wide` converts to addresses.
     """
     add_address, add_line = rows.addresses.append, rows.lines.append
     add_place, add_mark = rows.places.append, rows.marks.append
@@ -479,7 +479,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide 
     initial = IS_STMT if header.default_is_stmt else 0
     address, line, file, column = 0, 1, 1 << 32, 0
     place = file | column
-    mark = lasting = initial  # `lasting` is what a mark is after a row (DWARF 5, 6.2.5.1 (4))
+    mark = lasting = initial  # `lasting`: the mark after a row (DWARF 5, 6.2.5.1 (4))
     while True:
         try:
             for op in rest:
@@ -531,7 +531,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide 
                             address = 0
                     elif code == DW_LNE_define_file:
                         _define_file(rows, payload)
-                        if header.version >= 5:  # which has no such instruction any more
+                        if header.version >= 5:  # the instruction was removed
                             rows.note(payload, length_hint(rest))
                     else:
                         rows.note(payload, length_hint(rest))
@@ -565,7 +565,7 @@ def _run(rest: Iterator[int], header: LineHeader, rows: LineMatrix, wide: _Wide 
                     isa = _register(_uleb(rest), 16, "isa") << _ISA
                     mark = mark & ~(0xFFFF << _ISA) | isa
                     lasting = lasting & ~(0xFFFF << _ISA) | isa
-                else:  # a standard opcode of a later version, or of a vendor
+                else:  # an opcode of a later version or a vendor
                     for _ in range(header.opcode_lengths[op - 1]):
                         _uleb(rest)
             return
@@ -626,7 +626,7 @@ def _sleb(rest: Iterator[int]) -> int:
 
 
 def _register(value: int, bits: int, name: str) -> int:
-    """Refuse a number that is too large for its register; no producer writes one."""
+    """Refuse a number that is too large for its register; no producer writes such numbers."""
     if value > _LAST[bits]:
         raise _error("register_overflow", f"the {name} {value:#x} has more than {bits} bits", "6.2.2")
     return value
@@ -673,14 +673,14 @@ def _error(kind: str, message: str, section: str) -> MalformedFile:
 class _Wide:
     """Addresses and operation indices of a machine with several operations in an instruction (DWARF 5, 6.2.5.1).
 
-    Since an address was set, ``n`` operations lead to instruction ``n // max_operations`` and operation
-    ``n % max_operations`` in it, so the loop need only count them.
+    After an address is set, operation ``n`` is operation ``n % max_operations`` of instruction
+    ``n // max_operations``, so the loop only counts operations.
     """
 
     def __init__(self, header: LineHeader) -> None:
         self.max_operations = header.max_operations
         self.length = header.min_instruction_length
-        self.parts = [(0, 0)]  # the row from which on operations are counted, and the address they count from
+        self.parts = [(0, 0)]  # the first row of a count of operations, and its address
 
     def begin(self, row: int, address: int) -> None:
         self.parts.append((row, address))
@@ -699,7 +699,7 @@ class _Wide:
 
 @frozen
 class LineSpan:
-    """The addresses that one row applies to: from its own to that of the next row of its sequence."""
+    """The addresses to which a row applies: from its own address to the address of the next row."""
 
     start: int
     end: int
@@ -709,7 +709,7 @@ class LineSpan:
 
 @immutable
 class _Piece:
-    """A sequence of code that is there."""
+    """A sequence of code that the linker has kept."""
 
     start: int
     end: int
@@ -724,7 +724,7 @@ class LineTable:
     def __init__(self, data: bytes, header: LineHeader, *, zero_is_code: bool = False, free: int | None = None) -> None:
         self.data = data
         self.free = free
-        """How many bytes of the program cost nothing; None is all of them."""
+        """The number of bytes of the program that cost nothing; None means all."""
         self._cut_for: object = None
         """The budget of the question in which the program was cut."""
         self.header = header
@@ -743,18 +743,18 @@ class LineTable:
 
     @property
     def error(self) -> DwarfGpuError | None:
-        """What is wrong with the header's tables or the program; the rows before it are good."""
+        """The error in the header's tables or the program; the rows before it are valid."""
         return self.header.error or self.rows.error
 
     def drop(self) -> None:
-        """Give the memory back. The next question runs the program again."""
+        """Free the memory. The next question runs the program again."""
         self._rows = self._pieces = self._ranges = None
 
     def at(self, address: int, *, prefers_statements: bool = False) -> list[LineSpan]:
-        """Return the rows that apply to an address: one, or one for each of several sequences that overlap there.
+        """Return the rows that apply to an address: one row for each sequence that contains it.
 
-        Of several rows at one address it is the last, as addr2line shows it; or the last that begins a statement, as
-        GDB has it.
+        If several rows of a sequence have the address, return the last, as addr2line does, or with
+        ``prefers_statements`` the last that begins a statement, as GDB does.
         """
         pieces = self._live()
         if self._ranges is None:
@@ -768,11 +768,11 @@ class LineTable:
         return rows_there
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Return the address ranges of the sequences whose code is there, by their start."""
+        """Return the address ranges of the sequences that the linker has kept, by their start."""
         return [(piece.start, piece.end) for piece in self._live()]
 
     def spans(self, line: int, files: Collection[int], column: int | None = None) -> list[LineSpan]:
-        """Return where the code of a line is: the rows for it in one of the files, in the order of the table."""
+        """Return the code of a line: its rows in one of the files, in the order of the table."""
         rows = self.rows
         rows_there = []
         for piece in sorted(self._live(), key=lambda piece: piece.sequence.first):
@@ -783,7 +783,7 @@ class LineTable:
         return rows_there
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
-        """Return the first line from ``line`` on that has code, which is where a breakpoint on ``line`` goes."""
+        """Return the first line from ``line`` on that has code: the place of a breakpoint on ``line``."""
         rows = self.rows
         best: int | None = None
         for piece in self._live():
@@ -811,7 +811,7 @@ class LineTable:
         return None
 
     def _statement(self, last: int, first: int) -> int:
-        """Return the last of the rows at one address that begins a statement; the last if none does."""
+        """Return the last row at an address that begins a statement, else the last row there."""
         rows = self.rows
         row = last
         while row >= first and rows.addresses[row] == rows.addresses[last]:
@@ -821,12 +821,12 @@ class LineTable:
         return last
 
     def _span(self, index: int, last: int | None = None) -> LineSpan:
-        """Return a row with its addresses, which end behind the last of the rows at its address."""
+        """Return a row with its addresses, which end after the last row at the same address."""
         row, next_address = self.rows[index], self.rows.addresses[(index if last is None else last) + 1]
         return LineSpan(row.address, max(row.address, next_address), row)
 
     def file(self, number: int) -> FileEntry | None:
-        """Return the row of the file table with a number, as a row of the table or DW_AT_decl_file gives it."""
+        """Return the entry of the file table with a number from a line row or DW_AT_decl_file."""
         index = number - self.header.first_file
         if index < 0:
             return None
@@ -841,7 +841,7 @@ class LineTable:
         return enumerate([*self.header.files, *self.rows.defined_files], self.header.first_file)
 
     def path(self, number: int, compilation_directory: str = "") -> str | None:
-        """Return the path of a file; ``compilation_directory`` is the unit's, which versions before 5 do not repeat."""
+        """Return the path of a file; ``compilation_directory`` is the unit's, which tables before version 5 omit."""
         entry = self.file(number)
         if entry is None:
             return None
@@ -875,7 +875,7 @@ def line_table(
     zero_is_code: bool = False,
     free: int | None = None,
 ) -> LineTable:
-    """Read the table at an offset, as a unit names it by DW_AT_stmt_list."""
+    """Read the table at an offset, such as DW_AT_stmt_list of a unit."""
     header = read_line_header(
         data, offset, byte_order=byte_order, address_size=address_size, string_at=string_at, section=section
     )

@@ -49,7 +49,7 @@ def wave(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def _named(debugger: Debugger, name: str) -> tuple[Attached, int]:
-    """Return the wave or thread that a name means, with those it is one of: `LWP 1234` is a thread of the host."""
+    """Return the wave or thread with a name, and its program: `LWP 1234` is a thread of the host."""
     machine = debugger.machine
     kind, _, number = name.partition(" ")
     is_thread = kind.upper() == "LWP"
@@ -62,7 +62,7 @@ def _named(debugger: Debugger, name: str) -> tuple[Attached, int]:
 
 
 def show_signal(debugger: Debugger) -> None:
-    """Say which signal the wave has ended with, as GDB does of a core file; nothing of a wave that was only halted."""
+    """Show the signal that ended the wave, as GDB does for a core file; nothing for a wave that was only halted."""
     text = signal_of_wave(debugger)
     if text is not None:
         debugger.output.line(f"Program terminated with signal {text}.")
@@ -84,16 +84,15 @@ def signal_of_wave(debugger: Debugger) -> str | None:
 
 
 def show_stop(debugger: Debugger) -> None:
-    """Say why the wave has stopped, where the machine knows it."""
+    """Show why the wave has stopped, if the machine knows it."""
     stop = debugger.wave.stop
     if stop is not None:
         debugger.output.line(f"[Stop reason: {stop_text(stop)}]")
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The wave that is selected stays the same.
-    Flags before COMMAND: with -q waves are not named, with -c an error does not end it, and with -s errors and waves
-    for which nothing is shown are passed over.
+    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The selected wave stays the same. Flags
+    before COMMAND: -q does not name the waves, -c continues after an error, -s hides errors and waves without output.
     """
     which, flags, command = split(debugger, arguments)
     machine = debugger.machine
@@ -109,8 +108,8 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def wave_find(debugger: Debugger, arguments: Arguments) -> None:
-    """REGEXP is searched in what `info waves` shows of each wave: its id, work-group, kernel, function, line and the
-    reason why it stopped, such as MEMORY_VIOLATION, with the signal, such as SIGSEGV.
+    """REGEXP is searched in the text of each wave in `info waves`: its id, work-group, kernel, function, line, stop
+    reason, such as MEMORY_VIOLATION, and signal, such as SIGSEGV.
     """
     arguments.needed()
     pattern = arguments.pattern()
@@ -129,7 +128,7 @@ def wave_find(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def title(debugger: Debugger) -> str:
-    """Return the wave and the lane that are selected: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
+    """Return the selected wave and lane: ``2, lane 5 (AMDGPU Lane 1:2:1:1/5 (0,0,0)[5,0,0])``."""
     name = target_id(debugger)  # an error if there is no wave
     assert debugger.wave_number is not None  # noqa: S101 (there is one)
     lane = "" if debugger.lane is None else f", lane {debugger.lane}"
@@ -140,7 +139,7 @@ def title(debugger: Debugger) -> str:
 
 
 def lane(debugger: Debugger, arguments: Arguments) -> None:
-    """`lane 5` makes 5 the lane that expressions are about, in this wave. By itself it is the first active one."""
+    """`lane 5` selects the lane for expressions in this wave. The default is the first active lane."""
     debugger.needs_lanes()
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
@@ -153,9 +152,9 @@ def lane(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is lanes and ranges, such as 0,3,8-11; `all` is all that have a work-item. Flags come before COMMAND:
-    with -active or -inactive it runs only in such lanes, with -all also in those without a work-item. With -q lanes are
-    not named, with -c an error does not end it, with -s errors and lanes for which nothing is shown are passed over.
+    """LIST is lanes and ranges, such as 0,3,8-11; `all` means all lanes with a work-item. Flags before COMMAND: -active
+    or -inactive chooses such lanes, -all adds lanes without a work-item, -q does not name the lanes, -c continues after
+    an error, -s hides errors and lanes without output.
     """
     states = ("active", "inactive", "all")
     which, flags, command = split(debugger, arguments, *(f"-{state}" for state in states))
@@ -174,8 +173,8 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def frame(debugger: Debugger, arguments: Arguments) -> None:
-    """Frames are numbered from 0, the innermost one; functions that were inlined have frames of their own.
-    `frame function NAME` looks at the nearest frame of that function.
+    """Frames are numbered from 0, the innermost; inlined functions have their own frames. `frame function NAME` selects
+    the nearest frame of that function.
     """
     words = arguments.words
     if words and words[0] == "function":
@@ -206,7 +205,7 @@ MAX_STEPS = 1 << 31
 
 
 def up(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go so many frames outwards."""
+    """With N, go N frames outwards."""
     name, count = arguments.command.name, arguments.integer()
     direction = 1 if name.startswith("up") else -1
     steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
@@ -225,9 +224,8 @@ def up(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """`all`, N for the N innermost, -N for the N outermost, or `level LIST` says in which frames. Flags before
-    COMMAND: with -q frames are not shown, with -c an error does not end it, and with -s errors and frames for which
-    nothing is shown are passed over.
+    """`all`, N (the N innermost), -N (the N outermost) or `level LIST` chooses the frames. Flags before COMMAND: -q
+    does not show the frames, -c continues after an error, -s hides errors and frames without output.
     """
     text = arguments.needed()
     if text.startswith("level"):
@@ -254,7 +252,7 @@ def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def split(debugger: Debugger, arguments: Arguments, *states: str) -> tuple[str, set[str], str]:
-    """Return a list, flags, and a command; an unknown flag or command is refused before anything is run."""
+    """Return a list, flags, and a command; refuse an unknown flag or command before anything runs."""
     text = arguments.needed()
     match = _LIST.match(text)
     which = "all" if text.split(maxsplit=1)[0] == "all" else match[0].strip() if match else ""
@@ -280,7 +278,7 @@ def split(debugger: Debugger, arguments: Arguments, *states: str) -> tuple[str, 
 def apply(
     debugger: Debugger, numbers: Iterable[int], visit: Callable[[int], Iterable[str]], command: str, flags: set[str]
 ) -> None:
-    """Run a command at several places, each with the title that going there gives. The focus stays as it was."""
+    """Run a command at several places, each with its title. The focus stays as it was."""
     output = debugger.output
     with debugger.staying():
         for number in numbers:

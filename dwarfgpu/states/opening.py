@@ -1,4 +1,4 @@
-"""What a user names as a state, opened with its code: a snapshot, a core file, or the text of the debug agent."""
+"""Opening the state that a user names, with its code: a snapshot, a core file, or the text of the debug agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SNAPSHOT, AGENT_TEXT, HOST, WAVES = "snapshot", "agent text", "host", "waves"
 
 
 def kind_of_state(states: Sequence[str], file: CodeObject | None = None) -> str | None:
-    """Return what a state is: a snapshot, the debug agent's text, or core files of a host or of waves; else None."""
+    """Return the kind of a state: a snapshot, the debug agent's text, core files of a host or of waves; else None."""
     if len(states) > 1 or is_elf(states[0]):
         from dwarfgpu.states.gpu_cores import is_about_waves
 
@@ -43,7 +43,7 @@ def open_stopped(
 ) -> Stopped:
     """Open a state with its program: code and a snapshot or GPU core files, or a host program and its core file.
 
-    ``read`` returns the text of a file, where it differs from its contents.
+    ``read`` returns the text of a file if it differs from the stored contents.
     """
     states = [state] if isinstance(state, str) else list(state)
     kind = kind_of_state(states, file)
@@ -56,7 +56,7 @@ def open_stopped(
 
 
 def _opened(kind: str | None, states: Sequence[str], file: CodeObject | None, options: OpenOptions) -> Stopped:
-    """Open a state that is no snapshot; without a file with the code that it names."""
+    """Open a state other than a snapshot; without a file, with the code that the state names."""
     if kind == WAVES:
         from dwarfgpu.states.gpu_cores import open_gpu_stopped
 
@@ -74,9 +74,9 @@ def _opened(kind: str | None, states: Sequence[str], file: CodeObject | None, op
 def open_snapshot(
     state: str, read: Callable[[str], str] | None = None, *, force: bool = False, hint: str, has_code: bool = False
 ) -> Machine:
-    """Open a snapshot by itself; ``hint`` says what needs one.
+    """Open a snapshot without code; ``hint`` names the command that needs it.
 
-    With ``has_code`` its code is opened by the caller, which finds the program counters that are names.
+    With ``has_code`` the caller opens the code, and finds program counters that are given as names.
     """
     from dwarfgpu.machines import snapshot
 
@@ -115,7 +115,7 @@ def begins_json(path: str) -> bool:
 
 
 def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None) -> bool:
-    """Return whether a state names the code that it executes and that is here, so that no file is needed."""
+    """Return whether a state names its code and that code is here, so that no file is needed."""
     kind = kind_of_state(states)
     if kind == SNAPSHOT:
         return bool(_code_of_snapshot(states[0]))
@@ -128,7 +128,7 @@ def names_its_code(states: Sequence[str], moved: Mapping[str, str] | None = None
 
 
 def open_with_its_code(states: Sequence[str], options: OpenOptions = USUAL) -> Stopped:
-    """Open a state that names the code that its waves execute."""
+    """Open a state with the code that it names."""
     kind = kind_of_state(states)
     if kind == SNAPSHOT:
         return open_stopped(opened(_code_of_snapshot(states[0])[0]), states, options=options)
@@ -136,7 +136,7 @@ def open_with_its_code(states: Sequence[str], options: OpenOptions = USUAL) -> S
 
 
 def _code_of_snapshot(state: str) -> list[str]:
-    """Return the paths of the code objects that a snapshot names, as far as they are here; its waves are not read."""
+    """Return the paths of the existing code objects that a snapshot names, without reading its waves."""
     import json
     import re
 
@@ -168,7 +168,7 @@ def _text_of(path: str) -> str:
 def load_code(
     machine: Machine, file: CodeObject, options: OpenOptions = USUAL
 ) -> tuple[Loaded, tuple[DwarfGpuError, ...]]:
-    """Open the code objects of a snapshot where they are loaded; the file that the user names is one of them."""
+    """Open the code objects of a snapshot at their addresses; the file that the user names is one of them."""
     chosen = _entry_of(machine, file) if machine.code_objects else -1
     entry = machine.code_objects[chosen] if machine.code_objects else None
     own = options.code(file, 0 if entry is None else entry.load_address or 0)
@@ -186,7 +186,7 @@ def load_code(
 def codes_of(
     machine: Machine, options: OpenOptions = USUAL, attributes: str | None = None, without: int = -1
 ) -> tuple[list[LoadedCode], list[DwarfGpuError]]:
-    """Open the code objects of a snapshot, of all but one; of those that cannot be opened only the error is known."""
+    """Open all code objects of a snapshot but one; return those, and the errors of the others."""
     codes: list[LoadedCode] = []
     problems: list[DwarfGpuError] = []
     for index, entry in enumerate(machine.code_objects):
@@ -199,7 +199,7 @@ def codes_of(
 
 
 def find_named_pcs(machine: Machine) -> None:
-    """Turn program counters that are names into addresses, with the code objects that the snapshot names."""
+    """Replace program counters that are names by addresses, with the code objects that the snapshot names."""
     if not machine.named_pcs:
         return
     codes, problems = codes_of(machine)
@@ -212,7 +212,7 @@ def find_named_pcs(machine: Machine) -> None:
 
 
 def set_named_pcs(machine: Machine, codes: Sequence[LoadedCode]) -> None:
-    """Turn program counters such as ``k+0x2b0`` or ``k.hip:17`` into addresses in some code."""
+    """Replace program counters such as ``k+0x2b0`` or ``k.hip:17`` by addresses in some code."""
     names, machine.named_pcs = machine.named_pcs, {}
     for wave, name in names.items():
         address = _address_named(name.strip(), codes)
@@ -247,7 +247,7 @@ def _address_named(name: str, codes: Sequence[LoadedCode]) -> int:
 
 
 def _entry_of(machine: Machine, file: CodeObject) -> int:
-    """Return which code object of a snapshot a file is: by its contents, by its path, or the only one."""
+    """Return the index of a file among the code objects of a snapshot: by contents, by path, or the only one."""
     entries = machine.code_objects
     if len(entries) == 1:
         return 0
@@ -261,19 +261,19 @@ def _entry_of(machine: Machine, file: CodeObject) -> int:
 
 
 def _check_target(machine: Machine, file: CodeObject) -> None:
-    """Refuse code of another processor. Generic targets fit several, and a file may not say which it is for."""
+    """Refuse code of another processor. Generic targets fit several processors, and a file may not name its own."""
     names = file.target.target.name, machine.target.name
     if not file.target.is_known or any("generic" in name for name in names):
         return
-    if names[0].split("-")[:2] != names[1].split("-")[:2]:  # waves of 32 and of 64 lanes are of one processor
+    if names[0].split("-")[:2] != names[1].split("-")[:2]:  # waves of 32 and 64 lanes fit one processor
         message = f"{file.name} is code of {file.target.target.name}, and the snapshot is of {machine.target.name}"
         raise MalformedFile("other_target", message, hint="--force uses it anyway")
 
 
 def _check_contents(machine: Machine, entry: SnapshotCode, file: CodeObject) -> None:
-    """Refuse a file that is not the one that the snapshot was made with, where it says which that was."""
+    """Refuse a file whose contents differ from the file that the snapshot recorded."""
     if entry.sha256 is None or _same_path(machine, entry, file) or _same_contents(machine, entry, file):
-        return  # whether the file at that path is still the same has been checked when the snapshot was opened
+        return  # opening the snapshot has checked the file at that path
     message = f"{file.name} is not the code object that the snapshot was made with: that is {entry.path}"
     hint = "its SHA-256 differs; --force uses it anyway"
     raise MalformedFile("other_code_object", message, hint=hint)

@@ -1,4 +1,4 @@
-"""Every lane of a wave: whether it is active, where it is in the code, and which work-item it is."""
+"""The lanes of a wave: whether each is active, its place in the code, and its work-item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dwarfgpu.states.stopped import Stopped
 
 ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"
-"""What a lane is: it executes; it does not now; its work-group is partial and it has no work-item; it is not known."""
+"""The states of a lane: it executes; it waits; it has no work-item, because its work-group is partial; not known."""
 
 
 @frozen
@@ -31,20 +31,20 @@ class LaneStatus:
     state: str
     """`ACTIVE`, `INACTIVE`, `UNUSED` or `UNKNOWN`."""
     work_item: tuple[int, int, int] | None = None
-    """Its position in the work-group, if the dispatch is known."""
+    """The position of its work-item in the work-group, if the dispatch is known."""
     pc: int | None = None
-    """Its program counter; None if it was never active, or if that is not known."""
+    """Its program counter; None if the lane was never active, or if its place is not known."""
     frame: int | None = None
-    """The number of the frame that it is in: an outer one if it was not active when the wave came into the inner
-    ones, or is not in a call that is inlined."""
+    """The number of its frame: an outer frame if the lane was not active when the inner functions were called, or is
+    not in the inlined call."""
     call: SourceCall | None = None
-    """The function, and where in it."""
+    """The function, and the position in it."""
     error: DwarfGpuError | None = None
     """Why its place is not known."""
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What is equal where lanes are in the same state at the same place."""
+        """A key that is equal for lanes in the same state at the same place."""
         return self.state, self.pc, self.frame, None if self.error is None else str(self.error)
 
 
@@ -55,7 +55,7 @@ class Lanes:
     wave: str
     where: InDispatch
     frame: int
-    """The number of the frame, inlined calls counted, as users do."""
+    """The number of the frame as users count it, inlined calls included."""
     pc: int
     call: SourceCall
     lane_count: int
@@ -63,16 +63,16 @@ class Lanes:
     """The active lanes."""
     iterations: int
     by_attribute: bool
-    """Whether DW_AT_LLVM_lane_pc says where lanes are; else all are where the wave is (A.3.3.5 (5))."""
+    """Whether DW_AT_LLVM_lane_pc gives the places of lanes; else all are at the place of the wave (A.3.3.5 (5))."""
     lanes: tuple[LaneStatus, ...]
     problems: tuple[DwarfGpuError, ...] = ()
-    """What is not known, and why."""
+    """The errors that left something unknown."""
     stop: WaveStop | None = None
-    """Why the wave has stopped; None where the machine does not know."""
+    """Why the wave has stopped; None if the machine does not know."""
 
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
-    """Return where the lanes of a wave are; ``frame`` is a number as backtraces have it."""
+    """Return the lanes of a wave and their places; ``frame`` is the number of a frame in the backtrace."""
     machine = waves_of(stopped)
     stack = stopped.stack(wave)
     seen_from = _frame_numbered(stack, frame, machine.ids[wave])
@@ -125,7 +125,7 @@ def _frame_numbered(stack: Stack, number: int, wave: str) -> Frame:
 def _places(
     stack: Stack, seen_from: Frame, simt: Simt, mask: int | None, problems: list[DwarfGpuError]
 ) -> list[LaneStatus]:
-    """Return the place of each lane, in the frame or in a caller; None for one that was never active."""
+    """Return the place of each lane, in the frame or in a caller; None for a lane that was never active."""
     count = simt.lane_count
     places = [LaneStatus(lane, UNKNOWN) for lane in range(count)]
     left = set(range(count))
@@ -143,7 +143,7 @@ def _places(
             at = pcs[lane]
             if at.pc is not None:
                 frame = seen_from if is_first else frames[0]
-                with suppress(DwarfGpuError):  # else only the functions around say more of the lane
+                with suppress(DwarfGpuError):  # without it, only outer functions may know the lane
                     frame = frame.in_lane(lane)
                 places[lane] = evolve(places[lane], pc=at.pc, frame=frame.number, call=frame.call)
             elif at.error is not None:

@@ -1,12 +1,12 @@
 """Grids: how work-items make work-groups, and work-groups make waves.
 
 AMDGPU usage, "Kernel Dispatch"; the *HSA Platform System Architecture Specification*, "Kernel dispatch packet", which
-counts a grid in work-items. Where a grid is not a multiple of the work-group, the last work-group of a dimension is
-partial. Work-items are numbered in the order x, y, z within the work-group that there is, and consecutive ones make a
-wave; the last wave of a work-group is partial where they are no multiple of the wave size.
+counts a grid in work-items. If a grid is not a multiple of the work-group, the last work-group of a dimension is
+partial. Work-items are numbered in the order x, y, z within their (perhaps partial) work-group. Consecutive work-items
+make a wave; the last wave of a work-group may be partial.
 
-The arithmetic works on ints and on arrays alike (all waves of a dispatch in one go). Arrays must be of signed 64-bit
-numbers, which all of these fit.
+The arithmetic works on ints, and on arrays of all waves of a dispatch. Arrays must have signed 64-bit numbers, which
+are large enough for all results.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Triple = tuple[int, int, int]
 
 AXES = ("x", "y", "z")
 MAX_GROUP_SIZE = (1 << 16) - 1
-"""In one dimension: the packet has 16 bits for it."""
+"""The most work-items in one dimension: the packet has 16 bits for it."""
 MAX_GRID_SIZE = (1 << 32) - 1
 MAX_GROUP_ITEMS = 1024
-"""Work-items that a work-group of any processor can have (LLVM: the default of "amdgpu-flat-work-group-size")."""
+"""The most work-items of a work-group on any processor (LLVM: the default of "amdgpu-flat-work-group-size")."""
 
 
 @frozen
 class GridPosition:
-    """The position of a wave in its dispatch. The numbers are ints, or arrays with one element a wave."""
+    """The position of a wave in its dispatch. The numbers are ints, or arrays with an element for each wave."""
 
     group: tuple[Any, Any, Any]
     wave: Any
@@ -45,7 +45,7 @@ class Geometry:
     work_group: Triple
     wave_size: int
     dimensions: int = 3
-    """The number of dimensions that the program gave; the sizes of the others are 1."""
+    """The number of dimensions in the packet; the sizes of the others are 1."""
 
     @property
     def groups(self) -> Triple:
@@ -60,7 +60,7 @@ class Geometry:
 
     @property
     def remainders(self) -> Triple:
-        """The size of the partial work-group in each dimension; 0 where there is none."""
+        """The size of the partial work-group in each dimension; 0 means that no work-group is partial."""
         x, y, z = (size % group for size, group in zip(self.grid, self.work_group, strict=True))
         return x, y, z
 
@@ -82,7 +82,7 @@ class Geometry:
         return (self.items_of(group) + (self.wave_size - 1)) // self.wave_size
 
     def lanes_of(self, place: GridPosition) -> Any:
-        """Return the lanes of a wave that have a work-item, which are its first ones."""
+        """Return the number of lanes of a wave that have a work-item: its first lanes."""
         left = self.items_of(place.group) - place.wave * self.wave_size
         return left - (left > self.wave_size) * (left - self.wave_size)
 
@@ -106,7 +106,7 @@ class Geometry:
             message = f"there is no wave {number}: the dispatch has {count} wave{'s' if count > 1 else ''}"
             raise UsageError(message, hint=f"waves are numbered from 0 to {count - 1}")
         low = [0, 0, 0]
-        for axis in (2, 1, 0):  # the last work-group of each dimension that does not begin after the wave
+        for axis in (2, 1, 0):  # the last work-group that does not begin after the wave
             first, last = 0, self.groups[axis] - 1
             while first < last:
                 middle = (first + last + 1) // 2
@@ -145,7 +145,7 @@ class Geometry:
 
 
 def geometry(grid: tuple[int, ...], work_group: tuple[int, ...], wave_size: int) -> Geometry:
-    """Return a grid that a packet can describe, from one to three sizes; an error names the rule it breaks."""
+    """Return a grid that a packet can describe, from one to three sizes; an error names the broken rule."""
     given = max(len(grid), len(work_group))
     sizes = []
     for name, size, limit in (("grid", grid, MAX_GRID_SIZE), ("work-group", work_group, MAX_GROUP_SIZE)):
