@@ -123,8 +123,8 @@ def verdict(
 def names_of(rules: Mapping[str, CheckRule]) -> dict[str, str]:
     """Return the names that stand for findings of some rules, each with what it means."""
     return {
-        IDIOMS: "what the producer always writes so",
-        LIMITS: "what the producer is known to be unable to write, idioms too",
+        IDIOMS: "findings that a known mistake of the producer explains",
+        LIMITS: "information that the producer never writes, and idioms",
         **{name: rule.summary for name, rule in rules.items()},
         **dict.fromkeys((rule.part for rule in rules.values()), "all rules of this part"),
     }
@@ -155,7 +155,7 @@ def read_severities(path: str, rules: Mapping[str, CheckRule]) -> dict[str, Seve
         severity = SEVERITIES.get(text)
         if severity is None:
             hint = f"a line is RULE and one of {', '.join(SEVERITIES)}"
-            raise UsageError(f"{path}:{number}: {text[:40]!r} is no severity", hint=hint)
+            raise UsageError(f"{path}:{number}: {text[:40]!r} is not a severity", hint=hint)
         if name != EVERY:
             _check_name(name, rules, f"{path}:{number}: ")
         severities.pop(name, None)

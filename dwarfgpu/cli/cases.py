@@ -50,7 +50,7 @@ def answer_cases(
                 session.report(error, path)
         session.out.flush()  # a program may wait for the answer before it writes the next case
     if bad > MAX_REPORTED:
-        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are no case\n")
+        session.err.write(f"dwarfgpu: error: {path}: and {bad - MAX_REPORTED} more lines that are not cases\n")
     return BAD_FILE if bad else OK
 
 

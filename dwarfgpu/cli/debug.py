@@ -143,15 +143,16 @@ Without a terminal, commands are read from standard input.""",
         EXECUTE,
         "cli.compiling.compile_file",
         """\
-Compile SOURCE with clang, and with the built-in functions that dwarfgpu brings. The clang is the one that $CLANG names,
-else that of ROCm, else the newest in $PATH. The code object has debug information, and is not optimized unless -O says
-otherwise. Words behind -- are options of clang.
+Compile SOURCE with clang and the built-in functions of dwarfgpu. The compiler is $CLANG, else ROCm's clang, else the
+newest clang in $PATH. The code object has debug information, and is optimized only with -O. Words after -- are options
+of clang.
 
-Commands that take FILE compile a source themselves: `dwarfgpu run k.cl KERNEL ...`; k.cl@gfx90a names a processor.""",
+Commands that take FILE also take a source, and compile it: `dwarfgpu run k.cl KERNEL ...`; k.cl@gfx90a names a
+processor.""",
         ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co -target gfx90a -O2 -- -DSIZE=64 -I include"),
         (
             operand("SOURCE", "a file in OpenCL C (.cl) or HIP (.hip, .cpp, .cu)"),
-            operand("[CLANG_OPTION...]", "behind --: options of clang"),
+            operand("[CLANG_OPTION...]", "after --: options of clang"),
             option("-o FILE", "the code object to write (SOURCE.co in this folder)"),
             option("-target NAME", "the processor: gfx90a, gfx90a:xnack+, gfx1100-wave64 (gfx1100)"),
             option("-O LEVEL", "how much to optimize: 0, 1, 2, 3, s (0)"),
@@ -195,12 +196,12 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             ),
             option("-wave N", "the wave to trace, from 1 (1)", read=int),
             option("-lane N", "the lane whose values are traced (the first active one)", read=int),
-            option("-watch EXPR", "show the values of EXPR in all lanes, where a line begins and they have changed"),
+            option("-watch EXPR", "show the values of EXPR in all lanes, at each line at which they have changed"),
             option("-history FILE", "with --watch: write them to FILE.csv, FILE.npz (numpy) or FILE.svg (a picture)"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option(
                 "-profile-format FORMAT",
-                "how -o FILE is written with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz, "
+                "the format of -o FILE with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz, "
                 ".callgrind, .collapsed; with --trace .json is a Chrome trace)",
                 choices=FORMATS,
             ),
@@ -208,7 +209,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             *OF_CHECKS,
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
             SEED,
-            option("-seeds N", "run with N seeds, and say which results differ; --weak-memory: its seeds", read=int),
+            option("-seeds N", "run with N seeds, and show which results differ; --weak-memory: its seeds", read=int),
             option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),
             option("-agents N", "with weak memory: how many agents share the work-groups (1)", read=int),
             option(
@@ -216,7 +217,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 "compile blocks that run often (auto, if llvmlite is installed), all at once (on), or none (off)",
                 choices=("auto", "on", "off"),
             ),
-            option("-no-cache", "keep no compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks, and use none from there"),
+            option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
             option("-fine-grained NAME", "with weak memory: a buffer that L2 does not cache; repeatable", is_many=True),
             AT_ONCE,
             *MORE_MEMORY,
@@ -228,9 +229,9 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
         EXECUTE,
         "cli.debug.serve",
         """\
-Serve the waves of a snapshot, the threads of a core file, or the waves of a kernel that is launched, to one GDB after
-the other. What to type in GDB is printed. Nothing runs; writes change the copy in memory, which the next GDB sees. ^C
-ends the server.""",
+Serve the waves of a snapshot, the threads of a core file, or the waves of a launched kernel, to one GDB after the
+other, and print the command to type in GDB. Waves cannot run. Writes change only the server's copy, which the next GDB
+sees, too. ^C ends the server.""",
         (
             "dwarfgpu serve stopped.json --port 2345",
             "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
@@ -239,7 +240,7 @@ ends the server.""",
         (
             operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),
             operand("[FILE]", "the file of code, if it is not where STATE says"),
-            option("-port N", "the port to listen at (one that is free)", read=int),
+            option("-port N", "the port to listen at (a free one)", read=int),
             option("-host ADDRESS", "the address to listen at (127.0.0.1)"),
             option("-socket PATH", "listen at a socket in the file system"),
             option("-stdio", "talk through standard input and output"),
@@ -256,13 +257,13 @@ ends the server.""",
         START,
         "cli.debug.debug_adapter",
         """\
-Speak the Debug Adapter Protocol, with which VS Code, Neovim and other editors debug: launch a kernel, or look at a
-snapshot or a core file. Editors start this command themselves, and it then talks on standard input and output. With
---port it waits for editors at 127.0.0.1; their configurations then need the token that is printed.""",
+Speak the Debug Adapter Protocol of VS Code, Neovim and other editors, to launch a kernel, or to inspect a snapshot or a
+core file. Editors start this command and talk to it on standard input and output. With --port it waits for editors at
+127.0.0.1; their configurations then need the printed token.""",
         ("dwarfgpu dap", "dwarfgpu dap --port 4711"),
         (
             option("-port N", "wait for editors at this port of 127.0.0.1; 0 is any that is free", read=int),
-            option("-token TEXT", 'what "token" in their configurations must be (made up anew each time)'),
+            option("-token TEXT", 'the "token" of their configurations (a new one each time)'),
         ),
     ),
     "fleet": ShellCommand(
@@ -343,7 +344,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(*flags, dest="commands", metavar=metavar, action=_InOrder, const=kind, help=text)
     for flags, name, text in (
-        (("-batch", "--batch"), "batch", "exit after the commands; the exit status is the worst of theirs"),
+        (("-batch", "--batch"), "batch", "exit after the commands, with their worst exit status"),
         (("-nx", "--nx"), "no_init", "do not read the init file"),
         (("-q", "--quiet"), "quiet", "print nothing at startup"),
     ):

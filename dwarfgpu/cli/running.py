@@ -243,7 +243,7 @@ def _check_folder(path: str) -> None:
     check_output(path)
     folder = os.path.dirname(path) or "."  # noqa: PTH120 (`pathlib` costs start-up time)
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"{path} cannot be written: {folder} is no folder that can be written to", kind="unwritable")
+        raise UsageError(f"{path} cannot be written: {folder} is not a writable folder", kind="unwritable")
 
 
 def _check_state(path: str | None) -> None:
@@ -322,7 +322,7 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
     from dwarfgpu.render.values import value_text
 
     if session.as_json and options.profile_file is None:
-        raise UsageError("a trace is no single document", hint="use --jsonl")
+        raise UsageError("a trace is not a single document", hint="use --jsonl")
     writer = TraceWriter()
 
     def tell(step: Any) -> None:

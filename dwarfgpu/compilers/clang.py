@@ -88,7 +88,7 @@ def find_clang() -> Clang:
         else:
             return Clang(path, int(version[1]), banner)
     chosen = os.environ.get("CLANG")
-    reason = "; ".join(refused) or (f"CLANG={chosen} is no program" if chosen else "no clang was found")
+    reason = "; ".join(refused) or (f"CLANG={chosen} is not a program" if chosen else "no clang was found")
     raise UsageError(f"a kernel cannot be compiled: {reason}", kind="no_compiler", hint=f"{_install()}; or set CLANG")
 
 

@@ -78,11 +78,11 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
     read_input(path)  # the error for a file that cannot be read is ours
     language = LANGUAGES.get(Path(path).suffix)
     if language is None:
-        message = f"{path} is no source of a kernel by its name"
+        message = f"{path} is not a source of a kernel by its name"
         raise UsageError(message, hint=f"its name ends with {', '.join(LANGUAGES)}")
     target = resolve(recipe.processor)
     if target.execution_mask is None:
-        raise UsageError(f"{target.name} is no GPU", hint=f"name a processor such as {USUAL_PROCESSOR}")
+        raise UsageError(f"{target.name} is not a GPU", hint=f"name a processor such as {USUAL_PROCESSOR}")
     clang = find_clang()
     if language == "hip" and clang.version < OLDEST_OF_HIP:
         message = f"HIP needs clang {OLDEST_OF_HIP} or later, and {clang.path} has version {clang.version}"

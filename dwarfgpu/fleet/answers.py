@@ -80,7 +80,7 @@ def question_named(name: str) -> Command:
     known = questions()
     if name not in known:
         hint = nearest_hint(name, known, f"the questions are {', '.join(known)}")
-        raise UsageError(f"{name!r} is no question about a file", hint=hint)
+        raise UsageError(f"{name!r} is not a question about a file", hint=hint)
     return known[name]
 
 
@@ -132,7 +132,7 @@ def check_words(name: str, words: Sequence[str]) -> None:
     if actions is None:
         return
     if not words or words[0] not in actions:
-        message = f"`{' '.join((name, *words))[:60]}` is no question about a file"
+        message = f"`{' '.join((name, *words))[:60]}` is not a question about a file"
         raise UsageError(message, hint=f"the questions are {' and '.join(f'{name} {action}' for action in actions)}")
     if len(words) > 1:
         raise names_file(" ".join((name, *words)))
@@ -234,7 +234,7 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
         else:
             select(selection, {**selects, "file": code, "state": state}, opening=_opened)
         if code is None and state is None:
-            raise UsageError("it is about no file")
+            raise UsageError("the input names no file")
         arguments = Arguments(
             row, question.format, dict(question.options), " ".join(words), dict(question.settings), "jsonl", words
         )
@@ -301,7 +301,7 @@ def _named_code(states: tuple[str, ...]) -> str | None:
         hint = "write it as a line `CODE,STATE` of a list, or name the code with --code"
         raise MalformedFile("no_code", f"{path}: the snapshot names no code object", hint=hint) from None
     if not isinstance(name, str):
-        raise MalformedFile("bad_snapshot", f"{path}: the path of a code object is no text")
+        raise MalformedFile("bad_snapshot", f"{path}: the path of a code object is not text")
     return os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
 
 

@@ -204,7 +204,7 @@ def local_workers(scheduler: str) -> int | None:
     kind, _, number = scheduler.partition(":")
     if kind != "local":
         if "://" not in scheduler:
-            message = f"{scheduler!r} is no scheduler"
+            message = f"{scheduler!r} is not a scheduler"
             raise UsageError(message, hint="write local, local:N, or an address such as tcp://10.0.0.1:8786")
         return None
     if number and (not number.isdigit() or not int(number)):
@@ -319,4 +319,4 @@ def run_batches(client: Client, batches: Sequence[Batch], done: Callable[[Batch,
             completed.update(submit([batch], attempt + 1))
         else:
             message = f"{batch.inputs[0].name} and the inputs after it cannot be answered: {reason}"
-            raise UsageError(message, kind="cluster", hint="--resume goes on with what is left")
+            raise UsageError(message, kind="cluster", hint="--resume continues with the remaining inputs")

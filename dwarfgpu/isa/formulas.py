@@ -281,7 +281,7 @@ def number(value: float, kind: str) -> Term:
     if kind[0] == "f":
         return Term("number", kind, (float(value),), bits_of(kind))
     if not isinstance(value, int):
-        raise FormulaError(f"{value} is no integer")
+        raise FormulaError(f"{value} is not an integer")
     if kind[0] == "u":
         value &= (1 << bits_of(kind)) - 1
     return Term("number", kind, (value,), value.bit_length() + (kind[0] == "i"))

@@ -161,7 +161,7 @@ class Machine(WaveBackend):
         first = self.wave_count
         owners = _column(dispatch, count)
         if count and not NONE <= min(owners) <= max(owners) < len(self.dispatches):
-            raise UsageError(f"a wave names a dispatch that is not there: there are {len(self.dispatches)} dispatches")
+            raise UsageError(f"a wave names an unknown dispatch: there are {len(self.dispatches)} dispatches")
         names = [str(first + i) for i in range(count)] if ids is None else list(ids)
         if len(names) != count:
             raise UsageError(f"{count} waves have {len(names)} names")

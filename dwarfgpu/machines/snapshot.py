@@ -174,7 +174,7 @@ def save(machine: Machine, path: str | os.PathLike[str]) -> None:
     if os.path.lexists(place):
         raise UsageError(f"{place} exists", hint="choose another name, or remove it first")
     if any(file.row_count != machine.wave_count for file in machine.files):
-        raise UsageError("a snapshot cannot hold registers of which each lane has its own")
+        raise UsageError("a snapshot cannot contain registers that each lane has separately")
     is_folder = place.suffix == SUFFIX
     folder = place if is_folder else place.parent
     paths = [

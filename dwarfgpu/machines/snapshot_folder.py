@@ -76,7 +76,7 @@ def _read_waves(node: Node, machine: Machine) -> None:
     count = fields["count"].unsigned(32)
     ids = texts(_array(fields["id"], machine, "<U", count))
     if ids is None:
-        raise fields["id"].fail("it holds numbers that are no characters")
+        raise fields["id"].fail("it holds numbers that are not characters")
     if len(set(ids)) != count:
         raise fields["id"].fail("two waves have one name")
     machine.add_waves(count, ids=ids)
@@ -112,7 +112,7 @@ def _read_registers(node: Node, machine: Machine) -> None:
         parts = item.fields(("register", "wave", "lanes"))
         (register,) = _registers_named(parts["register"], machine)
         if register not in registers or not register.lane_bits:
-            raise parts["register"].fail(f"{register.name} is no vector register of this array")
+            raise parts["register"].fail(f"{register.name} is not a vector register of this array")
         wave = parts["wave"].unsigned(32, below=machine.wave_count)
         machine.set_unknown_lanes(register, wave, parts["lanes"].unsigned(register.bit_size // register.lane_bits))
 

@@ -54,7 +54,7 @@ def _parts(arguments: Arguments) -> tuple[str, str | None]:
     if match:
         return text[: match.start()].strip(), text[match.end() :].strip()
     if re.search(r"(?:^|\s)if$", text):
-        raise arguments.wrong("needs an expression behind `if`")
+        raise arguments.wrong("needs an expression after `if`")
     return text.strip(), None
 
 

@@ -91,7 +91,7 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
     parts = {rule.partition("-")[0] for rule in RULES}
     if wanted is not None and wanted not in {*RULES, *parts}:
         hint = nearest_hint(wanted, (*RULES, *parts), f"the rules are {', '.join(RULES)}")
-        raise UsageError(f"no source is reduced for a rule {wanted[:60]!r}", hint=hint)
+        raise UsageError(f"--reduce knows no rule {wanted[:60]!r}", hint=hint)
     answer = judge_source(path, processor)
     if answer.problem is not None:
         raise UsageError(answer.problem)

@@ -25,15 +25,14 @@ WORST = 10
 
 
 def coverage(selection: Selection, arguments: Arguments) -> Document:
-    """For every variable the share of its scope's addresses that have a location, of which kind (register, memory by
-    address space, composite, implicit), and why the rest has none; summed up for functions, units and the file, the
-    worst first. Nothing is evaluated: what counts is what the file says as it is written, and beside it what that
-    means where a repair applies.
+    """For every variable, show the share of its scope that has a location, the kind of location (register, memory by
+    address space, composite, implicit), and the reason for the rest. The sums for functions, units and the file follow,
+    the worst first. Locations are read, not evaluated, once as written and once with repairs.
 
-    With FUNCTION, or -variable: each variable, address by address. -compare shows what another build has better and
-    worse; variables are the same if function, inlined calls, name, type and line are. -statistics gives the numbers
-    of llvm-dwarfdump --statistics, and -svg a picture. With -fail-below the exit status is 1 if less of the scopes has
-    a location, in the file or in what is chosen.
+    With FUNCTION, or -variable: each variable, address by address. -compare shows the variables that are better or
+    worse in another build, matched by function, inlined calls, name, type and line. -statistics prints the numbers of
+    llvm-dwarfdump --statistics, and -svg draws a picture. With -fail-below the exit status is 1 if less of the chosen
+    scopes has a location.
     """
     document = _document(selection, arguments)
     least = arguments.get("fail-below")

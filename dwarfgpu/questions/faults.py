@@ -55,11 +55,11 @@ MAX_LOG = 1 << 26
 
 
 def fault(selection: Selection, arguments: Arguments) -> Document:
-    """Show the kernel and the line that failed, the instruction, the address in each lane, how far it lies outside of
-    which argument, and the variables. If several accesses were in flight, those without memory are shown, the likeliest
-    first. If no wave crashed, show what the waves wait for: a barrier and who is not there, or a loop that they cannot
-    leave. -address takes the address that the driver reported: accesses to its page come first. -log reads it from the
-    console's or the kernel's log; without a STATE it says what the log means.
+    """Show the kernel and the line that failed, the instruction, the address in each lane, the argument that it missed
+    and by how much, and the variables. If several accesses were in flight, show the possible ones, the likeliest
+    first. If no wave crashed, show what the waves wait for: a barrier and the missing waves, or a loop that they cannot
+    leave. -address takes the address that the driver reported: accesses to its page come first. -log reads the address
+    from the console or from Linux's log; without a STATE it explains the log.
     """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
     if arguments.words:
@@ -93,7 +93,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     none = None
     if not found and not waits:
         hint = "`dwarfgpu waves`, or `info waves` at a prompt, shows where each wave is"
-        none = NotFound("no_fault", "no wave has crashed, and none is known to wait", hint=hint)
+        none = NotFound("no_fault", "no wave has crashed, and no wave is known to wait", hint=hint)
         if not logged:
             raise none
 

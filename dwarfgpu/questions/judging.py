@@ -38,32 +38,32 @@ if TYPE_CHECKING:
 def judge(selection: Selection, arguments: Arguments) -> Document:
     """The kernel runs without a GPU.
 
-    Frames: at every instruction, including prologues and epilogues, unwinding must find the return address of the call
-    that was made, the same CFA throughout the activation, and the caller's registers in every lane. Lanes: a waiting
-    lane must be located where it stopped or will resume, and the active lanes must be those that execute the source
-    line. Variables: each must be readable at every instruction behind the prologue, a value in registers may change
-    only where a statement names the variable, and a value that was computed for some lanes is that of no others.
+    Frames: at every instruction, including prologues and epilogues, unwinding must find the real return address, the
+    same CFA throughout a call, and the caller's registers in every lane. Lanes: a waiting lane must be placed where it
+    stopped or will resume, and the active lanes must be those that execute the source line. Variables: each must be
+    readable at every instruction after the prologue, a value in registers may change only where a statement names the
+    variable, and only lanes that computed a value may show it.
 
-    -against runs another build of the same source too: a code object for any processor, or a shared object of the host.
-    A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At each
-    statement, every variable of every lane is compared with the other build: it is right, wrong, or missing although
-    the source needs it.
+    -against also runs another build of the same source: a code object for any processor, or a shared object of the
+    host. A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At
+    each statement, every variable of every lane is compared with the other build: it is right, wrong, or missing
+    although the source needs it.
 
-    KERNEL, ARG and the sizes are those of `run`. Without ARG the arguments are made from their types, and without
-    KERNEL every kernel is judged, each for at most 50,000 instructions (-limit), with one table at the end: of the
-    variables in scope at each instruction, how many are right, wrong, or have no location.
+    KERNEL, ARG and the sizes are those of `run`. Without ARG, arguments are made from their types. Without KERNEL,
+    every kernel is judged, each for at most 50,000 instructions (-limit), and a table counts the right, wrong and
+    missing locations.
 
-    A source is what a compiler is judged by: -reduce, -fuzz and -campaign compile it at -O1 to -O3, and compare with
-    -O0; random kernels are executed on this computer, too, and results that differ are findings. -reduce leaves out
-    statements, parameters and operands while the finding stays, follows the variable through the passes of the
-    compiler, and prints a report. -fuzz does so for one finding of each cause. The compiler is the one that the
-    environment variable CLANG names.
+    With -reduce, -fuzz and -campaign, `judge` judges the compiler that the environment variable CLANG names. They
+    compile a source at -O1 to -O3, and compare with -O0. Random kernels are also executed on this computer, and
+    results that differ are findings. -reduce removes statements, parameters and operands as long as the finding stays,
+    follows the variable through the passes of the compiler, and prints a report. -fuzz reports one finding of each
+    cause.
 
-    A finding names the function, the first and last instruction, what is wrong, and the row of debugging information at
-    fault. What the producer is known to be unable to write (limits: no places of lanes, no call frame information,
-    parameters that are dropped, steps back) is counted in a line for each, and counts only with -strict. The exit
-    status is 1 if there are errors or warnings that count or less is right than -fail-below, 2 if the question is
-    wrong, and 3 if the kernel has not ended or less was judged than -require.
+    A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
+    information. Information that the producer never writes (limits: places of lanes, call frame information, dropped
+    parameters, steps back) is one line with a count, and fails only with -strict. The exit status is 1 if an error or
+    warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if the kernel has not ended or less
+    was judged than -require.
     """
     wanted = verdict_of(arguments, RULES)
     if any(map(arguments.has, ("reduce", "fuzz", "campaign"))):

@@ -57,7 +57,7 @@ def read_format(text: str, last: MemoryFormat, *, is_onwards: bool = False) -> M
     """Read a format such as ``4xw``; letter and size default to the last ones, the count to 1."""
     match = _FORMAT.fullmatch(text)
     if match is None or match[1] == "-":
-        raise UsageError(f"/{text[:40]} is no format", hint="it is a number, a letter and a size, such as /4xw")
+        raise UsageError(f"/{text[:40]} is not a format", hint="it is a number, a letter and a size, such as /4xw")
     letter = size = ""
     for character in match[2]:
         if character in SIZES:

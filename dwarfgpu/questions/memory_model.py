@@ -60,8 +60,8 @@ def memory_model(selection: Selection, arguments: Arguments) -> Document:
     source (`__hip_atomic_*`, `__scoped_atomic_*`, `__atomic_*`, `atomic_*_explicit`, fences, barriers) or from -expect.
 
     -rules chooses the rules: llvm22 is the code that LLVM 22 emits, text is the code that LLVM's AMDGPU usage guide
-    requires. The exit status of `check` is 1 if there are findings (with -strict, also for known bugs of LLVM), 2 if
-    the question is wrong, and 3 if nothing could be checked, or fewer operations than -require N.
+    requires. The exit status of `check` is 1 if there are findings (with -strict, also for known bugs of LLVM), 2 for a
+    wrong command, and 3 if nothing could be checked, or fewer operations than -require N.
     """
     action, *words = arguments.words or [""]
     if action not in ACTIONS:
@@ -94,7 +94,7 @@ def _table(arguments: Arguments, words: list[str]) -> Document:
         if word not in known:
             near = nearest(word, known)
             hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
-            raise UsageError(f"no cell is about {word[:40]!r}", hint=hint)
+            raise UsageError(f"no cell of the table matches {word[:40]!r}", hint=hint)
     chosen = (cell for cell in cells(family, mode, rule_set) if set(words) <= set(_words(cell)))
     data = {
         "target": processor,
@@ -152,7 +152,7 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     address = places_of(debugger).address(words) if words else frame.pc
     code = None if address is None else frame.state.loaded.at(address)
     if address is None or code is None:
-        raise NotFound("no_code", "no code is known where the frame is", hint="name an address: `info outstanding k`")
+        raise NotFound("no_code", "no code is known at the frame", hint="name an address: `info outstanding k`")
     function, rows = outstanding_at(MemoryCheck(code.file), code.in_file(address))
     attached = debugger.attached
     is_here = attached is not None and not words and not frame.level

@@ -227,7 +227,7 @@ class Registry:
         names = self.names(prefix)
         ask = f"`help {prefix}`".replace(" `", "`")
         if match is None:
-            what = f"{text[:40]!r} is no command{f' of `{prefix}`' if prefix else ''}"
+            what = f"{text[:40]!r} is not a command{f' of `{prefix}`' if prefix else ''}"
             raise UsageError(what, kind="no_command", hint=f"{ask} lists the commands")
         word = match.group()
         command = names.get(word)
@@ -507,7 +507,7 @@ def _option(command: Command, flag: str, after: str) -> Argument | None:
     if is_expression and not _END.search(after) and (not meant or any(known[each].setting for each in meant)):
         return None  # a minus
     if len(meant) != 1 or not flag[1:2].isalpha():
-        what = f"is {' or '.join(meant)}" if meant else "is no option of it"
+        what = f"is {' or '.join(meant)}" if meant else "is not an option"
         near = None if meant else nearest(flag, known)
         hint = f"it is written `{command.usage}`" if near is None else f"did you mean {near}?"
         raise UsageError(f"`{command.name}`: {flag[:40]} {what}", hint=hint)

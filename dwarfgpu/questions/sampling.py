@@ -75,7 +75,7 @@ def annotate_(selection: Selection, arguments: Arguments) -> Document:
 def _annotated(path: str, programs: Sequence[Program]) -> Annotation:
     for program in programs:
         if not program.file.is_amdgpu:
-            raise UsageError(f"{program.file.name} is no code object of a GPU", hint="name one: FILE@gfx90a")
+            raise UsageError(f"{program.file.name} is not a code object of a GPU", hint="name one: FILE@gfx90a")
     return annotate(read_samples(path), programs)
 
 

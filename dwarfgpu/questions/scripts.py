@@ -79,7 +79,7 @@ def _goes_on(line: str) -> bool:
 def body(debugger: Debugger, what: str) -> list[str]:
     """Return the lines up to the `end` that belongs here."""
     if debugger.next_line is None:
-        raise UsageError(f"{what} needs lines behind it", hint="write it in a script, or at the prompt")
+        raise UsageError(f"{what} needs lines after it", hint="write it in a script, or at the prompt")
     lines: list[str] = []
     depth = 0
     while (line := debugger.next_line(">")) is not None:
@@ -124,7 +124,7 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
         raise python_does(name)
     known = debugger.registry.names().get(name)
     if name in FIXED or debugger.registry.is_prefix(name):
-        raise UsageError(f"{name} cannot be defined anew", hint="`alias` gives it another name")
+        raise UsageError(f"{name} cannot be redefined", hint="`alias` gives it another name")
     what = "Redefine" if name in debugger.macros else "Really redefine built-in"
     if known is not None and not debugger.confirmed(f'{what} command "{name}"?'):
         raise UsageError(f"{name} stays as it was", kind="not_confirmed")

@@ -146,7 +146,7 @@ SETTINGS = (
     Setting("max-completions", 200, "how many completions are offered", unlimited=True),
     Setting("logging enabled", False, "whether output is also written to a file", alias="logging"),
     Setting("logging file", "dwarfgpu.txt", "the file that output is also written to"),
-    Setting("logging overwrite", False, "whether a log begins anew; else it is added to what is there"),
+    Setting("logging overwrite", False, "whether a log overwrites its file; else it is appended"),
     Setting("logging redirect", False, "whether output goes to the log alone"),
     Setting("budget", DEFAULT, "what an answer may cost: steps of long evaluations and traces, parts of values",
             least=1, unlimited=True),

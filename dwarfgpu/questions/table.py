@@ -56,7 +56,7 @@ ACTIVE_LANES = option("-active", "in the active lanes")
 LOCATION = option("-location", "also show where each value is")
 VERBOSE = option(
     "-verbose",
-    "where a repair was applied, also show the unrepaired result (at the shell also -v)",
+    "also show the value without repairs (at the shell also -v)",
     setting=next(each for each in SETTINGS if each.name == "verbose"),
 )
 ENCODING = (
@@ -88,7 +88,7 @@ MORE_MEMORY = (
         "-private-size N", "bytes of private memory per work-item, if the stack needs more than the kernel asks for"
     ),
     option("-dynamic-local N", "bytes of local memory to add to each work-group (0)"),
-    option("-padding N", "bytes without memory before and behind each buffer (65536)"),
+    option("-padding N", "bytes without memory before and after each buffer (65536)"),
 )
 PERMISSIVE = option(
     "-permissive", "let accesses outside of local and private memory read 0 and store nothing, and leave no padding "
@@ -105,35 +105,35 @@ FINDINGS = (
     option("-require N", "exit with 3 if fewer than N were checked: entries, operations, instructions", read=int),
     option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
     option("-all", "show every finding, not only the first few of each rule"),
-    option("-verbose", "also show each idiom and limit of the producer; at the shell also -v"),
+    option("-verbose", "also show each idiom and limit of the producer (at the shell also -v)"),
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""
 CHECK = option(
     "-check KINDS",
-    "look for data races (race), missed barriers (barrier), missing waits (wait), accesses outside of "
-    "buffers (bounds), misaligned ones (align) and uninitialized values (init); --check: all",
+    "find data races (race), missed barriers (barrier), missing waits (wait), accesses outside buffers "
+    "(bounds), misaligned accesses (align) and uninitialized values (init); --check: all",
     bare="all",
 )
 OF_CHECKS = tuple(
     evolve(each, help=f"with --check: {each.help}")
     for each in (
         option("-max-findings N", "show at most N findings (10)", read=int),
-        option("-read-only NAME", "a buffer that is not to be written; repeatable", is_many=True),
-        option("-write-only NAME", "a buffer that is not to be read; repeatable", is_many=True),
-        option("-suppress FILE", "leave out the findings that the lines of FILE name"),
+        option("-read-only NAME", "a buffer that must not be written; repeatable", is_many=True),
+        option("-write-only NAME", "a buffer that must not be read; repeatable", is_many=True),
+        option("-suppress FILE", "leave out findings; lines of FILE: a check or *, then function=, line=, variable="),
         option("-ignore LIST", "leave out rules (race-same-value), or checks", is_many=True),
         option("-only LIST", "only these rules, or checks", is_many=True),
         option("-severities FILE", "lines such as `race-same-value error`: error, warning, note, off"),
         option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
         option("-require N", "exit with 3 if fewer than N instructions were executed", read=int),
-        option("-sarif FILE", "write the findings as a SARIF 2.1.0 log, too"),
-        option("-html FILE", "write the findings as an HTML page, too"),
+        option("-sarif FILE", "also write the findings as a SARIF 2.1.0 log"),
+        option("-html FILE", "also write the findings as an HTML page"),
         option("-error-exitcode N", "the exit status if there are errors or warnings (1)", read=int),
     )
 )
 """How findings of the checks of a run are chosen and written."""
-FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less is right, or has a location", read=float)
+FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less than PERCENT is right, or has a location", read=float)
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
 FRAME_ARGUMENTS = tuple(each for each in PRINT if each.flag == "-frame-arguments")
@@ -170,7 +170,7 @@ COMMANDS = (
     question("run", "run the launched kernel, from its beginning", "execution.run_", group=RUN, aliases="r",
             repeats="nothing"),
     question("start", "run the launched kernel to its first line", "execution.run_", group=RUN,
-            repeats="nothing", explanation="A temporary breakpoint at the kernel stops behind its prologue."),
+            repeats="nothing", explanation="A temporary breakpoint at the kernel stops after its prologue."),
     command("kill", "end the launched kernel", "execution.kill", group=RUN, aliases="k"),
     question("continue", "continue running", "execution.continue_", group=RUN, aliases="c cont fg", operands="[N]",
             repeats="onwards"),
@@ -213,7 +213,7 @@ COMMANDS = (
             operands="[PLACE] [if EXPR]", completes="stop"),
     command("tbreak", "stop waves at a place, once", "breakpoints.break_", group=RUN, aliases="tb",
             operands="[PLACE] [if EXPR]", completes="stop", explanation="It is deleted when it has stopped waves."),
-    command("dprintf", "print a text in the lanes that reach a place, and go on", "breakpoints.dprintf", group=RUN,
+    command("dprintf", "print a text in the lanes that reach a place, and continue", "breakpoints.dprintf", group=RUN,
             operands='PLACE,"TEXT"[, EXPR...]'),
     command("watch", "stop when a value changes", "breakpoints.watch", group=RUN, aliases="wa",
             operands="EXPR [if EXPR]"),
@@ -521,10 +521,10 @@ COMMANDS = (
                                                "a host build is executed on this computer"),
                       *FINDINGS, FAIL_BELOW,
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
-                      option("-reduce [RULE]", "of a source, k.cl: make it small while its first finding (of RULE) "
+                      option("-reduce [RULE]", "make a source (k.cl) small as long as its first finding (of RULE) "
                                                "stays, and name the pass of the compiler"),
                       option("-fuzz N", "judge N random kernels at -O1 to -O3 against -O0 and the host", read=int),
-                      option("-campaign DIR", "keep sources, answers and causes in DIR, and go on from there"),
+                      option("-campaign DIR", "keep sources, answers and causes in DIR, and continue from there"),
                       CHECK, LIMIT, SEED, AT_ONCE, *MORE_MEMORY),
              shell=shell(JUDGE, "judge", MAYBE_FILE, *READ_AS,
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
@@ -537,11 +537,10 @@ COMMANDS = (
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json",
                                    "dwarfgpu judge k.cl --reduce value-failed",
                                    "dwarfgpu judge --fuzz 200 --seed 7 --campaign clang22"))),
-    question("info fault", "why waves have crashed, with the access and the memory it missed, or what they wait for",
+    question("info fault", "why waves have crashed, or what they wait for",
              "faults.fault", group=FOCUS, gdb="fault",
-             options=(option("-address A", "the address that the driver or the kernel's log reports"),
-                      option("-log LOG", "what a console or the kernel's log says: its text, a file, or - for standard "
-                                         "input")),
+             options=(option("-address A", "the address that the driver or Linux's log reports"),
+                      option("-log LOG", "lines of the console or Linux's log: text, a file, or - (standard input)")),
              shell=shell(START, "fault", SYSROOT,
                          operand("[STATE]", "a snapshot, a core file, or the debug agent's text"),
                          operand("[CODE]", "the code object, if STATE does not name one"),
@@ -574,7 +573,7 @@ COMMANDS = (
                                    "dwarfgpu memmodel show k.co --pc k.hip:17",
                                    "dwarfgpu memmodel check build/*.co --jobs 4",
                                    "dwarfgpu memmodel check k.co --expect 'k.cl:12 acquire agent'"))),
-    question("coverage", "where variables can be seen, with which kind of location, and why not elsewhere",
+    question("coverage", "where variables have a location, of which kind, and why not elsewhere",
              "coverage.coverage", group=DEBUG, operands="[FUNCTION]", gdb="coverage",
              options=(option("-function NAME", "the variables of a function and of its inlined calls"),
                       option("-variable NAME", "only the variables with this name"),
@@ -587,7 +586,7 @@ COMMANDS = (
                          examples=("dwarfgpu coverage k.co", "dwarfgpu coverage k.co saxpy",
                                    "dwarfgpu coverage before.co --compare after.co",
                                    "dwarfgpu coverage k.co saxpy --svg >saxpy.svg"))),
-    question("maint annotate", "the samples of a profiler beside the code: lines, loops, stalls, variables, registers",
+    question("maint annotate", "the samples of a profiler with the code: lines, loops, stalls, variables, registers",
              "sampling.annotate_", group=DEBUG, operands="SAMPLES [CODE...]", completes="path",
              options=(option("-compare SAMPLES", "show what has changed in the samples of another build"),
                       option("-compare-file FILE", "with -compare: the code of the other build; repeatable (FILE)",

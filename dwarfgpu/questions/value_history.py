@@ -29,9 +29,9 @@ def new_history(running: Running, text: str) -> ValueHistory:
 
 
 def check_path(path: str) -> None:
-    """Refuse a file whose name does not say what to write, or that cannot be written."""
+    """Refuse a file whose name does not end in .csv, .npz or .svg, or that cannot be written."""
     if not path.endswith((".csv", ".npz", ".svg")):
-        raise UsageError(f"{path[:60]} does not say what to write", hint="name FILE.csv, FILE.npz or FILE.svg")
+        raise UsageError(f"{path[:60]} does not end in .csv, .npz or .svg", hint="name FILE.csv, FILE.npz or FILE.svg")
     check_output(path)
 
 
@@ -48,8 +48,8 @@ def save_history(history: ValueHistory, path: str) -> None:
 
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
-    """The values of an expression in all lanes since the launch: a row where a line begins and they have changed. The
-    kernel runs once more for that, up to here. Without an expression, show the last ten lines that were typed, or N.
+    """Run the kernel once more, up to here, and show the values of an expression in all lanes: a row for each line at
+    which they have changed. Without an expression, show the last ten lines that you typed, or N.
     """
     if not arguments.text or arguments.text.lstrip("-").isdecimal():
         return _typed(debugger, arguments)

@@ -112,9 +112,9 @@ class _Answered:
 
 
 def evaluate(selection: Selection, arguments: Arguments) -> Document:
-    """The default is the active lanes; lanes with equal values share a line. An expression without a value says why.
-    -trace shows each operation with the stack before and after it, including the operations of frame bases, call frame
-    information and call sites. Without a state, only globals, constants and locations can be shown.
+    """The default is the active lanes; lanes with equal values share a line. If a lane has no value, the output says
+    why. -trace shows each operation with the stack before and after it, including the operations of frame bases, call
+    frame information and call sites. Without a state, only globals, constants and locations can be shown.
 
     -ops evaluates operations such as `DW_OP_lit1; DW_OP_plus_uconst 4` in the frame, and -hex the bytes of an
     expression. At the shell both also work without FILE: they then use only the state, and the code object that a
@@ -193,7 +193,7 @@ class Answers(_FramesDocument):
             raise UsageError(f"{forms[1]} does not go with {forms[0]}", hint="choose one form")
         for name in ("trace", "location"):
             if arguments.has(name) and forms and forms[0] in ("--csv", "--npz"):
-                raise UsageError(f"{forms[0]} has no column for --{name} shows", hint="text and --json show it")
+                raise UsageError(f"{forms[0]} has no column for --{name}", hint="text and --json show it")
 
     def _write(self, output: Output, form: str) -> None:
         """Write the answers as text, JSON, columns of text or arrays."""
@@ -360,7 +360,7 @@ class Answers(_FramesDocument):
             path = output.binary
             if path is None:
                 hint = "name a file, or redirect the output"
-                raise UsageError("an archive of numpy is not for a terminal", hint=hint)
+                raise UsageError("a numpy archive is not written to a terminal", hint=hint)
         columns: Json = {"expressions": self._texts}
         places = [0] * len(self._texts)
         for answered in self._asked():

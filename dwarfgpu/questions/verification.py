@@ -42,14 +42,14 @@ OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in E
 def verify(selection: Selection, arguments: Arguments) -> Document:
     """Without a state, `verify` applies every rule that needs no execution to all parts of the files: entries,
     expressions along every path, lists, call frame information, line tables, indexes, kernels. It checks the file as
-    written, without repairs. Known habits of a producer are idioms: they are counted in one line and are no reason to
-    fail, unless -strict is given; -verbose lists them.
+    written, without repairs. Findings that a known mistake of the producer explains are idioms: they are counted in one
+    line, and fail only with -strict; -verbose lists them.
     With a state, it evaluates every variable of every frame of every wave, and reports failures with their reasons. At
     a prompt, it checks the variable NAME, or all variables visible in the frame.
 
     -ops and -hex check one expression (with -cfi, as an operand of call frame information): branches, stack depth,
-    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings that count, 2 if the
-    question is wrong, and 3 if a file cannot be read or has fewer entries than -require N.
+    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings that count, 2 for a
+    wrong command, and 3 if a file cannot be read or has fewer entries than -require N.
     """
     if arguments.get("rules") == "":
         arguments.none()

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.wave_positions import Triple
 
 MAX_LINES = 4
-"""So many waves of an access are described one by one."""
+"""The most waves of an access that are described one by one."""
 
 MAX_NUMBERS = 60
-"""A longer list of waves is cut."""
+"""The most characters of a list of waves."""
 MAX_LOGGED = 4
-"""So many faults of a log are shown."""
+"""The most faults of a log that are shown."""
 MAX_FACTS = 12
-"""So many facts of each are shown."""
+"""The most facts of a logged fault that are shown."""
 MAX_NAMED = 8
-"""So many kernels of a file are named."""
+"""The most kernels of a file that are named."""
 
 MISSED = Record("argument=name address# size nearest farthest opposite# why certain=is_certain")
 OUTSIDE = Record(
@@ -107,9 +107,9 @@ DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
 
 
 def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool = False) -> Iterator[str]:
-    """Yield one fault: the place, the access and its lanes, the values. That of a run begins with the kernel.
+    """Yield the lines of a fault: place, access, lanes, values. For a run, they begin with the kernel.
 
-    ``goes_back`` says that the reader has a prompt at which the machine can go back.
+    ``goes_back``: the reader has a prompt at which the machine can step back.
     """
     frame, why = fault.frame, "|".join(fault.reasons) or shown(fault.detail)
     if kernel is None:
@@ -151,7 +151,7 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
 
 
 def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
-    """Yield what a log says of the faults of a GPU."""
+    """Yield the facts of a log about the faults of a GPU."""
     for number, fault in enumerate(faults[:MAX_LOGGED]):
         if number:
             yield ""
@@ -170,13 +170,13 @@ def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
 
 
 def not_logged(faults: Sequence[LoggedFault]) -> str:
-    """Return what a log does not say."""
+    """Return the facts that are missing in a log."""
     known = any(row.name == "kernel" for fault in faults for row in fault.facts)
     return f"which {'' if known else 'kernel, '}work-group, lane and line failed, and with which argument"
 
 
 def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> Iterator[str]:
-    """Yield what a log does not say, the kernels of a file that it may be about, and how to get a core file."""
+    """Yield the facts that are missing in a log, the kernels that may have failed, and how to get a core file."""
     yield from fitted(f"no log says {not_logged(faults)}", 2)
     if file is not None:
         kernels = file.kernels.kernels
@@ -217,11 +217,11 @@ def _values_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 CHANGED = {VARIABLE: "`{}`", REGISTER: "the register of `{}`", ADDRESS: "the address in {}"}
-"""What was changed, in words."""
+"""The kinds of changes, in words."""
 
 
 def _variable_change_text(row: ChangeBefore, *, goes_back: bool) -> str:
-    """Return what has changed a variable last, and how to go there."""
+    """Return the last change of a variable, and how to go there."""
     change = row.change
     span = (f"from {change.old} " if change.old else "") + (f"to {change.new}" if change.new else "")
     told = f"{CHANGED[change.kind].format(shown(change.name))} was last changed{_at(row.source)}"
@@ -247,7 +247,7 @@ def _caller_lines(caller: CallingLine) -> Iterator[str]:
 
 
 def _some(numbers: str, count: int) -> str:
-    """Return a list of the numbers of waves, or its beginning and how many they are."""
+    """Return a list of wave numbers, or its beginning and the number of waves."""
     if len(numbers) <= MAX_NUMBERS:
         return numbers
     return f"{numbers[: numbers.rindex(',', 0, MAX_NUMBERS)]},... ({count:,} in all)"
@@ -325,7 +325,7 @@ def _missed_text(row: MissedBuffer) -> str:
 
 NOBODY = "no wave of this state goes on; if it waits for a lock, one of them took it, or a wave that has ended"
 MAX_GROUPS = 8
-"""So many kinds of work-groups are described."""
+"""The most kinds of work-groups that are described."""
 LAST_CHANGE = Record("pc# waves lanes#")
 READ = Record(
     "address# space size value compared argument=name instruction",
@@ -362,17 +362,17 @@ STATES = {
     waits.COUNTER: ("are at a wait, {}", "is at a wait, {}"),
     waits.SLEEP: ("may sleep at {}", "may sleep at {}"),
     waits.HALTED: ("are halted at {}", "is halted at {}"),
-    waits.NEAR_HALT: ("are at the halt of {}, or go on behind it", "is at the halt of {}, or goes on behind it"),
+    waits.NEAR_HALT: ("are at the halt of {}, or have passed it", "is at the halt of {}, or has passed it"),
     waits.CRASHED: ("have crashed at {}", "has crashed at {}"),
     waits.ENDED: ("have ended", "has ended"),
     waits.AT_END: ("are at their end", "is at its end"),
     waits.ELSEWHERE: ("are at {}", "is at {}"),
 }
-"""What many waves do, and one."""
+"""What several waves do, and what one wave does."""
 
 
 def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator[str]:
-    """Yield what waves wait for, by work-group."""
+    """Yield the reasons why waves wait, by work-group."""
     if not is_after_crash:
         rows = [row for group in groups for row in group.rows]
         is_certain = any(row.kind in waits.CERTAIN and (row.spin is None or row.site.is_certain) for row in rows)
@@ -397,7 +397,7 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
 def _change_text(
     change: LastChange, source: SourceLine | None, names: tuple[str, ...], ended: frozenset[str]
 ) -> str:  # fmt: skip
-    """Return who has changed memory last."""
+    """Return the waves that changed a location last."""
     if change.pc is None:
         return "no wave has changed it since the launch"
     numbers = shown(", ".join(names))
@@ -409,7 +409,7 @@ def _change_text(
 
 
 def _read_lines(row: WaitingWaves, ended: frozenset[str], *, is_still: bool) -> Iterator[str]:
-    """Yield what the wave that was followed reads in a loop."""
+    """Yield the locations that the followed wave reads in its loop."""
     spin = row.spin
     if spin is None:
         return

@@ -165,8 +165,8 @@ class _Converter:
         source, count = self.source, len(self.waves)
         size = sum(len(file.registers) * file.byte_size for file in source.files) * count
         if size > MAX_REGISTERS:
-            message = f"the registers of {count} waves take {size:,} bytes, which a snapshot does not hold"
-            raise UsageError(message, hint="--waves LIST takes some of them")
+            message = f"the registers of {count} waves take {size:,} bytes, too much for a snapshot"
+            raise UsageError(message, hint="--waves LIST chooses fewer waves")
         for file in source.files:
             small.add_file(copied(file, self.waves, source.target.byte_order))
 

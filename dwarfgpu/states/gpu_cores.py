@@ -45,7 +45,7 @@ MAX_NEIGHBOURS = 256
 """The files beside a core file that are selected for a code object."""
 HOW_TO_GET = (
     "the save areas, the packets and the list of code objects are memory of the host: name the host's core file as "
-    "well (--state core.PID --state gpucore.PID), or put it beside this one as core.PID"
+    "well (--state core.PID --state gpucore.PID), or put it next to this one as core.PID"
 )
 
 
@@ -399,7 +399,7 @@ class OpenedCore:
         what = "has no name" if not entry.uri else f"is {entry.uri}, which was not found"
         if image is not None:
             message = f"the code object at {entry.address:#x} {what}: only the code in memory is known"
-            hint = "put its file beside the core file, or name it as FILE"
+            hint = "put its file next to the core file, or name it as FILE"
             self.problems.append(MissingContext("code_object", message, spec="", hint=hint))
             return FoundCode(entry, CodeObject(image), "loaded image only")
         message = f"the code object at {entry.address:#x} {what}, and its memory is in none of the files"
@@ -430,7 +430,7 @@ class OpenedCore:
                 path = os.path.join(folder, name)  # noqa: PTH118
                 kind = _type_and_machine(path)
                 if kind is not None and kind[0] != ET_CORE and kind[1] == EM_AMDGPU:
-                    yield "by its build ID, beside the core file", path
+                    yield "by its build ID, next to the core file", path
 
     def _open(self, entry: LoadedObject, name: str) -> CodeObject | None:
         try:

@@ -121,7 +121,7 @@ def problems(value: Any, kind: str, where: str = "") -> list[str]:
         if name in fields:
             found += problems(item, fields[name][1], f"{where}.{name}")
         elif fields:
-            found.append(f"{where}.{name} is no field of {kind}")
+            found.append(f"{where}.{name} is not a field of {kind}")
     return found
 
 

@@ -218,7 +218,7 @@ def test_a_state_without_a_crash_is_refused(run, tmp_path):
     file, state = FIXTURES / "cl-kernels.gfx1100.w32.O0.v5.co", tmp_path / "well.json"
     run("run", file, *SAXPY.split(), "x=ones(64)", "y=ones(64)", "--limit", 20, "--state", state)
     status, _, error = run("fault", state)
-    assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has crashed, and none is known to wait")
+    assert (status, error.splitlines()[0]) == (1, "dwarfgpu: error: no wave has crashed, and no wave is known to wait")
 
 
 CODE = str(FIXTURES / "launch.gfx90a.w64.O0.co")

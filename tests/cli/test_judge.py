@@ -219,7 +219,7 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     file = SAXPY[1].format("gfx1100.w32.O2")
     status, out, err = run("judge", file)
     assert (status, err) == (1, "")
-    of_other_lanes = "result is said to be in v2, which divergent+0x9c has written for other lanes alone"
+    of_other_lanes = "result is located in v2, which divergent+0x9c has written only for other lanes"
     assert of_other_lanes in " ".join(out.split())  # in the other branch, whose lanes have no result
     assert all(len(line) <= 80 for line in out.splitlines())
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}

@@ -44,7 +44,7 @@ def test_the_page_has_values_sources_findings_and_functions(page):
     parts = strip(page.content, "left")
     assert [kind for kind, _words in parts][:3] == ["none", "register", "wrong"]
     (words,) = [words for kind, words in parts if kind == "wrong"]
-    assert re.search(r"statement \d+, line \d+: left = \d+ \(left is said to be in v1, which the code of", words)
+    assert re.search(r"statement \d+, line \d+: left = \d+ \(left is located in v1, which the code of", words)
     assert re.search(r"; it was \d+, and nothing assigns it$", words)
     assert "int left = lane * 2;  // b" in page.texts["lane"]
     assert "statement 4: line 11" in page.texts["lane"]

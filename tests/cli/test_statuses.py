@@ -139,7 +139,7 @@ ROWS = """
     2 $RUN $BUFFER --if x | --if needs --break
     2 $RUN $BUFFER --break nowhere | Function "nowhere" not defined
     2 $RUN $BUFFER --state fixtures/amdgpu/launch.gfx1100.w32.O2.co | fixtures/amdgpu/launch.gfx1100.w32.O2.co exists
-    2 $RUN $BUFFER --trace --json | a trace is no single document
+    2 $RUN $BUFFER --trace --json | a trace is not a single document
     2 $RUN $BUFFER --trace=all | -trace is one of instructions, lines, not 'all'
     2 $RUN $BUFFER --wave 99 --trace | there is no wave 99
     2 $RUN $BUFFER --wave 0 --trace | there is no wave 0
@@ -208,7 +208,7 @@ ROWS = """
     1 memmodel table --target gfx1250 | there is no memory model for gfx1250
     2 memmodel table --target gfx12OO | there is no processor 'gfx12OO'
     2 memmodel table --target gfx900 --mode wgp | GFX9 has no execution mode 'wgp'
-    2 memmodel table --target gfx900 stores | no cell is about 'stores'
+    2 memmodel table --target gfx900 stores | no cell of the table matches 'stores'
     2 memmodel table --target gfx900 --jobs 2 | --jobs does not go with `memmodel table`
     1 memmodel show fixtures/host/optimized.gcc.O2.v5.x86_64 | has no code of an AMD GPU
     2 memmodel show $ORDERING fixtures/amdgpu/ordering.gfx1100.w32.O2.co | is about one file, not 2
@@ -220,16 +220,16 @@ ROWS = """
     2 memmodel check $ORDERING --jobs 0 | --jobs is a number from 1 on
     3 memmodel check fixtures/host/optimized.gcc.O2.v5.x86_64 | has no code of an AMD GPU
     2 memmodel check $CLEAN --from-source | the source file src/opencl/kernels.cl was not found
-    2 fleet nosuch x | 'nosuch' is no question about a file
+    2 fleet nosuch x | 'nosuch' is not a question about a file
     2 fleet '' x | it is empty
     2 fleet 'eval '"'"'x' x | no closing quotation
     2 fleet 'bt --lane' x | argument --lane
     2 fleet 'bt --state s.json' x | names a file
     2 fleet 'memmodel check k.co' x | names a file
-    2 fleet 'memmodel table' x | `memmodel table` is no question about a file
+    2 fleet 'memmodel table' x | `memmodel table` is not a question about a file
     2 fleet bt x --resume | --resume needs --out
     2 fleet bt x --scheduler tcp://127.0.0.1:1 | a scheduler of other machines needs --out
-    2 fleet bt x --scheduler cluster | is no scheduler
+    2 fleet bt x --scheduler cluster | is not a scheduler
     2 fleet bt '/nowhere/*.json' | no file matches the pattern
     2 judge $LANES X 'zeros(64)' 40 | needs -grid for arguments that are given
     2 judge $LANES --html | writes a page about one kernel
@@ -243,7 +243,7 @@ ROWS = """
     2 $SAXPY --against fixtures/asm/lists.powerpc | lists.powerpc is for
     2 $SAXPY --against $PLAIN --fail-below 101 | takes -fail-below with a number from 0 on, to 100
     2 $SAXPY --ignore statement-bak | hint: did you mean statement-back?
-    2 $SAXPY --severities pyproject.toml | pyproject.toml:1: '' is no severity
+    2 $SAXPY --severities pyproject.toml | pyproject.toml:1: '' is not a severity
     0 coverage $PLAIN --fail-below 50
     2 coverage $FAST --fail-below x | -fail-below takes a number
     2 coverage $FAST --fail-below 101 | is a share in percent, from 0 to 100

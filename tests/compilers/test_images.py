@@ -287,7 +287,7 @@ def test_samplers_and_pictures_that_are_not_possible(tmp_path, blur):
     assert "a sampler is not 'linar'" in done.stderr
     assert "did you mean linear" in done.stderr
     done = run("run", path, "blur", *GRID, *images, "part=0x21", f"--save=facts={tmp_path}/facts.png")
-    assert "4 numbers of type int32 are no pixels of a PNG file" in done.stderr
+    assert "4 numbers of type int32 are not pixels of a PNG file" in done.stderr
     assert not (tmp_path / "facts.png").exists()
 
 

@@ -201,8 +201,8 @@ BAD = [
     ("k.cl", NAMES, (), "k.cl -- -DSIZE=VALUE` defines what a host program would"),
     ("k.cl", '#include "other.h"\n', (), "k.cl:1:10: fatal error: 'other.h' file not found"),
     ("k.cl", "\0\xff", (), "error:"),
-    ("k.txt", COPY, (), "k.txt is no source of a kernel by its name"),
-    ("k.cl", COPY, ("-target", "x86_64"), "x86_64 is no GPU"),
+    ("k.txt", COPY, (), "k.txt is not a source of a kernel by its name"),
+    ("k.cl", COPY, ("-target", "x86_64"), "x86_64 is not a GPU"),
     ("k.cl", COPY, ("-target", "gfx1"), "there is no target 'gfx1'"),
     ("k.cl", COPY, ("--", "-std=CL7"), "invalid value 'CL7' in '-std=CL7'"),
     ("k.cl", COPY, ("-o", "none/k.co"), "none/k.co cannot be written"),
@@ -222,7 +222,7 @@ def test_what_cannot_be_compiled(tmp_path, name, text, options, message):
 def test_without_a_clang_the_hint_says_how_to_get_one(tmp_path, monkeypatch):
     for chosen, reason in (
         ("/bin/true", "/bin/true knows no AMD GPUs"),
-        ("clang-none", "CLANG=clang-none is no program"),
+        ("clang-none", "CLANG=clang-none is not a program"),
     ):
         monkeypatch.setenv("CLANG", chosen)
         done = run("run", str(source(tmp_path, COPY)), *LAUNCH, "n=1")

@@ -32,7 +32,7 @@ def test_the_questions_are_those_of_the_table_with_a_file_or_operands():
     known = questions()
     assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)
     assert {"disasm", "asm", "ops", "targets"}.isdisjoint(known)
-    with pytest.raises(UsageError, match="'evel' is no question about a file") as error:
+    with pytest.raises(UsageError, match="'evel' is not a question about a file") as error:
         make_question("evel")
     assert error.value.hint == "did you mean eval?"
     assert "`bt` has no option lan" in str(raised(UsageError, make_question, "bt", lan=3))

@@ -48,7 +48,7 @@ def test_names_of_operands(text, types, expected):
 @for_each("text, message",
     ("D = S0 + S1", "u32, u64 together"),                    ("D = u64(S0) << 1", "u64 does not fit into u32"),
     ("D = S0[32:0]", "no bits 32 to 0 of u32"),              ("D = S0 + S2", "S2 has no value"),
-    ("D = S0 + 0.5", "0.5 is no integer"),                   ("D = half(S0)", "no function half of 1"),
+    ("D = S0 + 0.5", "0.5 is not an integer"),                   ("D = half(S0)", "no function half of 1"),
     ("D = min(S0)", "no function min of 1"),                 ("D += S0", "sets nothing"))  # fmt: skip
 def test_a_wrong_row_says_why(text, message):
     with pytest.raises(FormulaError, match=message):

@@ -56,7 +56,7 @@ outer x y
     def test_lines_and_arguments_that_are_missing_are_told(self, run: Script) -> None:
         run.script("define g\necho $arg1\nend")
         assert run.fails("g a").message == "g is called without $arg1"
-        assert run.fails("define say").message == "the definition of say needs lines behind it"
+        assert run.fails("define say").message == "the definition of say needs lines after it"
 
     def test_definitions_that_call_themselves_end(self, run: Script) -> None:
         run.script("define say\nsay\nend")
@@ -95,14 +95,14 @@ outer x y
     @for_each("text, message",
         ("define", "`define` needs NAME"),
         ("define a b\nend", "'a b' cannot be the name of a command"),
-        ("define end\nend", "end cannot be defined anew"),
+        ("define end\nend", "end cannot be redefined"),
         ("define while\nend", "there is no `while` here: write it in Python"),
         ("define hook-print\nend", "there is no `hook-print` here: write it in Python"),
         ("define say\nif 1\necho x\nend\nend", "there is no `if` here: write it in Python"),
         ("if 1\necho x\nend", "there is no `if` here: write it in Python and run it with `source FILE.py`"),
         ("while 1\nend", "there is no `while` here"),
         ("document say\nx\nend", "there is no `document` here"),
-        ("define info\nend", "info cannot be defined anew"),
+        ("define info\nend", "info cannot be redefined"),
         ("define say\necho x", "the definition of say has no end"),
         ("end", "`end` belongs to no command before it"),
         ("else", "there is no `else` here"))  # fmt: skip

@@ -159,7 +159,7 @@ def test_directories_and_substituted_paths(monkeypatch, tmp_path):
 def test_a_source_that_is_no_file_is_not_read(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "src/asm/lane-pc.c").mkdir(parents=True)
-    assert Run(LANES, STATE)("list") == "10\tsrc/asm/lane-pc.c: It is no file.\n"
+    assert Run(LANES, STATE)("list") == "10\tsrc/asm/lane-pc.c: It is not a file.\n"
 
 
 @for_each("what, text",

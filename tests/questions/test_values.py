@@ -161,7 +161,7 @@ def test_a_value_of_several_lanes_is_kept_for_each(run):
     run("lane 2")
     assert run("print $1 + 1") == "$3 = 5\n"
     assert run("print -lane 0-2 $1 * 2") == "$4 = {[0]=0, [1]=(4), [2]=8}\n"
-    assert "the value was not asked for in lane 9" in str(run.fails("print -lane 9 $1"))
+    assert "the value was not read in lane 9" in str(run.fails("print -lane 9 $1"))
     assert run("print $1", "print -lane 0-3 left", "print").splitlines()[-1] == (
         "$7 = {[0]=0, [1]=(2), [2]=4, [3]=(6)}"
     )
@@ -597,7 +597,7 @@ def test_memory_fits_the_width_and_has_strings():
     print -elements zork -- limit -> print elements is a number from 0, or unlimited, not 'zork'
     print -elements | print -elements -- limit -> `print`: -elements needs N
     print -s on -- limit -> `print`: -s is -static-members or -symbol
-    print -zork -- limit -> `print`: -zork is no option of it
+    print -zork -- limit -> `print`: -zork is not an option
     with print pretty on -> `with` needs a setting, `--` and a command
     print/y limit | x/y slots | display/y left -> Undefined output format "y".
     print/i limit -> Format letter "i" is meaningless in "print" command.
@@ -619,17 +619,17 @@ def test_memory_fits_the_width_and_has_strings():
     print | print $ | whatis -> The history is empty          print $$ -> History does not go back to $$1
     print $3 -> History has not yet reached $3                print $$3 -> History does not go back to $$3
     print zork -> no variable `zork` in X                     with zork on -- print 1 -> there is no setting 'zork on'
-    print -lane 64 limit -> there is no lane 64               print -lane zork limit -> 'zork' is no lane and no range
+    print -lane 64 limit -> there is no lane 64   print -lane zork limit -> 'zork' is neither a lane nor a range
     print $1 = 3 -> History has not yet reached $1            eval -> needs EXPR           eval -hex 3 -> is not bytes
     eval -ops DW_OP_zork -> DW_OP_zork                        eval -ops DW_OP_lit1 -hex 30 -> takes -ops or -hex
     eval -repair zork left -> there is no repair 'zork'       set var -> needs EXPR = EXPR
     set var slots = 3 -> cannot be assigned as a whole        x | x/i -> `x` needs an address
-    x/- slots -> /- is no format                              x/4- slots -> /4- is no format
+    x/- slots -> /- is not a format                           x/4- slots -> /4- is not a format
     x/99999999999999x slots -> units are too many             x/-2i 8 -> No function contains the address before 0x8.
     whatis struct zork -> No struct type named zork.          ptype union zork -> No union type named zork.
     ptype enum zork -> No enum type named zork.               ptype/x left -> `ptype` has no format 'x'
     whatis left.x -> there is no member named x               display/x -> Argument required (expression to compute).
-    undisplay zork -> 'zork' is no display                    undisplay 4 -> there is no display 4
+    undisplay zork -> 'zork' is neither a display nor a range   undisplay 4 -> there is no display 4
     info display x -> takes no arguments                      printf 3 -> Bad format string
     printf "%d" limit -> Invalid argument syntax              printf "%y", limit -> Unrecognized format specifier
     printf "%s", limit -> %s takes a string                   printf "%s -> has no end

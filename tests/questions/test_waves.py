@@ -178,7 +178,7 @@ def test_lanes_as_rocgdb_has_them_and_by_state(run):
     ("info lanes 64", "No lanes match '64'."),                ("info lanes -active 0", "No lanes match '-active 0'."),
     ("info lanes 50", "No lanes match '50'."),                ("info lanes -1", "Unrecognized option at: -1"),
     ("info lanes x", "'x' is not a list of lanes such as 0,3,8-11"),
-    ("info lanes -odd", "`info lanes`: -odd is no option of it"),
+    ("info lanes -odd", "`info lanes`: -odd is not an option"),
     ("map -row 5", "`map` has rows of 4, 8, 16, 32 lanes, not '5'"),
     ("map nothing", "no variable `nothing` in X"))  # fmt: skip
 def test_what_cannot_be_asked_of_lanes(run, command, message):

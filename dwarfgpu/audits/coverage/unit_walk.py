@@ -631,7 +631,7 @@ class UnitWalk:
         unit = attribute.die.unit
         kind = class_of(attribute.form, dw.DW_AT_location, unit.version)
         if kind not in ("block", "exprloc", "loclist"):
-            raise MalformedFile("bad_class", f"DW_AT_location is no location ({attribute.form_name})")
+            raise MalformedFile("bad_class", f"DW_AT_location is not a location ({attribute.form_name})")
         if kind != "loclist":
             return self._meaning_at(attribute.block().data, site)
         return self._list_location(attribute.form, attribute.value, unit, site)

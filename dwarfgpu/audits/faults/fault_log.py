@@ -53,7 +53,7 @@ PERMISSIONS = ("the page is not valid", "it may not be read", "it may not be wri
 _MEANINGS = """
 HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: an address that no memory has, perhaps past local or private memory
 HSA_STATUS_ERROR_MEMORY_FAULT: an address without memory that the GPU may access
-HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION: bytes that are no instruction of this processor, such as code for another one
+HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION: bytes that are not an instruction of this processor, such as code for another one
 HSA_STATUS_ERROR_EXCEPTION: a trap, as failed assertions execute, or an exception of arithmetic: not known which
 HSA_STATUS_ERROR_OUT_OF_REGISTERS: the kernel needs more VGPRs than this processor has
 Page not present or supervisor privilege: no page is mapped there, or the GPU may not use it

@@ -30,7 +30,7 @@ RULES: dict[str, CheckRule] = rules(
     "lane",
     ("missing", WARNING, "A.3.3.5 (5)", "A function in which lanes wait says where they are.",
      "write DW_AT_LLVM_lane_pc for the function"),
-    ("failed", ERROR, "A.3.3.5 (5)", "What is said of lanes can be evaluated where code is executed.",
+    ("failed", ERROR, "A.3.3.5 (5)", "The places and the mask of lanes can be evaluated where code is executed.",
      "correct the expression for the addresses that are named"),
     ("active", ERROR, "A.3.3.5 (6)", "The active lanes are those that execute the source.",
      "write DW_AT_LLVM_active_lane where EXEC is changed for other purposes than the control flow of the source"),
@@ -140,7 +140,7 @@ class LaneJudge:
                 self._see("entered", name, arrival, row, f"lane {lane} {what}", flag)
             elif active & flag:
                 if place.pc != arrival.pc:
-                    message = f"lane {lane} executes this instruction, and is said to be at {self._name(place.pc)}"
+                    message = f"lane {lane} executes this instruction, but is placed at {self._name(place.pc)}"
                     self._see("place", "active", arrival, row, message, flag)
             elif entered & flag and not self._is_near(place.pc, last[lane]):
                 said = self._waiting.setdefault(wave, {})
@@ -160,7 +160,7 @@ class LaneJudge:
             _call, where, place, last = key
             if not self._is_near(place, pc):
                 lane = first_lane(judged)
-                message = f"lane {lane} is said to be at {self._name(place)}, and waits between {self._name(last)} and "
+                message = f"lane {lane} is placed at {self._name(place)}, but waits between {self._name(last)} and "
                 sighting = Sighting(message + self._name(pc), self.running.machine.ids[wave], lane, visits)
                 self.sightings.add(Subject(RULES["place"], f"{place:#x}"), where, sighting)
             if mask == judged:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "source",
-    ("line", ERROR, "DWARF 5, 6.2.2", "The line of code is one of the function that the code belongs to.",
+    ("line", ERROR, "DWARF 5, 6.2.2", "The line of an instruction is in the function of the instruction.",
      "correct the line of the row, or the function whose code it is"),
-    ("column", ERROR, "DWARF 5, 6.2.2", "The column of code is where a word or a sign of its line begins.",
+    ("column", ERROR, "DWARF 5, 6.2.2", "The column of an instruction is where a word or a sign of its line begins.",
      "correct the line or the column of the row"),
     ("type", ERROR, "DWARF 5, 4.1 (6)", "A variable has the type that its declaration names.",
      "let DW_AT_type refer to the type that the source names"),

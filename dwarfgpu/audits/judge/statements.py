@@ -47,7 +47,7 @@ RULES: dict[str, CheckRule] = rules(
     ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
      "begin the statement at an instruction that all ways to the line execute"),
     ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
-     "begin no statement at an instruction that was moved behind those of a later line"),
+     "begin no statement at an instruction that was moved after those of a later line"),
     ("parameter", WARNING, "A.4.1 (1)", "The parameters of a function can be read at its first statement.",
      "describe where the parameter is from the first statement on, or end the prologue later"),
 )  # fmt: skip

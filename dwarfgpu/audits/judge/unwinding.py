@@ -239,7 +239,7 @@ class UnwindingJudge:
             return True  # it was found where the call was made
         where, offset = self.sightings.function(known)
         why = f"ends ({stack.end.message})" if stack.end is not None and level >= len(pcs) else "is wrong"
-        message = f"behind {where}+{offset:#x} the chain of callers {why}"
+        message = f"beyond {where}+{offset:#x} the chain of callers {why}"
         self.sightings.add(
             Subject(RULES["caller"], f"chain {known:#x}"),
             arrival.pc,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "value",
-    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read at every instruction behind the prologue.",
+    ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read at every instruction after the prologue.",
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
@@ -248,7 +248,7 @@ class ValueJudge:
         where = f"{_line_text(place)} changes" + ("" if lane is None else f" in lane {lane}")
         was = "" if old is None else f" from {home.text(_number(_of_row(old, before.row), index))}"
         is_now = f" to {home.text(_number(_of_row(new, row), index))}"
-        message = f"{home.variable} is said to be in {home.register}, which the code of {where}{was}{is_now}"
+        message = f"{home.variable} is located in {home.register}, which the code of {where}{was}{is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lane)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
@@ -263,11 +263,11 @@ class ValueJudge:
             if not each.computed:
                 of = f"which nothing has written in lane {each.lane}"
             elif each.computed == AT_LAUNCH:
-                of = "which other lanes have since the launch"
+                of = "which only other lanes have had since the launch"
             else:
                 where, offset = self.sightings.function(each.computed)
-                of = f"which {where}+{offset:#x} has written for other lanes alone"
-            message = f"{source.variable} is said to be in v{each.register}, {of}"
+                of = f"which {where}+{offset:#x} has written only for other lanes"
+            message = f"{source.variable} is located in v{each.register}, {of}"
             if writer is not None:
                 message += f": lane {each.lane} still has the value of {_line_text(writer)} there"
             sighting = Sighting(message, self.running.machine.ids[wave], each.lane, arrival.visits)

@@ -295,7 +295,7 @@ class CheckedFunction(OutstandingFlow):
         """
         for text in rule.write_backs:
             if not any(covers(done, text) for done in state.written_back):
-                yield "write-back", f"there is no {text} behind the last store"
+                yield "write-back", f"there is no {text} after the last store"
         for counter in sorted(rule.before):
             accesses = self._ordered(state.pending.get(counter, {}))
             if not self.rule_set.repeated_accesses_are_waited_for:
@@ -328,7 +328,7 @@ class CheckedFunction(OutstandingFlow):
                 self._tell("wait-after", index, f"{rule.name}: {message} at its end", rule)
         for text in rule.invalidates:
             if not any(covers(done, text) for done in state.invalidated):
-                message = f"{rule.name}: there is no {text} behind the last load"
+                message = f"{rule.name}: there is no {text} after the last load"
                 self._tell("invalidate", index, message, rule)
 
     def _check_registers(self, state: OutstandingState, index: int) -> None:

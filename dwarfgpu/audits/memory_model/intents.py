@@ -238,9 +238,9 @@ def stated(text: str) -> StatedIntent:
     path, line, ordering, scope, kind = match.groups()
     ordering = _ORDERINGS.get(ordering, ordering)
     if ordering not in ORDERINGS:
-        raise UsageError(f"{ordering[:40]!r} is no ordering", hint=nearest_hint(ordering, ORDERINGS, hint))
+        raise UsageError(f"{ordering[:40]!r} is not an ordering", hint=nearest_hint(ordering, ORDERINGS, hint))
     if scope not in SCOPE_NAMES:
-        raise UsageError(f"{scope[:40]!r} is no scope", hint=nearest_hint(scope, SCOPE_NAMES, hint))
+        raise UsageError(f"{scope[:40]!r} is not a scope", hint=nearest_hint(scope, SCOPE_NAMES, hint))
     if kind not in {None, "load", "store", "rmw", FENCE}:
         raise UsageError(f"{kind[:40]!r} is not load, store, rmw or fence", hint=hint)
     return StatedIntent(path, int(line), MemoryIntent(kind or "", ordering, scope, "all", text.strip()))

@@ -115,7 +115,7 @@ def read_samples(path: str) -> SampleFile:
 
 
 def _wrong(path: str, why: str) -> MalformedFile:
-    return MalformedFile("not_samples", f"{path} is no file of samples: {why}", hint=HINT)
+    return MalformedFile("not_samples", f"{path} is not a file of samples: {why}", hint=HINT)
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _take_record(found: SampleFile, sample: Any, method: str, process: int, wher
     if code_object is None or offset is None:
         found.broken(where, "it has no record.pc with code_object_id and code_object_offset")
     elif mask is None or not 0 <= mask < 1 << 64:
-        found.broken(where, "record.exec_mask is no mask of lanes")
+        found.broken(where, "record.exec_mask is not a mask of lanes")
     elif method == STOCHASTIC and issued not in (0, 1):
         found.broken(where, "record.wave_issued is neither true nor false")
     elif not code_object:

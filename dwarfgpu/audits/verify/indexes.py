@@ -57,7 +57,7 @@ RULES = rules(
      "An abbreviation has a code of its own and an offset of an entry, and the unit where there are several.",
      "describe entries by DW_IDX_die_offset and DW_IDX_compile_unit",
      "more abbreviations than one have the code {code}", "the abbreviation {number} has {what}"),
-    ("names-form", ERROR, "DWARF 5, 6.1.1.4.7", "The form of an index attribute is one that it may have.",
+    ("names-form", ERROR, "DWARF 5, 6.1.1.4.7", "An index attribute has an allowed form.",
      "choose a form of the class in table 6.1", "{attribute} of the abbreviation {code} has {form}"),
     ("names-entry", ERROR, "DWARF 5, 6.1.1.4.8", "A name has entries, which are in the pool.", "correct the offset",
      "the name {number} has no entry"),

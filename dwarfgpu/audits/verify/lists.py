@@ -30,7 +30,7 @@ RULES = rules(
     ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit",
      "the list is at {offset:#x} of {section}, which has {size} bytes"),
     ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
-    ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The kind of an entry is one of the standard.", _END),
+    ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The standard defines the kind of each entry.", _END),
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
      "give the unit a DW_AT_low_pc, or the list a base address"),
     ("reversed", ERROR, "DWARF 5, 2.6.2", "An entry ends where it begins, or after that.", "correct the addresses"),

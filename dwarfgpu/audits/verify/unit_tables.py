@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
-_LENGTH = "write the number of bytes behind the length, in the header"
-_BASE = "write the offset of the first element, behind the header of the table"
+_LENGTH = "write the number of bytes after the length, in the header"
+_BASE = "write the offset of the first element, after the header of the table"
 
 RULES = rules(
     "table",

@@ -196,7 +196,7 @@ def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{what}: {text[:40]!r} is no JSON ({error})") from None
+        raise UsageError(f"{what}: {text[:40]!r} is not JSON ({error})") from None
 
 
 def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
@@ -207,7 +207,7 @@ def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str],
     data = read(path)
     if data[:6] != b"\x93NUMPY":
         if path.endswith(".npy"):
-            raise UsageError(f"{what}: {path} is no file of numpy")
+            raise UsageError(f"{what}: {path} is not a file of numpy")
         kind = argument.element
         is_whole = kind is not None and len(data) % int(kind[1:]) == 0
         return np.frombuffer(data, kind if is_whole else np.uint8)

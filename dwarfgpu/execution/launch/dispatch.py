@@ -30,7 +30,7 @@ FIRST_ADDRESS = 0x7F00_0000_0000
 GAP = 256
 """The bytes without memory behind what an earlier launch has put into memory."""
 PADDING = 1 << 16
-"""The bytes without memory before and behind each buffer, unless a launch says otherwise: accesses there are faults."""
+"""The bytes without memory before and after each buffer, unless a launch says otherwise: accesses there are faults."""
 MOST_PADDING = 1 << 32
 QUEUE_PACKETS = 64
 PRINTF_BYTES = 1 << 20

@@ -146,8 +146,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
     command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
     more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
-    ``padding`` is how many bytes before and behind each buffer have no memory (64 KiB). With ``permissive`` it is 0,
-    and accesses outside of local and private memory read 0 and store nothing: else they are faults.
+    ``padding`` is how many bytes before and after each buffer have no memory (64 KiB). With ``permissive`` it is 0,
+    and accesses outside local and private memory read 0 and store nothing; otherwise they are faults.
 
     Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
     many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.

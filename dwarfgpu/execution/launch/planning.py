@@ -89,7 +89,7 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     """
     padding = PADDING if padding is None else padding
     if not 0 <= padding <= MOST_PADDING:
-        raise UsageError(f"{padding} bytes of padding: there are 0 to {MOST_PADDING} before and behind each buffer")
+        raise UsageError(f"{padding} bytes of padding: there are 0 to {MOST_PADDING} before and after each buffer")
     addresses = addresses or Addresses()
     facts = _facts(file, kernel_name)
     target, processor = _target(file, facts)

@@ -18,7 +18,7 @@ def read_png(data: bytes) -> Any:
     import numpy as np
 
     if data[:8] != SIGNATURE:
-        raise ValueError("it is no PNG file")
+        raise ValueError("it is not a PNG file")
     chunks = _chunks(data)
     header = chunks.get(b"IHDR", b"")
     if len(header) != 13:
@@ -96,7 +96,7 @@ def png_bytes(pixels: Any) -> bytes:
     channels = 1 if pixels.ndim == 2 else pixels.shape[-1]
     if pixels.ndim not in (2, 3) or channels not in kinds or pixels.dtype.kind != "u" or pixels.itemsize > 2:
         shape = " x ".join(map(str, pixels.shape))
-        raise ValueError(f"{shape} numbers of type {pixels.dtype.name} are no pixels of a PNG file")
+        raise ValueError(f"{shape} numbers of type {pixels.dtype.name} are not pixels of a PNG file")
     height, width = pixels.shape[:2]
     rows = pixels.astype(pixels.dtype.newbyteorder(">")).reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, kinds[channels], 0, 0, 0)

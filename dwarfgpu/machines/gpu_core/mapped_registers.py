@@ -234,7 +234,7 @@ class MappedRegisters(RegisterFile):
 
         if self.row_count * len(self.registers) * self.byte_size > MAX_COPIED:
             message = f"{len(self.registers)} registers of {self.row_count} waves are too many for one array"
-            raise UsageError(message, hint="`dwarfgpu snapshot convert CORE NEW --waves LIST` takes some of the waves")
+            raise UsageError(message, hint="`dwarfgpu snapshot convert CORE NEW --waves LIST` chooses fewer waves")
         waves = np.arange(self.row_count)
         columns = [self.gather(waves, register.number, 0, self.byte_size, len(waves)) for register in self.registers]
         kind = unit_type(self.registers[0], "little")

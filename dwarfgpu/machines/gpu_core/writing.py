@@ -422,7 +422,7 @@ class _QueueWriter:
             ("bytes of local memory", units, family.lds),
         ):
             if value >> place[1]:
-                raise UsageError(f"a wave of {self.machine.target.name} has more {what} than a core file can say")
+                raise UsageError(f"a wave of {self.machine.target.name} has more {what} than a core file can record")
             word |= value << place[0]
         if family.sgprs is not None:
             word |= 7 << family.sgprs[0]

@@ -444,7 +444,7 @@ def check_has_kernels(file: CodeObject) -> None:
     """Refuse a file that can have no kernels."""
     if not file.is_amdgpu:
         hint = "name one of the code objects in it, which `dwarfgpu ls` lists" if file.has_embedded else None
-        message = f"{file.name} is for the machine {file.image.machine_name}: it is no code object with kernels"
+        message = f"{file.name} is for the machine {file.image.machine_name}: it is not a code object with kernels"
         raise NotFound("no_kernels", message, hint=hint)
 
 

@@ -626,7 +626,7 @@ CONDITIONS: dict[str, tuple[str, Callable[[Site, Mapping[str, Any]], object]]] =
     ),
     "low half": ("M is 0xffff", lambda _site, operands: operands["M"] == 0xFFFF),
     "no private pointer": (
-        "the variable is no pointer into private memory",
+        "the variable is not a pointer into private memory",
         lambda site, _operands: not site.ask("is_private_pointer"),
     ),
     "pointer to another": (

@@ -259,7 +259,7 @@ class SourceTexts:
                 if "\0" in path or not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
                     continue
                 if not os.path.isfile(path):  # noqa: PTH113 (a device or a pipe could be read for ever)
-                    reason = "It is no file."
+                    reason = "It is not a file."
                 elif os.path.getsize(path) > MAX_SIZE:  # noqa: PTH202
                     reason = f"It has more than {MAX_SIZE} bytes."
                 else:

@@ -44,9 +44,9 @@ class ThreadStorage:
         """Return where a variable of a file is, from its offset in the storage of the file."""
         target = self.machine.target
         if target.thread_pointer is None:
-            raise _missing(f"a thread of {target.name} has no thread-local storage that is known")
+            raise _missing(f"a thread of {target.name} has no known thread-local storage")
         if code is None:
-            raise _missing("in whose thread-local storage it is is not known: the expression belongs to no file")
+            raise _missing("the thread-local storage is not known: the expression does not belong to a file")
         block = next((segment for segment in code.file.image.segments if segment.type == PT_TLS), None)
         if block is None:
             raise _missing(f"{code.file.name} has no thread-local storage: there is no PT_TLS segment")
@@ -107,7 +107,7 @@ class ThreadStorage:
                 return self._word(entry + self._field("dtv_slotinfo_gen")[1])
             number -= count
             part = self._word(part + self._field("dtv_slotinfo_list_next")[1])
-        raise _missing("the dynamic linker does not know the number that it has given to the file")
+        raise _missing("the dynamic linker has no entry for the number of the file")
 
     def _field(self, name: str) -> tuple[int, int]:
         bits, _count, offset = struct.unpack("<3I", self._read(self._symbol(f"_thread_db_{name}"), 12))
@@ -119,8 +119,8 @@ class ThreadStorage:
             if symbol is not None and symbol.is_defined:
                 return code.in_program(symbol.value)
         raise _missing(
-            f"where the thread has its thread-local storage is not known: no file has the symbol {name}",
-            hint="for the executable it follows from the ABI; for other files the C library has to tell, as glibc does",
+            f"the place of the thread-local storage is not known: no file has the symbol {name}",
+            hint="the executable needs only the ABI; other files need a C library with this symbol: glibc",
         )
 
     def _first_file(self) -> int:
@@ -128,7 +128,7 @@ class ThreadStorage:
         executable = self.loaded.executable
         position = None if executable is None else _dynamic_of(executable)
         if position is None:
-            raise _missing("which file of the process is its executable is not known")
+            raise _missing("the executable of the process is not known")
         for _ in range(MAX_FILES):
             tag, value = struct.unpack("<QQ", self._read(position, 16))
             if tag == DT_DEBUG and value:

@@ -115,7 +115,7 @@ def _together(
     except DwarfGpuError as error:
         quantity = error
     if not isinstance(quantity, (Variable, DwarfGpuError)) and is_assignment(text):  # a variable may be called `a=b`
-        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave by itself")
+        raise UsageError("an assignment is made in one wave at a time", hint="assign in each wave separately")
     known = None if isinstance(quantity, DwarfGpuError) else quantity
     values = Values(lanes, frame, known, text, active=masks, waves=numbers, names=names)
     values.problems = problems

@@ -384,7 +384,7 @@ class Values(ShownInNotebooks):
         For several waves ``key`` is the name of a wave and the lane.
         """
         if isinstance(key, slice):
-            raise UsageError("an index is one lane", kind="no_lane", hint="use .array[FIRST:BEHIND]")
+            raise UsageError("an index is one lane", kind="no_lane", hint="use .array[FIRST:END]")
         name, lane = key if self.by_wave else (None, key)
         if lane not in self.lanes or (self.by_wave and name not in self.names):
             raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")

@@ -86,7 +86,7 @@ NOTHING = Kept({None: Frozen(t.VOID, locations.at(Implicit(0, 8)))})
 
 
 def _not_kept(lane: int) -> DwarfGpuError:
-    return EvaluationError("not_kept", f"the value was not asked for in lane {lane}")
+    return EvaluationError("not_kept", f"the value was not read in lane {lane}")
 
 
 def number(type: t.Type, value: int) -> Kept:

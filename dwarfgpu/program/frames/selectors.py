@@ -106,7 +106,7 @@ def ranges_in(text: str, what: str) -> Iterator[tuple[int, int]]:
             raise UsageError(f"Unrecognized option at: {part[:40]}", hint=LIST_HINT)
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise UsageError(f"{part[:40]!r} is no {what} and no range", hint=LIST_HINT)
+            raise UsageError(f"{part[:40]!r} is neither a {what} nor a range", hint=LIST_HINT)
         low, high = int(match[1]), int(match[2] or match[1])
         if high < low:
             raise UsageError("inverted range", hint=f"write {high}-{low}")

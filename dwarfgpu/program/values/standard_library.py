@@ -207,7 +207,7 @@ def _vector(value: Object, type: t.Struct) -> Contents:
 def _elements(first: Object, last: Object, end: Object) -> Contents:
     pointer = stripped(first.type)
     if not isinstance(pointer, t.Pointer):
-        raise _broken("its beginning is no pointer")
+        raise _broken("its beginning is not a pointer")
     size = byte_size(pointer.target)
     begin, finish, limit = (int(bound.pointer().value) for bound in (first, last, end))
     _check(begin, finish, limit, size)
@@ -223,7 +223,7 @@ def _check(begin: int, finish: int, limit: int, size: int) -> None:
     if limit - begin > LARGEST or (not begin and limit):
         raise _broken(f"its elements would be {limit - begin} bytes at {begin:#x}")
     if not size or (finish - begin) % size:
-        raise _broken(f"its {finish - begin} bytes are no elements of {size} bytes")
+        raise _broken(f"its {finish - begin} bytes are not elements of {size} bytes")
 
 
 def _bits(data: Object, type: t.Struct) -> Contents:
@@ -255,7 +255,7 @@ def _bits(data: Object, type: t.Struct) -> Contents:
 def _target(pointer: Object) -> t.Type:
     inner = stripped(pointer.type)
     if not isinstance(inner, t.Pointer):
-        raise _broken("a member is no pointer")
+        raise _broken("a member is not a pointer")
     return inner.target
 
 

@@ -374,10 +374,10 @@ SIGNAL = Structure(
     "amd_signal_t", 64, 64, SIGNAL_CLAUSE,
     fields_of(
         SIGNAL_CLAUSE,
-        (0, 8, "kind", "signed", "what the signal is", (), SIGNAL_KINDS),
+        (0, 8, "kind", "signed", "the kind of signal", (), SIGNAL_KINDS),
         (8, 8, "value", "signed", "user: the value; doorbell: its address (hardware_doorbell_ptr)"),
-        (16, 8, "event_mailbox_ptr", "address", "user: where the event is told"),
-        (24, 4, "event_id", "number", "user: which event is told"),
+        (16, 8, "event_mailbox_ptr", "address", "user: the address of the event"),
+        (24, 4, "event_id", "number", "user: the number of the event"),
         (28, 4, "", "reserved", "must be 0"),
         (32, 8, "start_ts", "number", "when the packet was started, if profiled"),
         (40, 8, "end_ts", "number", "when the packet ended, if profiled"),

@@ -116,14 +116,14 @@ def found(require_tool, tmp_path, judged):
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx1100", "gfx1201"])
 def test_a_value_computed_for_some_lanes_is_not_that_of_others(found, processor):
     (finding,) = found(ENUMERATION, "colors", processor)
-    assert "odd is said to be in v" in finding.message
+    assert "odd is located in v" in finding.message
     assert "k.cl:4" in finding.message  # what has loaded in[id], for all lanes
     assert finding.source[1] in (6, 7)
 
 
 def test_a_register_that_the_other_side_of_a_branch_has_not_written(found):
     (finding,) = found(BRANCHES, "branches")
-    assert "result is said to be in v1" in finding.message
+    assert "result is located in v1" in finding.message
 
 
 @pytest.mark.parametrize("source, kernel", [(RECURSION, "values"), (LEFT, "rounds")])

@@ -311,8 +311,8 @@ def test_what_a_user_states():
 
 @for_each("text,message",
     ("k.cl acquire agent", "is not understood"),
-    ("k.cl:12 acquires agent", "'acquires' is no ordering"),
-    ("k.cl:12 acquire agents", "'agents' is no scope"),
+    ("k.cl:12 acquires agent", "'acquires' is not an ordering"),
+    ("k.cl:12 acquire agents", "'agents' is not a scope"),
     ("k.cl:12 acquire agent now", "'now' is not load, store, rmw or fence"))  # fmt: skip
 def test_a_statement_that_is_wrong(text, message):
     with pytest.raises(UsageError, match=message) as raised:

@@ -66,7 +66,7 @@ def test_findings_of_files_in_each_form():
 
 def test_the_text_has_stricter_rules():
     done = run("memmodel", "check", GFX1200, "--function", "send", "--rules", "text")
-    assert "there is no global_wb scope:SCOPE_DEV behind the last store" in " ".join(done.stdout.split())
+    assert "there is no global_wb scope:SCOPE_DEV after the last store" in " ".join(done.stdout.split())
 
 
 def test_what_is_stated_counts_in_place_of_the_source():

@@ -153,7 +153,7 @@ def test_rows_that_cannot_be_read_are_counted(tmp_path, program, row, broken):
 
 
 @for_each("change, said",
-    (('"exec_mask": 4294963200', '"exec_mask": "x"'), "record.exec_mask is no mask of lanes"),
+    (('"exec_mask": 4294963200', '"exec_mask": "x"'), "record.exec_mask is not a mask of lanes"),
     (('"code_object_offset": 7500', '"code_object_offset": true'), "it has no record.pc"),
     (('"wave_issued": false', '"wave_issued": 7'), "record.wave_issued is neither"),
     (('"pc": {"code', '"pd": {"code'), "it has no record.pc"),

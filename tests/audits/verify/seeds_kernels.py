@@ -128,7 +128,7 @@ SEEDS = (
     told("metadata-value", "an alignment of 24", kernarg_segment_align=24),
     told("metadata-value", "waves of 48", wavefront_size=48),
     told("metadata-value", "two sizes", reqd_workgroup_size=[8, 8]),
-    seed("metadata-value", "a kernel that is no map", (KERNEL, 3)),
+    seed("metadata-value", "a kernel that is not a map", (KERNEL, 3)),
     yaml("metadata-value", "Align:         4", "Align:         3"),
     seed("metadata-version", "that of V4 in V6", document={"amdhsa.version": [1, 1]}),
     Seed("kernel-metadata-version", "V2", partial(replaced, V2, "[ 1, 0 ]", "[ 1, 1 ]")),

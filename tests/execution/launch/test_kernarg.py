@@ -314,7 +314,7 @@ def test_files(tmp_path):
     ("full(4, 300, u1)", UNKNOWN, "x: 300 does not fit u1", None),
     ("full(4, 1.5, i4)", UNKNOWN, "x: 1.5 does not fit i4", None),
     ("full(4, y)", FLOATS, "x: 'y' is not a number", None),
-    ("[1, ", FLOATS, "x: '[1,' is no JSON", None),
+    ("[1, ", FLOATS, "x: '[1,' is not JSON", None),
     ("{}", FLOATS, "x: the layout of its type is not known", None))  # fmt: skip
 def test_what_is_refused(text, argument, message, hint):
     error = raised(UsageError, value, text, argument)

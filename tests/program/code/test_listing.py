@@ -268,8 +268,8 @@ def test_the_longest_rule_counts_and_only_whole_components(reader, tmp_path):
 
 def test_what_is_no_text_file(reader, tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe")
-    assert reader.read(File("pipe")).missing == "It is no file."
-    assert reader.read(File("/dev/zero")).missing == "It is no file."
+    assert reader.read(File("pipe")).missing == "It is not a file."
+    assert reader.read(File("/dev/zero")).missing == "It is not a file."
     assert reader.read(File("a\0b")).missing == "No such file or directory."
     (tmp_path / "big").write_text("12345")
     monkeypatch.setattr(source_files, "MAX_SIZE", 4)

@@ -97,7 +97,7 @@ def test_the_block_of_an_executable_ends_at_the_thread_pointer(address, size, al
 
 @for_each("segments, why",
     ((), "has no thread-local storage: there is no PT_TLS segment"),
-    ((PT_TLS,), "which file of the process is its executable is not known"))  # fmt: skip
+    ((PT_TLS,), "the executable of the process is not known"))  # fmt: skip
 def test_why_it_is_not_known(tmp_path, segments, why):
     location = ("location", "exprloc", b"\x08\x04\x9b")  # DW_OP_const1u 4; DW_OP_form_tls_address
     made = program(tmp_path, locals=(entry("variable", "mine", location, type="int"),), segments=segments)

@@ -26,7 +26,7 @@ VALUES = [
         "a bit-field that reaches over nine bytes: gdb does not read it"),
     Difference(r"print/[ca] (u?huge|little128)", r"not available on integers of more than 8 bytes",
         "gdb converts no wider integers; the low bits are shown"),
-    Difference(r"print/f .*", r"<invalid float value>", "128 bits that are no x87 number: gdb gives up"),
+    Difference(r"print/f .*", r"<invalid float value>", "128 bits that are not x87 number: gdb gives up"),
     Difference(
         r"print/[fca] c_\w+",
         r".",
