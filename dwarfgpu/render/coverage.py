@@ -49,13 +49,13 @@ def file_text(coverage: FileCoverage, worst: int) -> Iterator[str]:
 
 
 def sum_text(name: str, total: CoverageSum) -> Iterator[str]:
-    """Yield the head: how much of how many variables."""
+    """Yield the number of variables, and the share of their scopes with a location."""
     if not total.variables and not total.statics:
         yield f"{style('name', name)}: no variables"
         return
     text = f": {counted(total.variables, 'variable')}"
     if total.size:
-        text += f", {percent(total.share)} of their scopes has a location"
+        text += f", locations cover {percent(total.share)} of their scopes"
         if total.repaired != total.written:
             text += f" (repaired {percent(total.share_repaired)})"
     first, *rest = wrapped(name + text)

@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said(run, tmp_path):
     cut.write_bytes((ROOT / "fixtures" / SAMPLES).read_bytes()[:5000])
     status, out, err = run("annotate", cut, CODE)
     assert (status, out) == (3, "")
-    assert "is no file of samples: it is not JSON" in err
+    assert "is not a file of samples: it is not JSON" in err
     assert run("annotate", tmp_path / "no.csv", CODE)[0] == 3
     status, out, err = run("annotate", SAMPLES, "amdgpu/cl-kernels.gfx90a.w64.O2.v5.co")
     assert (status, "38 samples of code objects that no CODE is" in out) == (1, True)
@@ -88,4 +88,4 @@ def test_what_is_wrong_is_said(run, tmp_path):
     status, _out, err = run("annotate", SAMPLES, "amdgpu/cl-kernels.gfx90a.w64.O2.v5.co", "--profile-format", "pprof")
     assert (status, "no sample of" in err) == (2, True)
     status, _out, err = run("annotate", SAMPLES, "host/classes.gcc.O2.v5.x86_64")
-    assert (status, "is no code object of a GPU" in err) == (2, True)
+    assert (status, "is not a code object of a GPU" in err) == (2, True)

@@ -332,7 +332,7 @@ def test_damaged_files():
     palette = whole[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", 3, 3, 8, 3, 0, 0, 0)) + whole[33:]
     large = whole[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", 1 << 30, 1 << 30, 8, 0, 0, 0, 0)) + whole[33:]
     empty = whole[:33] + chunk(b"IDAT", b"") + whole[-12:]
-    for data, message in ((whole[:-20], "truncated"), (b"x" + whole, "no PNG file"), (palette, "with a palette"),
+    for data, message in ((whole[:-20], "truncated"), (b"x" + whole, "not a PNG file"), (palette, "with a palette"),
                           (large, "too many"), (empty, "pixels are missing"), (whole[:50], "truncated"),
                           (whole[:45] + b"\xff" + whole[46:], "checksum")):  # fmt: skip
         with pytest.raises(ValueError, match=message):

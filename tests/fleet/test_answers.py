@@ -37,7 +37,7 @@ def test_the_questions_are_those_of_the_table_with_a_file_or_operands():
     assert error.value.hint == "did you mean eval?"
     assert "`bt` has no option lan" in str(raised(UsageError, make_question, "bt", lan=3))
     for words in (["table"], ["nosuch"], []):
-        with pytest.raises(UsageError, match="is no question about a file") as error:
+        with pytest.raises(UsageError, match="is not a question about a file") as error:
             make_question("memmodel", *words)
         assert error.value.hint == "the questions are memmodel check and memmodel show"
     with pytest.raises(UsageError, match=r"the question 'memmodel check k\.co' names a file"):

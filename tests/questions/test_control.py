@@ -159,8 +159,8 @@ class TestNames:
         error = run.fails("info lans")
         assert (error.message, error.hint) == ("there is no command `info lans`", "did you mean `info lanes`?")
         assert run.fails("sh").message == "`sh` is ambiguous: shell, show"
-        assert "is no command" in run.fails("%").message
-        assert "is no command of `info`" in run.fails("info %").message
+        assert "is not a command" in run.fails("%").message
+        assert "is not a command of `info`" in run.fails("info %").message
 
     def test_an_empty_line_repeats_what_may_be_repeated(self, run: Run) -> None:
         assert run("# echo x", "", "   ") == ""

@@ -133,7 +133,7 @@ def test_what_is_no_file_of_samples_is_one_error(tmp_path, content, said):
     path.write_bytes(content)
     error = raised(DwarfGpuError, read_samples, str(path))
     assert said in str(error)
-    assert "is no file of samples" in str(error)
+    assert "is not a file of samples" in str(error)
     assert "rocprofv3" in error.hint
 
 

@@ -299,7 +299,7 @@ def test_files(tmp_path):
         with pytest.raises(DwarfGpuError, match=message):
             value(f"@{tmp_path}/{name}")
     (tmp_path / "bad.npy").write_bytes(b"not numpy")
-    assert "is no file of numpy" in str(raised(UsageError, value, f"@{tmp_path}/bad.npy"))
+    assert "is not a file of numpy" in str(raised(UsageError, value, f"@{tmp_path}/bad.npy"))
     (tmp_path / "cut.npy").write_bytes((tmp_path / "d.npy").read_bytes()[:40])
     assert "cannot be read" in str(raised(UsageError, value, f"@{tmp_path}/cut.npy"))
 

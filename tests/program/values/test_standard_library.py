@@ -98,7 +98,7 @@ BROKEN = {
     "hello._M_string_length = -1": ("hello", "its length is 18446744073709551615"),
     "lengthy._M_dataplus._M_p = 0": ("lengthy", "its length is 300, and its characters are at 0"),
     "flags._M_impl._M_finish._M_offset = 1000": ("flags", "its first and its last bit are 0 and 1000"),
-    "nested._M_impl._M_finish = (void *) ((long) nested._M_impl._M_finish - 1)": ("nested", "are no elements of 24"),
+    "nested._M_impl._M_finish = (void *) ((long) nested._M_impl._M_finish - 1)": ("nested", "are not elements of 24"),
     "shared._M_refcount._M_pi = 8": ("shared", "Cannot access memory at address 0x10"),
     "grown._M_impl._M_start._M_cur = (int *) ((long) grown._M_impl._M_start._M_cur + 1)": ("grown",
         "its first and its"),
