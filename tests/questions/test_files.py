@@ -119,8 +119,8 @@ def test_what_cannot_be_launched(words, message):
 
 
 def test_kernels_of_no_code_object(threads):  # noqa: F811
-    assert "no code object with kernels" in threads.fails("target launch main 1 1").message
-    assert "no code object with kernels" in threads.fails("info kernels").message
+    assert "not a code object with kernels" in threads.fails("target launch main 1 1").message
+    assert "not a code object with kernels" in threads.fails("info kernels").message
 
 
 @pytest.mark.parametrize("name", ["saved.json", "saved.dgs"])
