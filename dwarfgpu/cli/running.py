@@ -95,12 +95,12 @@ def _run_once(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
-    if result.has_failed:
+    if result.has_failed or (result.halt.kind == "breakpoint" and options.state is None):
         _hint_at_more(session, options, result)
     _hint_at_finding(session, options, running, result.checked)
-    if history is not None and history.problem is not None:
-        return NO_ANSWER
-    return max(status, NO_ANSWER if result.has_failed else OK)
+    has_problem = history is not None and history.problem is not None
+    has_problem |= running.condition_problem is not None and halt.breakpoint is not None
+    return max(status, NO_ANSWER if result.has_failed or has_problem else OK)
 
 
 def _checks(options: Any) -> CheckedRun | None:
@@ -351,7 +351,8 @@ def _history(running: Running, options: Any) -> ValueHistory | None:
 
     if options.history is not None:
         check_path(options.history)
-    history = new_history(running, options.watch)
+    wave = None if options.wave is None else options.wave - 1
+    history = new_history(running, options.watch, wave, options.lane)
     history.start()
     return history
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
 
 
-def new_history(running: Running, text: str) -> ValueHistory:
-    """Return what looks at an expression; refuse one that cannot be read, and an assignment."""
+def new_history(running: Running, text: str, wave: int | None = None, lane: int | None = None) -> ValueHistory:
+    """Return what looks at an expression, in one wave or lane if they are given; refuse one that cannot be read."""
     from dwarfgpu.execution.control.running import check_readable
     from dwarfgpu.execution.control.value_history import ValueHistory
 
     check_readable(text, running.program.outside, lambda _expression: None)
-    return ValueHistory(running, text)
+    return ValueHistory(running, text, wave, lane)
 
 
 def check_path(path: str) -> None:

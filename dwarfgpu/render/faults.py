@@ -13,7 +13,7 @@ from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import arguments_text, line_text
-from dwarfgpu.render.lanes import lanes_of, signal_text
+from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
 from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown, style
 from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
 
@@ -51,6 +51,7 @@ MAX_NAMED = 8
 MISSED = Record("argument=name address# size nearest farthest opposite# why certain=is_certain")
 OUTSIDE = Record(
     "wave work_group lanes work_items=ends",
+    fact("global_ids", value=lambda row: global_ids(row.ends, row.origin)),
     fact("addresses", value=lambda row: [f"{at:#x}" for at in row.addresses]),
     fact("each", value=lambda row: [*map(_lane_json, row.lanes, row.items, row.addresses or repeat(None))]),
 )
@@ -299,12 +300,8 @@ def _lanes_text(lanes: LanesOutside) -> str:
     if not lanes.lanes:
         return f"wave {lanes.number + 1}{group}:"
     mask = sum(1 << lane for lane in lanes.lanes)
-    items = ""
-    first_item, last_item = lanes.ends
-    if first_item is not None and last_item is not None:
-        first, last = group_text(first_item), group_text(last_item)
-        items = f" (work-item {first})" if first == last else f" (work-items {first} to {last})"
-    return f"wave {lanes.number + 1}{group}: {lanes_of(mask)}{items}"
+    items = items_text(mask, lanes.ends, lanes.origin)
+    return f"wave {lanes.number + 1}{group}: {lanes_of(mask)}{items and f' ({items})'}"
 
 
 def _reach(access: FailedAccess, lanes: LanesOutside) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.lanes import item_text
+from dwarfgpu.render.lanes import global_ids, items_text
 from dwarfgpu.render.layout import counted, fitted, lanes_text, shown, uri
 from dwarfgpu.render.records import Record, fact
 
@@ -82,10 +82,8 @@ def who(each: NamedSide) -> str:
     """Return the wave, its work-group, and the lanes and work-items of a side."""
     side = each.side
     group = ",".join(map(str, side.work_group))
-    first, last = (side.items[0], side.items[-1]) if side.items else (None, None)
-    items = "" if first is None else f", work-item{'' if first == last else 's'} {item_text(first)}"
-    items += "" if first is None or first == last else f" to {item_text(last)}"  # type: ignore[arg-type]
-    return f"wave {side.wave}, work-group ({group}), {lanes_text(side.lanes)}{items}"
+    items = items_text(side.lanes, (side.items[0], side.items[-1]), each.origin) if side.items else ""
+    return ", ".join(filter(None, (f"wave {side.wave}", f"work-group ({group})", lanes_text(side.lanes), items)))
 
 
 def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
@@ -120,6 +118,7 @@ SIDE = Record(
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),
     "work_items=side.items lane=side.lane value",
+    fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
 FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),

@@ -34,12 +34,16 @@ from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup
     from dwarfgpu.states.stopped import Stopped
+
+    Ends: TypeAlias = tuple[Triple | None, Triple | None]
+    """The work-items of the first and the last lane, as far as they are known."""
 
     Json = dict[str, Any]
 
@@ -316,6 +320,42 @@ def dispatch_position(where: InDispatch) -> str | None:
 def item_text(item: Triple) -> str:
     """Return a work-item in its work-group: ``[7,3,1]``."""
     return f"[{','.join(map(str, item))}]"
+
+
+def global_id(origin: Triple, item: Triple) -> Triple:
+    """Return the global id of a work-item of the work-group whose first one has the id ``origin``."""
+    (x, y, z), (at_x, at_y, at_z) = origin, item
+    return x + at_x, y + at_y, z + at_z
+
+
+def items_text(mask: int, ends: Ends, origin: Triple | None) -> str:
+    """Return the work-items of lanes by those of the first and the last: in the work-group, then in the grid.
+
+    ``work-items [8,0,0] to [31,0,0], global ids (72,0,0) to (95,0,0)``; the grid is left out where it says the same.
+    """
+    first, last = ends
+    if first is None or last is None:
+        return ""
+    run = mask // max(mask & -mask, 1)
+    has_gaps = run & run + 1
+
+    def text(noun: str, low: str, high: str) -> str:
+        if low == high:
+            return f"{noun} {low}"
+        between = "between " if has_gaps and mask.bit_count() > 2 else ""
+        return f"{noun}s {between}{low} {'and' if has_gaps else 'to'} {high}"
+
+    items = text("work-item", item_text(first), item_text(last))
+    if origin is None or not any(origin):
+        return items
+    low, high = (group_text(global_id(origin, item)) for item in (first, last))
+    return f"{items}, {text('global id', low, high)}"
+
+
+def global_ids(ends: Ends | None, origin: Triple | None) -> list[Triple] | None:
+    """Return the global ids of work-items; None where they are not known."""
+    items = [item for item in ends or () if item is not None]
+    return None if origin is None or not items else [global_id(origin, item) for item in items]
 
 
 def wave_title(name: str, where: InDispatch) -> str:

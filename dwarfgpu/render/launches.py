@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.launch_record import IN_SEGMENT
 from dwarfgpu.program.frames.wave_positions import group_text
+from dwarfgpu.render.lanes import global_id
 from dwarfgpu.render.layout import counted, cut, labels, room, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 from dwarfgpu.render.value_json import value_json
@@ -93,11 +94,8 @@ def work_items(record: LaunchRecord, lane_count: int) -> list[WorkItem]:
     place, found = record.place, []
     for lane in range(lane_count):
         item = place.item(lane)
-        if item is not None and place.grid is not None and place.work_group is not None:
-            x, y, z = (
-                group * size + at for group, size, at in zip(place.work_group, place.grid.work_group, item, strict=True)
-            )
-            found.append(WorkItem(lane, item, (x, y, z)))
+        if item is not None and place.origin is not None:
+            found.append(WorkItem(lane, item, global_id(place.origin, item)))
     return found
 
 

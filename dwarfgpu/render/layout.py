@@ -147,14 +147,14 @@ def folded(text: str, width: int, indent: int | None = None) -> list[str]:
     return [*lines, line]
 
 
-def packed(parts: Iterable[str], width: int) -> list[str]:
-    """Return parts side by side in lines; a part that is longer than a line is wrapped."""
+def packed(parts: Iterable[str], width: int, gap: int = 1) -> list[str]:
+    """Return parts side by side in lines, with a gap between them; a part that is longer than a line is wrapped."""
     lines: list[str] = []
     for part in parts:
-        if lines and len(lines[-1]) + 1 + len(part) <= width:
-            lines[-1] += f" {part}"
+        if lines and len(lines[-1]) + gap + len(part) <= width:
+            lines[-1] += " " * gap + part
         else:
-            lines += wrapped(part)
+            lines += wrapped(part, width)
     return lines
 
 

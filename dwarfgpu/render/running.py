@@ -8,12 +8,13 @@ from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
-from dwarfgpu.render.lanes import item_text
+from dwarfgpu.render.lanes import global_ids, items_text
 from dwarfgpu.render.layout import (
     counted,
     fitted,
     folded,
     lanes_text,
+    packed,
     paragraphs,
     ranges_text,
     room,
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.profile import ProfiledLine
-    from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedWave
+    from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedLine
     from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport
     from dwarfgpu.execution.control.tracing import TracedStep
+    from dwarfgpu.program.values.objects import Object
 
 MAX_WAVES = 8
 """The waves of a halt that are shown, and the results of several seeds."""
@@ -65,13 +67,16 @@ def report_text(
         yield from folded(f"{name}: {reason}{where}", room(), 2)
         for wave in report.waves[:MAX_WAVES]:
             group = ",".join(map(str, wave.work_group))
-            lanes = f", {lanes_text(wave.lanes)}" if wave.lanes else ""
-            yield from fitted(f"  wave {wave.id}, work-group ({group}){lanes}{_items_text(wave)}", 4)
+            parts = [f"  wave {wave.id}", f"work-group ({group})", lanes_text(wave.lanes) if wave.lanes else ""]
+            parts.append("" if wave.work_items is None else items_text(wave.lanes, wave.work_items, wave.origin))
+            yield from fitted(", ".join(filter(None, parts)), 4)
         more = len(report.waves) - MAX_WAVES
         if more > 0:
             yield f"  ... and {counted(more, 'more wave')} (--json has all)"
         if report.loop is not None:
             yield from loop_text(report.loop)
+        if report.line is not None:
+            yield from _line_text(report.line)
         yield f"  {_counts(report)}"
     for buffer in report.buffers:
         yield from _buffer_text(buffer)
@@ -91,6 +96,14 @@ def _counts(report: RunReport) -> str:
     return f"{ended}, {report.instructions:,} instructions were executed"
 
 
+def _line_text(line: StoppedLine) -> Iterator[str]:
+    """Yield the line of the source where waves have stopped, and the values in it."""
+    yield f"  {line.number}\t{shown(line.text.strip())}"
+    if line.values:
+        values = (shown(f"{name} = {value_line(value, MAX_VALUE)}") for name, value in line.values)
+        yield from (f"  {part}" for part in packed((f"wave {line.wave + 1}, lane {line.lane}:", *values), room(2), 2))
+
+
 def loop_text(loop: EndlessLoop) -> Iterator[str]:
     """Yield the lines of a loop that waves do not leave, the line of its condition, and the values there."""
     first, last = loop.first, loop.last
@@ -105,19 +118,14 @@ def loop_text(loop: EndlessLoop) -> Iterator[str]:
 
 def loop_json(loop: EndlessLoop) -> dict[str, Any]:
     """Return a loop as JSON."""
-    values = {name: value_line(value, MAX_VALUE) for name, value in loop.values}
     return {
         "first": POSITION.json(loop.first), "last": POSITION.json(loop.last), "end": POSITION.json(loop.end),
-        "text": loop.text, "values": values,
+        "text": loop.text, "values": _values_json(loop.values),
     }  # fmt: skip
 
 
-def _items_text(wave: StoppedWave) -> str:
-    """Return the work-items of the lanes of a wave in their work-group, ``, work-items [8,0,0] to [31,0,0]``."""
-    if wave.work_items is None:
-        return ""
-    first, last = map(item_text, wave.work_items)
-    return f", work-item {first}" if first == last else f", work-items {first} to {last}"
+def _values_json(values: Iterable[tuple[str, Object]]) -> dict[str, str]:
+    return {name: value_line(value, MAX_VALUE) for name, value in values}
 
 
 def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
@@ -146,6 +154,7 @@ def report_json(
             **(POSITION.json(report.position) if report.position is not None else {}),
             "waves": [*map(STOPPED.json, report.waves)],
             **({} if report.loop is None else {"loop": loop_json(report.loop)}),
+            **({} if report.line is None else {"source": STOPPED_LINE.json(report.line)}),
         },
         "waves": report.wave_count,
         "waves_ended": report.waves_ended,
@@ -168,7 +177,9 @@ def report_json(
 
 
 POSITION = Record("pc=address# function=place file line?")
-STOPPED = Record("id work_group", fact("lanes", value=lambda wave: lanes_in(wave.lanes)), "work_items")
+STOPPED_LINE = Record("text wave lane", fact("values", value=lambda line: _values_json(line.values)))
+STOPPED = Record("id work_group", fact("lanes", value=lambda wave: lanes_in(wave.lanes)), "work_items",
+                 fact("global_ids", value=lambda wave: global_ids(wave.work_items, wave.origin)))  # fmt: skip
 BUFFER = Record("name type shape first file=path")
 
 
@@ -216,12 +227,13 @@ class TraceWriter:
     def lines(self, step: TracedStep) -> Iterator[str]:
         """Yield the lines of a step."""
         position = step.position
-        changed = "  ".join(f"{name} = {value}" for name, value in step.results)
+        results = [f"{name} = {value}" for name, value in step.results]
+        changed = "  ".join(results)
         if step.text is None:
-            if changed:
-                yield f"    {changed}"
+            yield from (f"    {line}" for line in packed(map(shown, results), room(4), 2))
             function = "" if position.function is None else f" in {position.function}"
-            yield f"{style('name', f'{position.file}:{position.line}')}{function}, {lanes_text(step.active)}"
+            at = f"{style('name', f'{position.file}:{position.line}')}{function}"
+            yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.render.layout import counted, ranges_text, room, shortened
+from dwarfgpu.render.layout import counted, fitted, ranges_text, room
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200
 """The rows that text and a picture show."""
-NARROWEST = 20
-"""The characters that the values of a row have at least."""
 
 
 def values_text(values: Sequence[Any]) -> str:
@@ -38,7 +36,7 @@ def _place(row: PastValue) -> str:
 
 
 PAST = Record(
-    fact("time", "time", side="r"), fact("wave", "wave"),
+    fact("time", "instructions", side="r"), fact("wave", "wave"),
     fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
     fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
     fact("values", "value", value=lambda row: row.values.tolist(), text=values_text),
@@ -48,10 +46,10 @@ PAST = Record(
 def history_text(history: ValueHistory) -> Iterator[str]:
     """Yield the lines of a history."""
     if history.problem is not None:
-        yield history.problem.message
+        yield from fitted(history.problem.message, 4)
         return
     yield f"the values of {history.text}"
-    yield from (shortened(line, max(NARROWEST, room())) for line in PAST.lines(history.rows[:MOST_ROWS]))
+    yield from PAST.lines(history.rows[:MOST_ROWS], width=room())
     more = len(history.rows) + history.left - MOST_ROWS
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"

@@ -131,6 +131,8 @@ class LanesOutside:
     """The work-item of each lane, where it is known."""
     addresses: tuple[int, ...] = field(default=(), repr=False)
     """The address of each lane, or that of the wave; none where nothing is accessed."""
+    origin: Triple | None = None
+    """The global id of the first work-item of the work-group."""
 
     @property
     def ends(self) -> tuple[Triple | None, Triple | None]:
@@ -426,7 +428,9 @@ class FaultSearch:
         mask = (wave.stop.lanes if wave.stop is not None else None) or wave.frame(0).active_mask or 0
         place = wave.launch.place
         lanes = tuple(lanes_in(mask & (1 << self.frame.target.lane_count) - 1))
-        return LanesOutside(wave.id, wave.index, place.work_group, lanes, tuple(map(place.item, lanes)))
+        return LanesOutside(
+            wave.id, wave.index, place.work_group, lanes, tuple(map(place.item, lanes)), (), place.origin
+        )
 
     # --- Accesses -------------------------------------------------------------------------------------------------
 
@@ -596,7 +600,7 @@ class FaultSearch:
         place: Any = wave.launch.place
         lanes = tuple(found.lanes[flags].tolist()) if len(found.lanes) else ()
         addresses, items = tuple(found.addresses[flags].tolist()), tuple(map(place.item, lanes))
-        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items, addresses)
+        return LanesOutside(wave.id, wave.index, place.work_group, lanes, items, addresses, place.origin)
 
     # --- Arguments ------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ class NamedSide:
     value: int | float | None
     text: str | None = None
     """The line of the source."""
+    origin: tuple[int, int, int] | None = None
+    """The global id of the first work-item of the work-group."""
 
 
 @frozen
@@ -266,7 +268,8 @@ class FindingNames:
         callers = tuple((call.function, call.source) for call in calls[1:])
         position = self.running.position(side.pc)
         function = calls[0].function or position.place
-        return NamedSide(side, position, function, callers, _number(side.value, is_float=is_float), self._text(side.pc))
+        value, origin = _number(side.value, is_float=is_float), self.running.launched.geometry.origin(side.work_group)
+        return NamedSide(side, position, function, callers, value, self._text(side.pc), origin)
 
     @cached_property
     def _arguments(self) -> list[Any]:

@@ -194,7 +194,7 @@ class Debugging:
         try:
             truth = self.running.truth(point.condition, arrival, point.number)
         except DwarfGpuError as error:
-            self._problem = f"{point.condition}: {error.message}"
+            self._problem = f"{point.condition} ({error.message})"
             return lanes
         problem = self.running.condition_problem
         stopping = lanes & truth

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import place_of
 
@@ -40,6 +41,8 @@ class StoppedWave:
     """As a mask."""
     work_items: tuple[Triple, Triple] | None = None
     """The positions of the first and the last lane in the work-group; None if a lane has none."""
+    origin: Triple | None = None
+    """The global id of the first work-item of the work-group."""
 
 
 @frozen
@@ -68,6 +71,17 @@ class EndlessLoop:
     """What the names in it are in the first lane."""
 
 
+@frozen
+class StoppedLine:
+    """The line of the source where waves have stopped, with what the names in it are in a lane."""
+
+    number: int
+    text: str
+    wave: int
+    lane: int
+    values: tuple[tuple[str, Object], ...]
+
+
 @frozen(eq=False)
 class RunReport:
     """What a run has come to."""
@@ -86,6 +100,7 @@ class RunReport:
     notices: tuple[str, ...] = ()
     snapshot: str | None = None
     loop: EndlessLoop | None = None
+    line: StoppedLine | None = None
     checked: CheckReport | None = None
     profile_file: str | None = None
     """The file that a profile or a trace was written to."""
@@ -110,10 +125,7 @@ def report(
     from dwarfgpu.execution.launch.kernarg import absent_parts
 
     machine, plan = running.machine, running.launched.plan
-    waves = [
-        StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask, _work_items(machine, wave, mask))
-        for wave, mask in (halt.lanes or {}).items()
-    ]
+    waves = [_stopped(machine, wave, mask) for wave, mask in (halt.lanes or {}).items()]
     loop = endless_loop(running, halt)
     notices = [*plan.problems, *plan.notes, *absent_parts(plan.kernel)]
     if running.condition_problem is not None and halt.breakpoint is not None:
@@ -135,6 +147,7 @@ def report(
         tuple(notices),
         snapshot,
         loop,
+        _line(running, halt) if loop is None else None,
         checked,
         profile_file,
     )
@@ -158,6 +171,17 @@ def endless_loop(running: Running, halt: Halt) -> EndlessLoop | None:
     return EndlessLoop(first, last, exit_, text, values)
 
 
+def _line(running: Running, halt: Halt) -> StoppedLine | None:
+    """Return the line of a halt with the values of the first lane of the first wave."""
+    line = None if halt.pc is None else running.line_at(halt.pc)
+    text = None if line is None else SourceTexts().read(line.file).line(line.line)
+    wave = next(iter(halt.lanes or ()), None)
+    if line is None or text is None or wave is None:
+        return None
+    lane = first_lane((halt.lanes or {})[wave] or 1)
+    return StoppedLine(line.line, text, wave, lane, tuple(_values(running, wave, lane, text)))
+
+
 def _values(running: Running, wave: int, lane: int, text: str) -> Iterator[tuple[str, Object]]:
     """Yield what the names of variables in a line of the source are, and what pointers among them point to."""
     frame = running.attached[wave].frame(0)
@@ -170,10 +194,11 @@ def _values(running: Running, wave: int, lane: int, text: str) -> Iterator[tuple
                     yield each, value
 
 
-def _work_items(machine: Machine, wave: int, mask: int) -> tuple[Triple, Triple] | None:
+def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
     where = place_of(machine, wave)
     first, last = (where.item(lane) for lane in ((mask & -mask).bit_length() - 1, mask.bit_length() - 1))
-    return None if not mask or first is None or last is None else (first, last)
+    ends = None if not mask or first is None or last is None else (first, last)
+    return StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask, ends, where.origin)
 
 
 def preview(running: Running, name: str, path: str | None = None) -> BufferPreview:

@@ -150,6 +150,14 @@ class Running:
             device.on_turn = None
             line.end()
 
+    def check_lane(self, wave: int | None, lane: int | None) -> None:
+        """Refuse a wave, by its index, or a lane that the launch does not have."""
+        machine = self.machine
+        if wave is not None and not 0 <= wave < machine.wave_count:
+            raise UsageError(f"there is no wave {wave + 1}", hint=f"they are 1 to {machine.wave_count}")
+        if lane is not None and not 0 <= lane < machine.target.lane_count:
+            raise UsageError(f"there is no lane {lane}", hint=f"a wave has {machine.target.lane_count}")
+
     # --- Places ---------------------------------------------------------------------------------------------------
 
     def addresses(self, place: str) -> list[int]:
@@ -161,18 +169,18 @@ class Running:
         number = _OFFSET.match(text)
         if number:
             return [self._checked(int(number[1], 0))]
-        name, offset = name_and_offset(text)
-        if offset is not None:
-            return [self._checked(address + offset) for address in self.addresses(name.removeprefix("*"))]
+        bias = self.launched.plan.load_address
         try:
-            specs = Linespecs(self.program.outside, self._here).read(text)
+            places = Linespecs(self.program.outside, self._here)
+            if name_and_offset(text)[1] is not None:
+                return [self._checked(places.address(text.removeprefix("*")) + bias)]
+            specs = places.read(text)
         except UsageError:
             raise
         except DwarfGpuError as error:
             if not text.isdecimal() and self.launched.plan.kernel.name == text:
                 return [self.launched.plan.start.entry]
             raise UsageError(error.message, hint=error.hint or "name a line as FILE:LINE, or an address") from None
-        bias = self.launched.plan.load_address
         found: list[int] = []
         for spec in specs:
             if spec.address is not None:
@@ -272,7 +280,7 @@ class Running:
             places = [rows[name] for name in values.names]
             if values.has_failed:
                 _count, reason = next(values.missing(inactive=False))
-                self.condition_problem = ConditionProblem(number, f"{text}: {reason.message}")
+                self.condition_problem = ConditionProblem(number, f"{text} ({reason.message})")
             array = np.asarray(values.filled(1))
             if array.dtype.kind not in "biuf" or array.ndim != 2:
                 raise EvaluationError("condition", f"{text[:60]!r} is not a number, which a condition must be")

@@ -46,7 +46,6 @@ class CodeMap:
         self._attached = attached
         self._device = device
         self.at = cache(self._read)
-        self._body_of = cache(self._find_body)
 
     def _read(self, pc: int) -> CodeFacts:
         """Return the facts of an address."""
@@ -59,33 +58,14 @@ class CodeMap:
             name, size, is_jump = "", 4, False
         line = state.sources.at(pc)
         code = state.loaded.at(pc)
-        depth = body = 0
-        is_prologue = False
-        die = None if code is None or not code.file.has_dwarf else code.function_at(pc)
-        if die is not None and code is not None:
-            place = code.in_file(pc)
-            depth = len(code.functions_at(pc))
-            low = next((low for low, high in die.ranges() if low <= place < high), None)
-            if low is not None:
-                entry = code.in_program(low)
-                body = self._body_of(entry)
-                is_prologue = entry <= pc < body
+        has_functions = code is not None and code.file.has_dwarf and code.function_at(pc) is not None
+        depth = len(code.functions_at(pc)) if code is not None and has_functions else 0
+        prologue = state.sources.prologue(pc)
+        body = 0 if prologue is None else prologue.stop
+        is_prologue = prologue is not None and pc in prologue
         where = None if line is None else (line.file.path, line.line)
         is_start = line is not None and line.start == pc
         return CodeFacts(size, name in CALLS, is_jump, where, is_start, depth, body, is_prologue)
-
-    def _find_body(self, entry: int) -> int:
-        """Return where the second line of a function begins, as GDB finds the end of a prologue."""
-        sources = self._attached.state.sources
-        line = sources.at(entry)
-        following = None if line is None else sources.at(line.end)
-        if line is not None and following is not None and following.file is line.file:
-            code = self._attached.state.loaded.at(following.start)
-            die = None if code is None else code.function_at(following.start)
-            place = None if code is None else code.in_file(entry)
-            if die is not None and place is not None and any(low <= place < high for low, high in die.ranges()):
-                return following.start
-        return entry
 
 
 def change_of_depth(reader: CodeMap, pc: int, following: int) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import VCC, return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, Unplaced, variables_in
 from dwarfgpu.execution.faults import MachineFault
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.objfile.info.dies import Die
 
+FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
+"""The return addresses of the calls around a frame, and its function, which may be inlined."""
 _VECTORS = (OperandKind.VGPR, OperandKind.AGPR)
 
 
@@ -60,11 +63,8 @@ class StepTrace:
     ) -> None:
         self.running = running
         self.tell = tell
-        self.wave = running.machine.ids[wave] if 0 <= wave < running.machine.wave_count else ""
-        if not self.wave:
-            raise UsageError(f"there is no wave {wave + 1}", hint=f"they are 1 to {running.machine.wave_count}")
-        if lane is not None and not 0 <= lane < running.machine.target.lane_count:
-            raise UsageError(f"there is no lane {lane}", hint=f"a wave has {running.machine.target.lane_count}")
+        running.check_lane(wave, lane)
+        self.wave = running.machine.ids[wave]
         self.lane = lane
         """The lane whose values are shown; without one it is the first that executes."""
         self._show = show
@@ -72,7 +72,8 @@ class StepTrace:
         self._pending: tuple[GpuInstruction, int, TracedStep] | None = None
         self.executed = 0
         """How many instructions the wave has executed, with the one that it is at."""
-        self._known: dict[str, str] = {}
+        self._known: dict[FrameKey, dict[str, str]] = {}
+        """The texts of the variables by name, of the frames that the wave is in."""
         self._positions: dict[int, CodePosition] = {}
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
         self._texts: dict[tuple[int, str], tuple[bytes | None, str | None]] = {}
@@ -151,12 +152,36 @@ class StepTrace:
         place = (position.file, position.line, position.function)
         if place == self._last or not position.line:
             return
-        self._last = place
         mask = _mask(batch, row)
-        changed = tuple(self._changed(batch, row, self._lane(mask)))
-        self.tell(TracedStep(position, mask, None, changed, *self._when(batch, row)))
+        if self.lane is not None and not mask >> self.lane & 1:
+            self._last = None  # the line is told if the lane takes part in it later
+            return
+        self._last = place
+        time, callers = self._when(batch, row)
+        known = self._known_in(batch.pc, callers)
+        changed = () if known is None else tuple(self._changed(batch, row, self._lane(mask), known))
+        self.tell(TracedStep(position, mask, None, changed, time, callers))
 
-    def _changed(self, batch: WaveBatch, row: int, lane: int) -> Iterator[tuple[str, str]]:
+    def _known_in(self, pc: int, callers: tuple[int, ...] | None) -> dict[str, str] | None:
+        """Return the known texts of the innermost function; None where a frame begins, which has set nothing yet."""
+        code = self.running.attached.state.loaded.at(pc)
+        functions = [] if code is None else [scope.die for scope in code.functions_at(pc)]
+        key: FrameKey = callers, functions[0] if functions else None
+        for other in [*self._known]:  # those of frames that the wave has left
+            calls, function = other
+            is_around = (
+                function in functions
+                if calls == callers
+                else calls is not None and callers is not None and (not calls or callers[-len(calls) :] == calls)
+            )
+            if not is_around:
+                del self._known[other]
+        if key not in self._known:
+            self._known[key] = {}
+            return {} if len(self._known) == 1 else None
+        return self._known[key]
+
+    def _changed(self, batch: WaveBatch, row: int, lane: int, known: dict[str, str]) -> Iterator[tuple[str, str]]:
         """Yield the variables of the innermost function whose values have changed, as texts."""
         wave, is_written = int(batch.waves[row]), False
         variables = self._found.at(batch)
@@ -175,8 +200,8 @@ class StepTrace:
                     is_written = True
                     shown = self._value(wave, variable.name, lane)
                 self._texts[batch.pc, variable.name] = bits, shown
-            if shown is not None and self._known.get(variable.name) != shown:
-                self._known[variable.name] = shown
+            if shown is not None and known.get(variable.name) != shown:
+                known[variable.name] = shown
                 yield variable.name, shown
 
     def _variables(self, wave: int) -> list[PlacedVariable]:

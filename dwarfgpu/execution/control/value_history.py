@@ -42,8 +42,11 @@ class PastValue:
 class ValueHistory:
     """Looks at an expression wherever a wave begins another line."""
 
-    def __init__(self, running: Running, text: str) -> None:
+    def __init__(self, running: Running, text: str, wave: int | None = None, lane: int | None = None) -> None:
         self.text = text
+        running.check_lane(wave, lane)
+        self.wave, self.lane = wave, lane
+        """The wave and the lane that are looked at; None for all."""
         self.rows: list[PastValue] = []
         self.left = 0
         """How many rows were not kept."""
@@ -56,8 +59,8 @@ class ValueHistory:
         """By wave, the line that it has begun last."""
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
-        self._why = ""
-        """Why the first lane without a value has none."""
+        self._why = self._unnamed = ""
+        """Why the first lane without a value has none, and what the first place says that lacks a name."""
         self._latest: dict[int, Any] = {}
         self._before: Any = None
 
@@ -74,7 +77,7 @@ class ValueHistory:
         """Why there is no value at all; None if there are some."""
         if self.rows:
             return None
-        why = f": {self._why}" if self._why else ""
+        why = f": {reason}" if (reason := self._why or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
 
     def observe(self, batch: WaveBatch) -> bool:
@@ -91,7 +94,7 @@ class ValueHistory:
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
-        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
+        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where and self.wave in (None, wave)]
         for row in begin:
             self._where[waves[row]] = where
         if begin and batch.pc not in self._unknown:
@@ -126,10 +129,15 @@ class ValueHistory:
         except DwarfGpuError as error:
             if error.kind == "no_number":
                 raise
-            self._why = self._why or error.message
+            if error.kind == "no_name":
+                self._unnamed = self._unnamed or error.message
+            else:
+                self._why = self._why or error.message
             self._unknown.add(batch.pc)
 
     def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
+        if self.lane is not None:
+            values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
         before = self._latest.get(wave)
         counts = ~np.ma.getmaskarray(values)
         if before is not None and before.dtype == values.dtype:

@@ -274,12 +274,14 @@ class LoadedCode:
         block = base.block()
         return register_of_base(self.expression(block.data, base.die.unit.format, block.section, block.offset))
 
-    def is_baseless_kernel(self, function: Die) -> bool:
-        """Return whether a function is a kernel without a frame base."""
-        if function.find_number(dw.DW_AT_frame_base) is not None:
-            return False
+    def is_kernel(self, function: Die) -> bool:
+        """Return whether waves begin with a function: it has the descriptor of a kernel."""
         name = function.linkage_name or function.name
         return name is not None and self.file.symbol_image.symbol_named(f"{name}.kd") is not None
+
+    def is_baseless_kernel(self, function: Die) -> bool:
+        """Return whether a function is a kernel without a frame base."""
+        return function.find_number(dw.DW_AT_frame_base) is None and self.is_kernel(function)
 
     def site(self, expression: Expression, attribute: Attribute) -> Site:
         """Return what repairs ask of the place of an expression."""

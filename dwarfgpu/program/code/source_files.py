@@ -106,6 +106,8 @@ class SourceFiles:
         self._files: dict[tuple[str, str | None], SourceFile] = {}
         self._of_unit: dict[Unit, list[SourceFile]] = {}
         self._lines: dict[LineTable, Lines] = {}
+        self._prologues: dict[int, range] = {}
+        """By the address at which each begins."""
 
     def at(self, address: int) -> LineAt | None:
         """Return the line of an address of the running program."""
@@ -126,6 +128,28 @@ class SourceFiles:
         entered = self.lines(table).entered_at(start)
         first = entered.line if entered.file == start.file else start.line
         return LineAt(file, start.line, code.in_program(start.address), code.in_program(start.end), first)
+
+    def prologue(self, address: int) -> range | None:
+        """Return where the function at an address has its prologue, which ends where its second line begins, as in GDB.
+
+        The addresses are those of the stretch of the function that has the address; None without a function.
+        """
+        code = self.loaded.at(address)
+        die = None if code is None or not code.file.has_dwarf else code.function_at(address)
+        if code is None or die is None:
+            return None
+        place = code.in_file(address)
+        span = next(((low, high) for low, high in die.ranges() if low <= place < high), None)
+        if span is None:
+            return None
+        entry = code.in_program(span[0])
+        if entry not in self._prologues:
+            first = self.at(entry)
+            second = None if first is None else self.at(first.end)
+            is_body = first is not None and second is not None and second.file is first.file
+            is_body = is_body and any(low <= code.in_file(first.end) < high for low, high in die.ranges())
+            self._prologues[entry] = range(entry, second.start if is_body else entry)
+        return self._prologues[entry]
 
     def lines(self, table: LineTable) -> Lines:
         """Return the lines of a table."""

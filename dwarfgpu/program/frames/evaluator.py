@@ -222,7 +222,7 @@ class Evaluator:
     def _name(self, node: s.Name) -> Any:
         meaning = self.meaning(node)
         if isinstance(meaning, Variable):
-            return meaning.find(self.lanes)
+            return self._found(meaning, node)
         if isinstance(meaning, NamedEnumerator):
             return self._enumerator(meaning.enumeration, meaning.die)
         if isinstance(meaning, NamedFunction):
@@ -236,6 +236,15 @@ class Evaluator:
                 node, f"`{node.text[:80]}` is a symbol, whose type is not known", hint=hint, kind="no_type"
             )
         return Object(kind, self.around.memory(Address(None, address)))
+
+    def _found(self, variable: Variable, node: s.Name) -> Object:
+        """Return a variable as an object; the reason why a part of an expression has no value names the part."""
+        try:
+            return variable.find(self.lanes)
+        except Unavailable as error:
+            if node.text == self.text.strip():
+                raise
+            raise Unavailable(evolve(error.reason, message=f"{node.text}: {error.reason.message}")) from error
 
     def _symbol(self, node: s.Name) -> tuple[t.Type, int]:
         """Return what an ELF symbol stands for that no debugging information describes."""

@@ -12,6 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.code_lookup import name_and_offset
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.frame import Frame, frames_at
 from dwarfgpu.program.frames.names import Names
@@ -203,7 +204,8 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
     ranges = [(code.in_program(low), low, high) for low, high in die.ranges() if low < high]
     if not ranges:
         return []
-    name = qualified_name(die) or die.linkage_name or "(no name)"
+    is_symbol = is_body(die.linkage_name)  # its name in the source is the symbol of the function that calls it
+    name = (None if is_symbol else qualified_name(die)) or die.linkage_name or "(no name)"
     entry = code.behind_header(ranges[0][0])
     return [CodeSpan(name, code.behind_header(start), start + high - low, entry) for start, low, high in ranges]
 

@@ -13,6 +13,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.reasons import MISSING, unavailable
 from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
@@ -129,14 +130,14 @@ class Names:
         entries = self.find("::".join(("", *path)), kinds)
         if "type" in kinds:  # one of another function is not in the outermost scope
             entries = (entry for entry in entries if not is_local(entry[1]))
-        return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
+        return _nearest_first(frame, entries)
 
     def _alone(self, frame: Frame, parts: tuple[str, ...], kinds: Any) -> list[tuple[LoadedCode, Die]]:
         """Return the entries that a name may mean without its scopes, if they are all one thing."""
         entries = [] if parts[0] == "" else [*self.find("::".join(parts), kinds)]
         if len({qualified_name(die) for _code, die in entries}) > 1:
             return []  # the name alone does not tell which is meant
-        return sorted(entries, key=lambda entry: (entry[1].unit is not frame.unit, entry[0] is not frame.code))
+        return _nearest_first(frame, entries)
 
     def find(self, name: str, kinds: Any) -> Iterator[tuple[LoadedCode, Die]]:
         """Yield the entries of the index with a name, each with its file; variables of functions are left out.
@@ -421,6 +422,16 @@ def _collect(owner: Die, prefix: str, enumerators: dict[str, NamedEnumerator], d
             name = die.name
             inner = f"{prefix}{name}::" if name and (die.tag == dw.DW_TAG_namespace or die.tag in _CLASSES) else prefix
             _collect(die, inner, enumerators, depth + 1)
+
+
+def _nearest_first(frame: Frame, entries: Iterable[tuple[LoadedCode, Die]]) -> list[tuple[LoadedCode, Die]]:
+    """Return entries with one name, those of the unit of a frame first; the name of a kernel is also its symbol."""
+    return sorted(
+        entries,
+        key=lambda entry: (
+            entry[1].unit is not frame.unit, entry[0] is not frame.code, is_body(entry[1].linkage_name)
+        ),
+    )  # fmt: skip
 
 
 def address_of(function: Die) -> int | None:

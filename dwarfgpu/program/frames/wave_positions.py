@@ -35,6 +35,11 @@ class InDispatch:
         x, y, z = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lane)
         return x, y, z
 
+    @property
+    def origin(self) -> Triple | None:
+        """The global id of the first work-item of the work-group."""
+        return None if self.grid is None or self.work_group is None else self.grid.origin(self.work_group)
+
 
 class Stoppable(Protocol):
     """A state."""

@@ -53,6 +53,11 @@ class Geometry:
         (x, y, z), (in_x, in_y, in_z) = self.grid, self.work_group
         return -(-x // in_x), -(-y // in_y), -(-z // in_z)
 
+    def origin(self, group: Triple) -> Triple:
+        """Return the global id of the first work-item of a work-group."""
+        (x, y, z), (in_x, in_y, in_z) = group, self.work_group
+        return x * in_x, y * in_y, z * in_z
+
     @property
     def group_count(self) -> int:
         x, y, z = self.groups
