@@ -33,6 +33,9 @@ ABI = 5
 """The version of code objects, unless an option of clang names another; 4 of a clang before 15, which has no other."""
 OLDEST_OF_HIP = 17
 """Older ones cannot print without a host that answers calls."""
+_WRONG_RELOADS = (16, 17)
+"""Versions whose allocator of -O0 reloads registers before EXEC is restored, where branches of lanes meet."""
+_OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
 _FIRST, _ALL, _GROUPS, _LOCAL, _PRINT = "work_items.cl", "functions.cl", "groups.cl", "scratch.c", "print.cl"
 """What nearly every kernel needs, built in half a second; everything else, which takes a quarter of a minute; what
@@ -46,7 +49,7 @@ _EXTENSIONS = [
 """What the library has and clang declares only where it is asked to."""
 _UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced by (\S*\.\w+:\d+))?")
 _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
-_UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|wavefrontsize")
+_UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|(?<!_)wavefrontsize")
 """What clang says of a processor that it does not know."""
 _ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
 
@@ -91,7 +94,9 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
     with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as name:
         folder = Path(name)
         out = str(folder / "k.co")
-        words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *recipe.options]
+        mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
+        words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
+        words += recipe.options
         parts = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
         while True:
             status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])

@@ -263,14 +263,36 @@ def test_what_other_versions_of_clang_cannot_do_is_one_sentence(tmp_path, monkey
 VERSIONS_HERE = [shutil.which(f"clang-{version}") for version in range(13, 25)]
 
 
+SHIFTED = """kernel void shifted(read_only image2d_t in, write_only image2d_t out) {
+  const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+  int2 p = (int2)(get_global_id(0), get_global_id(1));
+  write_imagef(out, p, read_imagef(in, s, p + (int2)(1, 0)));
+}
+"""
+ADD = """#include <hip/hip_runtime.h>
+__global__ void add(const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = __shfl_xor(in[i], 1) + sqrtf(in[i]);
+}
+"""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("level", "02")
 @pytest.mark.parametrize("path", [path for path in VERSIONS_HERE if path is not None])
-def test_every_clang_of_the_machine(tmp_path, monkeypatch, path):
+def test_every_clang_of_the_machine(tmp_path, monkeypatch, path, level):
     monkeypatch.setenv("CLANG", path)
-    for level in "02":
-        given = {"grid": 100, "work_group": 64, "args": [np.arange(100, dtype="f4"), np.zeros(100, "f4"), 99]}
-        found = computed(tmp_path, COPY, Recipe("gfx90a", level), "copy", **given)
-        assert found["out"].tolist() == [*range(1, 100), 0]
+    recipe, numbers = Recipe("gfx90a", level), np.arange(128, dtype="f4")
+    given = {"grid": 100, "work_group": 64, "args": [numbers[:100], np.zeros(100, "f4"), 99]}
+    assert computed(tmp_path, COPY, recipe, "copy", **given)["out"].tolist() == [*range(1, 100), 0]
+    image = np.random.default_rng(3).random((4, 8, 4)).astype("f4")
+    given = {"grid": (8, 4), "work_group": (8, 1), "args": [image, "image(8x4, rgba, float)"]}
+    found = computed(tmp_path, SHIFTED, recipe, "shifted", **given)["out"]
+    assert (found == np.concatenate([image[:, 1:], image[:, -1:]], 1)).all()
+    if find_clang().version >= 17:
+        given = {"grid": 128, "work_group": 64, "args": [numbers, np.zeros(128, "f4"), 128]}
+        found = computed(tmp_path, ADD, recipe, "add", name="k.hip", **given)["out"]
+        assert (found == numbers.reshape(-1, 2)[:, ::-1].ravel() + np.sqrt(numbers)).all()
 
 
 def test_a_library_is_for_one_clang_processor_and_set_of_options():
@@ -342,6 +364,40 @@ def test_gamma_functions(tmp_path):
     found = computed(tmp_path, text, Recipe("gfx90a", "2"), "f", grid=a.size, work_group=64, args=args)["o"]
     for number, exact in zip(found.tolist(), [*right.values(), *logarithms], strict=True):
         assert abs(Decimal(number) - exact) <= 2 * Decimal(float(np.spacing(abs(float(exact)))))
+
+
+EXACT = [
+    ("lgamma(x)", -2.4570247382208006, "5.61919235895009645091256851695e-17"),
+    ("lgamma(x)", -2.505219560573657, "-0.0618717580942018848807979500936"),
+    ("lgamma(x)", -2.7476826467274127, "1.73350924402450086109664880252e-16"),
+    ("lgamma(x)", -3.14358088834998, "1.69786559061210843022272847964e-15"),
+    ("lgamma(x)", -3.5, "-1.30900668499304204636071515208"),
+    ("lgamma(x)", -4.991544640560048, "1.76836193508496134514687044485e-14"),
+    ("lgamma(x)", -9.000002755714823, "3.44426332839150908016964631289e-11"),
+    ("lgamma(x)", -14.999999999999236, "0.00115525491091416550634620392019"),
+    ("lgamma(x)", -16.999999999999996, "-0.234008783259503862917452712375"),
+    ("lgamma(x)", -30.25, "-74.0223974503554774640427103503"),
+    ("lgamma(x)", -41.3, "-113.79634350730475243321086259"),
+    ("lgamma(x)", 1.0004669381806794, "-0.000269344749681220562893539249126"),
+    ("pow(x, -777.4161956988474)", 1.3962696680900741, "1.98845338819297598424698375292e-113"),
+    ("rootn(x, 3)", 1e300, "1.00000000000000001750158675173e+100"),
+    ("rootn(x, -7)", -1e300, "-1.38949549437313762670782410196e-43"),
+    ("asinpi(x)", -0.5472196960168694, "-0.184313782191457550506668915405"),
+    ("acospi(x)", 0.8319734992014687, "0.187211105457850796652504179365"),
+    ("expm1(x)", 0.3885015214384562, "0.474769227233630912299938268086"),
+    ("tanh(x)", 0.19464566529227856, "0.192224179856521772870221031924"),
+]
+"""Where a function is near zero or very steep, as mpmath 1.4 computes it with 300 bits."""
+
+
+@pytest.mark.slow
+def test_functions_where_they_are_near_zero_or_steep(tmp_path):
+    lines = " ".join(f"x = a[{row}]; o[{row}] = {call};" for row, (call, *_) in enumerate(EXACT))
+    text = f"kernel void f(global const double *a, global double *o) {{ double x; {lines} }}"
+    args = {"a": np.array([number for _, number, _ in EXACT]), "o": np.zeros(len(EXACT))}
+    found = computed(tmp_path, text, Recipe("gfx90a", "2"), "f", grid=1, work_group=1, args=args)["o"]
+    for number, (call, place, right) in zip(found.tolist(), EXACT, strict=True):
+        assert abs(Decimal(number) - Decimal(right)) <= 2 * Decimal(float(np.spacing(abs(float(right))))), (call, place)
 
 
 INTEGERS = """

@@ -55,7 +55,12 @@ extern const __device__ __attribute__((weak, nodebug)) dg_thread threadIdx;
 extern const __device__ __attribute__((weak, nodebug)) dg_block blockIdx;
 extern const __device__ __attribute__((weak, nodebug)) dg_size blockDim;
 extern const __device__ __attribute__((weak, nodebug)) dg_count gridDim;
-struct dg_warp { DG_NEAR operator int() const { return __builtin_amdgcn_wavefrontsize(); } };
+#if __clang_major__ >= 19
+#define DG_WAVE __builtin_amdgcn_wavefrontsize()
+#else
+#define DG_WAVE __AMDGCN_WAVEFRONT_SIZE
+#endif
+struct dg_warp { DG_NEAR operator int() const { return DG_WAVE; } };
 extern const __device__ __attribute__((weak, nodebug)) dg_warp warpSize;
 DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
