@@ -784,6 +784,16 @@ class Quantity(Handle, ABC):
     text: str
     """What it is called: the name of a variable, the text of an expression."""
 
+    __array_ufunc__ = None
+    """Arrays leave operators to it, which refuses them."""
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or isinstance(other, Quantity):
+            return self is other
+        message = f"{self.text} can differ from lane to lane: compare its values(), or value(lane=N) of one lane"
+        raise TypeError(message)
+
     @property
     @abstractmethod
     def type(self) -> Type:
