@@ -231,9 +231,9 @@ class ValueJudge:
     def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home) -> None:
         """Compare what a variable was before an instruction and is behind it, in the lanes that execute both."""
         old, new = before.columns[home.register], column_of(batch, home.register)
-        if old is new or new is None:
-            return
-        changed: Any = np.True_ if old is None else (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
+        if old is new or old is None or new is None:
+            return  # what nothing has written can be no value, whatever writes it first
+        changed: Any = (_of_row(old, before.row) ^ _of_row(new, row)) & home.mask != 0
         changed = np.broadcast_to(changed, (batch.lanes if home.is_own_lane else 1,))
         active = before.active & int(self.run.lanes.active[wave]) if home.is_own_lane else 1
         flags = [lane for lane in np.nonzero(changed)[0].tolist() if active >> lane & 1]
@@ -246,9 +246,8 @@ class ValueJudge:
         if any(word.search(text) for text in place.texts or ()):
             return
         where = f"{_line_text(place)} changes" + ("" if lane is None else f" in lane {lane}")
-        was = "" if old is None else f" from {home.text(_number(_of_row(old, before.row), index))}"
-        is_now = f" to {home.text(_number(_of_row(new, row), index))}"
-        message = f"{home.variable} is located in {home.register}, which the code of {where}{was}{is_now}"
+        was, is_now = (home.text(_number(_of_row(*each), index)) for each in ((old, before.row), (new, row)))
+        message = f"{home.variable} is located in {home.register}, which the code of {where} from {was} to {is_now}"
         sighting = Sighting(message, self.running.machine.ids[wave], lane)
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
@@ -345,7 +344,7 @@ class ValueJudge:
                     self._homes[here] = known
                 homes += known[0]
                 sources += known[1]
-        is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival)
+        is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival, frames[-1])
         texts = [self.texts.text_of(str(line.file), line.line, line.column) for line in lines] if is_known else [None]
         return WatchedInstruction(
             tuple(homes),
@@ -354,14 +353,15 @@ class ValueJudge:
             None if None in texts else tuple(text for text in texts if text is not None),
         )
 
-    def _has_doubtful_line(self, arrival: InstructionVisit) -> bool:
+    def _has_doubtful_line(self, arrival: InstructionVisit, frame: Frame) -> bool:
         """Return whether an instruction may belong to another statement than its row of the line table says.
 
         A dual or packed instruction has two statements and the line of one. A move in the middle of a row may have no
-        line: a row goes on over constants and copies that the compiler has put there.
+        line: a row goes on over constants and copies that the compiler has put there, and so does that of a prologue.
         """
         instruction = arrival.instruction
-        if instruction.components or instruction.name.startswith(_PACKED):
+        is_shared = bool(instruction.components) or instruction.name.startswith(_PACKED)
+        if is_shared or is_in_prologue(self.running, frame, arrival.pc):
             return True
         if not instruction.name.startswith(_MOVES):
             return False
