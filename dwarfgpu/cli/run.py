@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from contextlib import nullcontext
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -64,7 +64,8 @@ class _ArgumentParser(argparse.ArgumentParser):
         (file or sys.stdout).flush()
 
     def format_help(self) -> str:
-        return "\n".join(part for line in super().format_help().split("\n") for part in folded(line, _help_width()))
+        help_text = super().format_help().replace(" [=", "[=")  # a value that may be left out
+        return "\n".join(part for line in help_text.split("\n") for part in folded(line, _help_width()))
 
 
 def run(words: Sequence[str]) -> int:
@@ -184,8 +185,25 @@ def _other(name: str, words: list[str]) -> Any:
         from dwarfgpu.cli.running import settle_output
 
         settle_output(options)
-    options.run = lambda session: debug.COMMANDS[name].load()(session, options)
+
+    def run_command(session: Session) -> int:
+        try:
+            return debug.COMMANDS[name].load()(session, options)
+        except UsageError as error:
+            for flag, following in _apart(words, arguments):
+                if re.search(rf"argument {following!r} is not|no kernel {following!r}", error.message):
+                    error.hint = f"did you mean {flag}={following}?"
+            raise
+
+    options.run = run_command
     return options
+
+
+def _apart(words: list[str], arguments: Iterable[Argument]) -> Iterator[tuple[str, str]]:
+    """Yield the options that were given without their value, each with the word behind it, which may be meant by it."""
+    bare = [each for each in arguments if each.bare]
+    flags = {f"{dashes}{each.name}={each.bare}": f"--{each.name}" for each in bare for dashes in ("-", "--")}
+    return ((flags[word], following) for word, following in pairwise(words) if word in flags)
 
 
 def _with_values(words: list[str], arguments: Iterable[Argument]) -> list[str]:
@@ -343,6 +361,8 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
         fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
         if argument.is_bare:
             fields |= {"nargs": "?", "const": "", "metavar": argument.metavar.strip("[]"), "choices": None}
+        if argument.bare:
+            fields["metavar"] = f"[={argument.metavar}]"
     if not argument.is_option:
         if argument.is_many:
             fields["nargs"] = "+" if argument.is_required else "*"

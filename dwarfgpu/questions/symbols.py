@@ -52,7 +52,8 @@ def info_address(debugger: Debugger, arguments: Arguments) -> Document:
     """A variable of the frame, or of the whole program, with all the locations that the file gives it."""
     name = arguments.needed()
     variable = _variable(debugger, name)
-    span = None if variable is not None else next(places_of(debugger).functions(name), None)
+    spans = [] if variable is not None else [*places_of(debugger).functions(name)]
+    span = next((each for each in spans if each.name == name), spans[0] if spans else None)
     data: dict[str, Any] = {}
     if variable is not None:
         words, data["variable"] = _location_words(variable), _variable_json(variable)

@@ -347,8 +347,10 @@ def _lines(cells: tuple[str, ...], widths: list[int], mark: str) -> Iterator[str
 
 
 def fitted(text: str, indent: int = 0) -> list[str]:
-    """Return a text in lines that fit the screen, all but the first indented."""
-    return folded(shown(text), room(), indent)
+    """Return a text in lines that fit the screen, all but the first indented; a longer list breaks at its commas."""
+    words = shown(text).split(" ")
+    longest = room() - indent
+    return folded(" ".join(word.replace(",", ", ") if len(word) > longest else word for word in words), room(), indent)
 
 
 def uri(path: str) -> str:

@@ -152,11 +152,10 @@ class StepTrace:
         place = (position.file, position.line, position.function)
         if place == self._last or not position.line:
             return
+        self._last = place
         mask = _mask(batch, row)
         if self.lane is not None and not mask >> self.lane & 1:
-            self._last = None  # the line is told if the lane takes part in it later
-            return
-        self._last = place
+            return  # where a line ends, the lane may be active again: that is no part in it
         time, callers = self._when(batch, row)
         known = self._known_in(batch.pc, callers)
         changed = () if known is None else tuple(self._changed(batch, row, self._lane(mask), known))

@@ -14,6 +14,7 @@ from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.reasons import NOT_IN_SCOPE, Reason, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,7 +121,8 @@ class ValueHistory:
         try:
             for values in all_waves(self._running.attached, self.text, waves=[int(batch.waves[row]) for row in rows]):
                 _count, reason = next(values.missing(inactive=False), (0, None))
-                self._why = self._why or ("" if reason is None else reason.message)
+                if reason is not None:
+                    self._note(reason)
                 array = np.ma.asarray(values.array)
                 if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
                     message = f"{self.text[:60]} is {values.type}, not a number"
@@ -129,11 +131,15 @@ class ValueHistory:
         except DwarfGpuError as error:
             if error.kind == "no_number":
                 raise
-            if error.kind == "no_name":
-                self._unnamed = self._unnamed or error.message
-            else:
-                self._why = self._why or error.message
+            self._note(reason_of(error))
             self._unknown.add(batch.pc)
+
+    def _note(self, reason: Reason) -> None:
+        """Remember why there is no value; a name out of scope only if no line has another reason."""
+        if reason.kind == NOT_IN_SCOPE:
+            self._unnamed = self._unnamed or reason.message
+        else:
+            self._why = self._why or reason.message
 
     def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
         if self.lane is not None:

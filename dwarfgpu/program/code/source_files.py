@@ -144,11 +144,12 @@ class SourceFiles:
             return None
         entry = code.in_program(span[0])
         if entry not in self._prologues:
-            first = self.at(entry)
+            first, end = self.at(entry), entry
             second = None if first is None else self.at(first.end)
-            is_body = first is not None and second is not None and second.file is first.file
-            is_body = is_body and any(low <= code.in_file(first.end) < high for low, high in die.ranges())
-            self._prologues[entry] = range(entry, second.start if is_body else entry)
+            if first is not None and second is not None and second.file is first.file:
+                is_inside = any(low <= code.in_file(second.start) < high for low, high in die.ranges())
+                end = second.start if is_inside else entry
+            self._prologues[entry] = range(entry, end)
         return self._prologues[entry]
 
     def lines(self, table: LineTable) -> Lines:

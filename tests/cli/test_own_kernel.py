@@ -1,0 +1,161 @@
+"""What a user sees who runs a kernel of his own, with local memory and a function that it calls."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.questions.harness import Run
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "tests/execution/control/segments.cl"
+BUILDS = [("gfx90a", "O0"), ("gfx1100", "O0"), ("gfx1100", "O2")]
+IDENTIFIERS = "-include", str(ROOT / "tests/execution/kernels.h")
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    """``built("gfx90a", "O0")`` is the path of the kernel; the folder has its argument."""
+    folder = tmp_path_factory.mktemp("segments")
+    clang = require_tool("clang-22")
+    np.save(folder / "in.npy", np.arange(128, dtype="i4") % 3)
+
+    def build(processor, level):
+        path = folder / f"segments.{processor}.{level}.co"
+        if not path.exists():
+            options = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+            command = [clang, *options, "-g", "-w", "-nogpulib", *IDENTIFIERS, SOURCE.name, "-o", str(path)]
+            subprocess.run(command, check=True, capture_output=True, cwd=SOURCE.parent)
+        return str(path)
+
+    return build
+
+
+@pytest.fixture
+def launch(built, run):
+    """``launch("gfx90a", "O0", *options)`` runs the kernel: the status, the output and the hints."""
+
+    def call(processor, level, *options, out="zeros(128)"):
+        path = built(processor, level)
+        given = (f"in=@{Path(path).parent / 'in.npy'}", f"out={out}", "n=128")
+        return run("run", path, "segments", "--grid", "128", *given, *options)
+
+    return call
+
+
+def debugged(path):
+    debugger = Run(path)
+    debugger(f"target launch segments 128 64 in=@{Path(path).parent / 'in.npy'} out=zeros(128) n=128")
+    return debugger
+
+
+@pytest.mark.parametrize("build", BUILDS, ids="-".join)
+def test_a_name_with_an_offset_is_one_address(built, launch, build):
+    at = debugged(built(*build))
+    shown = at("x/i segments+4")
+    address = int(re.match(r"\s*(0x\w+) <segments\+4>:", shown)[1], 16)
+    assert at("disassemble segments+4,+4").splitlines()[1].split()[:2] == [f"{address:#018x}", "<segments+4>:"]
+    assert at("break *segments+4").startswith(f"Breakpoint 1 at {address:#x}")
+    assert "locations" not in at("break segments+8")
+    assert "<segments>" in at("print segments")
+    assert f"at address {address - 4:#x}" in at("info address segments")
+    out = launch(*build, "--until", "segments+4")[1]
+    assert f"the run has come to {address:#x} in segments+4" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
+def test_the_body_of_a_kernel_has_its_own_label(built, build):
+    at = debugged(built(*build))
+    at("break segments.cl:18", "continue")
+    label = "<__clang_ocl_kern_imp_segments+"
+    assert label in at("x/i $pc")
+    assert label in at("info line 18")
+    assert label in at("disassemble $pc,+4")
+
+
+@pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
+def test_parameters_are_not_set_where_a_function_begins(built, build):
+    at = debugged(built(*build))
+    stopped = at("advance *weight")
+    assert "weight (v=<not set yet>, scale=<not set yet>, k=<not set yet>)" in " ".join(stopped.split())
+    assert at("info args").count("<not set yet> (the function has not set up its frame yet)") == 3
+    assert "scale=0.5, k=0)" in at("next")
+
+
+@pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
+def test_lines_show_variables_of_their_own_function(launch, build):
+    status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
+    lines = out.splitlines()
+    assert status == 0
+    assert max(map(len, lines)) <= 80
+    calls = [number for number, line in enumerate(lines) if line.startswith("segments.cl:3 in weight")]
+    assert len(calls) == 2  # lane 2 has two cells
+    for call in calls:
+        assert " = " not in lines[call - 1]  # nothing of `weight` below the line of its caller
+        assert next(line for line in lines[call:] if " = " in line).startswith("    v = 2  scale = 0.5  k = ")
+    assert [line for line in lines if line.startswith("    sum = ")][-1] == "    sum = 2.5"
+
+
+def test_lines_leave_out_what_a_lane_takes_no_part_in(launch):
+    assert "segments.cl:20 in" not in launch("gfx1100", "O0", "--trace=lines", "--lane", "2")[1]
+    traced = launch("gfx1100", "O0", "--trace=lines", "--lane", "3")[1]
+    assert "segments.cl:20 in" in traced
+    assert "segments.cl:18 in" not in traced  # its cell is 0
+
+
+def test_where_waves_stop_the_line_and_its_values_are_shown(launch):
+    status, out, err = launch("gfx90a", "O0", "--break", "segments.cl:20")
+    text = " ".join(out.split())
+    assert status == 0
+    assert "lanes 3,7,11,15,19,23,27,31,35,39,43,47,51,55,59,63, work-items between [3,0,0] and [63,0,0]," in text
+    assert "global ids between (67,0,0) and (127,0,0)" in text
+    assert "20 out[gid] = sum; wave 1, lane 3:" in text
+    assert "gid = 3" in text
+    assert "sum = 0" in text
+    assert err.startswith("hint: add --state STATE.json to save the waves")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_lanes_with_a_gap_are_no_range(launch):
+    out = launch("gfx1100", "O0", "--break", "segments.cl:18", "--if", "lid == 4 || lid == 19")[1]
+    assert "work-items [4,0,0] and [19,0,0], global ids (68,0,0) and (83,0,0)" in " ".join(out.split())
+
+
+def test_a_fault_says_which_work_items_of_the_grid(launch):
+    status, out, _err = launch("gfx1100", "O0", out="zeros(100)")
+    assert status == 1
+    text = " ".join(out.split())
+    assert "work-items between [39,0,0] and [63,0,0], global ids between (103,0,0) and (127,0,0)) write" in text
+
+
+def test_a_condition_without_a_value_names_the_variable(launch):
+    status, _out, err = launch("gfx1100", "O0", "--break", "segments.cl:18", "--if", "lid == 1 && cells[lid] == 1")
+    assert status == 1
+    assert "(cells: it has neither a location nor a constant value)" in " ".join(err.split())
+
+
+def test_a_watched_expression_without_a_value_names_the_variable(launch):
+    status, out, _err = launch("gfx1100", "O0", "--watch", "j < cells[lid]")
+    assert status == 1
+    assert "had no value where a line began: cells: it has neither" in " ".join(out.split())
+
+
+def test_one_wave_and_one_lane_are_watched(launch):
+    out = launch("gfx1100", "O0", "--watch", "j", "--wave", "2", "--lane", "1")[1]
+    rows = [line.split() for line in out.splitlines()[3:]]
+    assert out.splitlines()[2].split() == ["instructions", "wave", "line", "value"]
+    assert {row[1] for row in rows} == {"1:1:1:2"}
+    assert [row[3] for row in rows] == ["0"]  # lane 33 has no cell
+    wide = launch("gfx1100", "O0", "--watch", "gid * 3")[1]
+    assert max(map(len, wide.splitlines())) <= 80
+    assert "[31]=93" in wide
+    assert launch("gfx1100", "O0", "--watch", "j", "--wave", "9")[2].startswith("dwarfgpu: error: there is no wave 9")
+
+
+@pytest.mark.parametrize("option, value", [("--trace", "lines"), ("--check", "init,race"), ("-check", "all")])
+def test_a_value_apart_from_its_option_is_hinted_at(launch, run, option, value):
+    name = option.lstrip("-")
+    assert f"hint: did you mean --{name}={value}?" in launch("gfx1100", "O0", option, value)[2]
+    assert f"--{name}[=" in run("run", "--help")[1]
