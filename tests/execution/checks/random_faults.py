@@ -80,11 +80,17 @@ def own_verdict(path: Path, name: str) -> set[str]:
     return {each.check for each in machine.device.memory.findings if each.is_error}
 
 
-def other_verdict(oclgrind: str, source: Path, name: str) -> set[str]:
-    """Return the same of Oclgrind."""
-    sim = source.with_suffix(f".{name}.sim")
+def other_verdict(oclgrind: str, folder: Path, each: RandomKernel, level: str) -> set[str]:
+    """Return the same of Oclgrind.
+
+    Its compiler gives a variable that is set in one way only the value of that way, so it is told not to optimize either.
+    """
+    source, name = folder / f"{each.name}.cl", each.name
+    source.write_text(HEADER + each.text)
+    sim = source.with_suffix(".sim")
     sim.write_text(f"{source}\n{name}\n256 1 1\n128 1 1\n<size=4096 fill=0 int>\n<size=2048 range=0:1:511 int>\n")
-    words = [oclgrind, "--data-races", "--uninitialized", "--build-options", "-DHOST", str(sim)]
+    words = [oclgrind, "--data-races", "--uninitialized", "--build-options"]
+    words += ["-DHOST" + " -cl-opt-disable" * (level == "O0"), str(sim)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     said = done.stdout + done.stderr
     return {kind for head, kind in HEADS.items() if head in said}
@@ -100,7 +106,7 @@ def differences(folder: Path, clang: str, oclgrind: str, seed: int, count: int, 
     words += ["-g", "-w", "-nogpulib", "-include", str(KERNELS_H), str(source), "-o", str(path)]
     subprocess.run(words, check=True, capture_output=True)
     for each in made:
-        ours, theirs = own_verdict(path, each.name), other_verdict(oclgrind, source, each.name)
+        ours, theirs = own_verdict(path, each.name), other_verdict(oclgrind, folder, each, level)
         ours, theirs = (found - FOLLOWS.get(each.kind, set()) for found in (ours, theirs))
         if ours != theirs:
             yield each, ours, theirs

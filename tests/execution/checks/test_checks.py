@@ -157,9 +157,7 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
 def test_oclgrind_says_the_same_of_random_kernels(require_tool, tmp_path):
     tools = require_tool("clang-22"), require_tool("oclgrind-kernel")
     for seed, processor, level in ((1, "gfx1100", "O0"), (2, "gfx90a", "O1")):
-        for each, ours, theirs in differences(tmp_path, *tools, seed, IN_FILE, processor, level):
-            # The compiler of Oclgrind takes the value of the other way for a variable that is set in one
-            assert (each.fault, ours, theirs) == ("one_way", {"init"}, set()), each
+        assert [*differences(tmp_path, *tools, seed, IN_FILE, processor, level)] == []
 
 
 HIP = """#include <hip/hip_runtime.h>

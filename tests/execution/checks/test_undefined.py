@@ -75,12 +75,16 @@ def found(path, kernel, check="init"):
     return check_report(running).findings
 
 
+def kind_of(kernel):
+    """The kind of the fault."""
+    kind = f.UNDEFINED_BRANCH if kernel in BRANCHES else f.UNDEFINED_STORE
+    return f.UNDEFINED_ADDRESS if kernel in ADDRESSES else kind
+
+
 def problems(built, language, target, level):
     """What is wrong with what is found of one build."""
     for kernel, line in LINES[language].items():
-        kind = f.UNDEFINED_BRANCH if kernel in BRANCHES else f.UNDEFINED_STORE
-        kind = f.UNDEFINED_ADDRESS if kernel in ADDRESSES else kind
-        rows = [row for row in found(built(language, target, level), kernel) if row.kind == kind]
+        rows = [row for row in found(built(language, target, level), kernel) if row.kind == kind_of(kernel)]
         if line not in {row.sides[-1].position.line for row in rows}:
             yield kernel, [(row.kind, row.sides[-1].position.line) for row in rows]
         named = re.compile(NAMES.get(kernel, ".+") if level == "O0" else ".*" if kernel == "bit_fields" else ".+")

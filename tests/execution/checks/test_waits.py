@@ -1,0 +1,74 @@
+"""Registers that are used before their loads are complete: kernels with inline assembly, which compilers do not wait for."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.execution.checks.test_checks import TARGETS
+
+HERE = Path(__file__).parent
+LINES = (HERE / "waits.cl").read_text("utf-8").split("\n")
+KERNELS = [match[1] for line in LINES if (match := re.match(r"KERNEL\((\w+)\) \{", line))]
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("waits")
+
+    @cache
+    def build(target: str, level: str, *options: str) -> str:
+        processor, _, wide = target.partition("-")
+        path = str(folder / f"{target}.{level}{len(options)}.co")
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+        words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
+        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / "waits.cl"), "-o", path]
+        subprocess.run(words, check=True, capture_output=True)
+        return path
+
+    return build
+
+
+def found(path, kernel):
+    machine = machine_for(path, kernel)
+    args = ["zeros(512)", "arange(512)"]
+    running = Running(launch(machine, path, kernel, grid=512, work_group=128, args=args, check="race,wait"))
+    halt = running.run(limit=200_000)
+    assert halt.has_ended, halt
+    return check_report(running).findings
+
+
+def kind_of(kernel):
+    """The kind of the fault."""
+    return f.READ_WRITE if kernel == "overtaken" else f.EARLY_USE
+
+
+def lines_of(kernel):
+    """The lines of the access and of the use."""
+    first = LINES.index(f"KERNEL({kernel}) {{")
+    last = LINES.index("}", first)
+    return {number for number in range(first + 1, last + 1) if re.search(r" ///?$", LINES[number - 1])}
+
+
+def problems(built, target, level):
+    """What is wrong with what is found of one build."""
+    for kernel in KERNELS:
+        rows = found(built(target, level), kernel)
+        # All waves of a work-group share the nearest cache of GFX9, so a barrier orders their stores
+        expected = set() if kernel == "overtaken" and target[3] == "9" else {kind_of(kernel)}
+        lines = {side.position.line for row in rows for side in row.sides}
+        if {row.kind for row in rows} != expected or (rows and lines != lines_of(kernel)):
+            yield kernel, [row.message for row in rows], lines, lines_of(kernel)
+        yield from (("mended", kernel, row.message) for row in found(built(target, level, "-DMENDED"), kernel))
+
+
+@pytest.mark.parametrize("level", ["O0", "O1", "O2"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_missing_wait_is_found_and_nothing_else(built, target, level):
+    assert [*problems(built, target, level)] == []
