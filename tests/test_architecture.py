@@ -178,20 +178,20 @@ NOT_FOR_A_FILE = {
 BUDGETS: dict[str, float] = {
     "": 2.89,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
-    "targets": 2.73,
+    "targets": 2.74,
     "objfile": 12.13,
     "expr": 7.55,  # the table of rule sets
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 22.3,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "execution": 22.36,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
-    "program.code": 5.64,  # the code that frames are found by; stacks of profiles
+    "program.code": 5.67,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.11,
-    "program.frames": 9.06,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.1,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 5.63,  # limits of producers, made arguments
@@ -203,7 +203,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.51,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.56,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.16,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.41,  # sources are compiled; findings of checks; files of profiles; examples and the demonstration
     "repl": 1.49,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 88.97
+MOST_LINES_OF_TESTS = 89.36
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -666,10 +666,8 @@ class FunctionReading:
             if operation == "xor" or whole == one:
                 return (rest, 0) if rest is not None else self._derive(site, whole, part)
         for mask, rest in ((one, other), (other, one)):
-            if mask in self._derived and self._derived[mask][1] == rest is not None:  # they share no lane
-                if operation == "and":
-                    return _NO_LANES
-                return left if operation == "andn2" else (self._derived[mask][0], 0)
+            if mask in self._derived and self._derived[mask][1] == rest is not None and operation in ("or", "xor"):
+                return self._derived[mask][0], 0
         if operation in ("or", "xor"):
             return _both(left, right)
         parts = (left, right) if operation == "and" else (left,)

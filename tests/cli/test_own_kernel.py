@@ -54,15 +54,16 @@ def debugged(path):
 @pytest.mark.parametrize("build", BUILDS, ids="-".join)
 def test_a_name_with_an_offset_is_one_address(built, launch, build):
     at = debugged(built(*build))
-    shown = at("x/i segments+4")
-    address = int(re.match(r"\s*(0x\w+) <segments\+4>:", shown)[1], 16)
-    assert at("disassemble segments+4,+4").splitlines()[1].split()[:2] == [f"{address:#018x}", "<segments+4>:"]
-    assert at("break *segments+4").startswith(f"Breakpoint 1 at {address:#x}")
+    shown = at("x/2i segments").splitlines()[1]  # the second instruction
+    address, place = re.match(r"\s*(0x\w+) <(segments\+\d+)>:", shown).groups()
+    assert at(f"disassemble {place},+4").splitlines()[1].split()[:2] == [f"{int(address, 16):#018x}", f"<{place}>:"]
+    assert at(f"break *{place}").startswith(f"Breakpoint 1 at {address}")
     assert "locations" not in at("break segments+8")
     assert "<segments>" in at("print segments")
-    assert f"at address {address - 4:#x}" in at("info address segments")
-    out = launch(*build, "--until", "segments+4")[1]
-    assert f"the run has come to {address:#x} in segments+4" in " ".join(out.split())
+    first = int(address, 16) - int(place.partition("+")[2])
+    assert f"at address {first:#x}" in at("info address segments")
+    out = launch(*build, "--until", place)[1]
+    assert f"the run has come to {address} in {place}" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)

@@ -83,7 +83,7 @@ def own_verdict(path: Path, name: str) -> set[str]:
 def other_verdict(oclgrind: str, folder: Path, each: RandomKernel, level: str) -> set[str]:
     """Return the same of Oclgrind.
 
-    Its compiler gives a variable that is set in one way only the value of that way, so it is told not to optimize either.
+    Its compiler gives a variable that is set in one way only the value of that way, so at -O0 it must not optimize.
     """
     source, name = folder / f"{each.name}.cl", each.name
     source.write_text(HEADER + each.text)

@@ -1,4 +1,4 @@
-"""Registers that are used before their loads are complete: kernels with inline assembly, which compilers do not wait for."""
+"""Registers that are used before their loads are complete, in inline assembly, for which compilers do not wait."""
 
 import re
 import subprocess
