@@ -193,20 +193,19 @@ def _keys() -> list[str]:
 
 
 def variables_svg(answers: Sequence[SourceAnswer]) -> Iterator[str]:
-    """Draw how much of the variables is right, wrong and absent: at instructions, and of the values that are needed."""
-    groups = []
-    for title, prefix in (("variables in scope at instructions", ""), ("values at statements", "values_")):
-        strips = []
-        for processor, level, found in by_way(answers):
-            counts = {name: _sum(found, f"{prefix}{name}") for name in ("right", "wrong", "absent")}
-            total = sum(counts.values())
-            parts = tuple(
-                StripPart(count, NOTHING if name == "absent" else name, f"{name}: {count:,}, {_share(count, total)}")
-                for name, count in counts.items()
-            )
-            strips.append(Strip(f"{processor} -O{level}", parts, _share(counts["right"], total)))
-        groups.append(StripGroup(title, tuple(strips)))
-    yield from strip_svg("Variables of optimized kernels", groups)
+    """Draw how much of the variables in scope at instructions is right, wrong and absent."""
+    strips = []
+    for processor, level, found in by_way(answers):
+        counts = {name: _sum(found, name) for name in ("right", "wrong", "absent")}
+        total = sum(counts.values())
+        parts = tuple(
+            StripPart(count, NOTHING if name == "absent" else name, f"{name}: {count:,}, {_share(count, total)}")
+            for name, count in counts.items()
+        )
+        strips.append(Strip(f"{processor} -O{level}", parts, _share(counts["right"], total)))
+    yield from strip_svg(
+        "Variables of optimized kernels", [StripGroup("variables in scope at instructions", tuple(strips))]
+    )
 
 
 def causes_svg(groups: Sequence[CauseGroup]) -> Iterator[str]:

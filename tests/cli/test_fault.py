@@ -115,7 +115,7 @@ def test_text_says_which_lanes_missed_what(run, tmp_path):
     status, text, _ = run("fault", state)
     assert status == 0
     words = " ".join(text.split())
-    assert "lanes [10-31] (work-items (10,0,0) to (31,0,0)) read 4 bytes at 0x" in words
+    assert "lanes [10-31] (work-items [10,0,0] to [31,0,0]) read 4 bytes at 0x" in words
     assert "this is `x[i]` 0 to 212 bytes past the end of `x`, which has 40 bytes" in words
     assert "i = 10 .. 31" in words
     assert " product = 0" not in words  # which begins on the line that failed

@@ -132,7 +132,7 @@ def test_who_has_signalled(run, hang, tmp_path, level):
 def test_every_view_says_that_a_wave_is_halted_or_may_sleep(run, hang, tmp_path, kernel, word, why, form):
     file, state = hang(kernel, "gfx1100", "O0")
     if word is not None:
-        listing = run("debug", file, "-batch", "-ex", f"disassemble {kernel}")[1].splitlines()
+        listing = run("debug", file, "-batch", "-ex", f"disassemble __clang_ocl_kern_imp_{kernel}")[1].splitlines()
         (at,) = (int(line.split()[0], 16) for line in listing if word in line)
         stopped = json.loads(state.read_text("utf-8"))
         for wave in stopped["waves"]:

@@ -137,8 +137,8 @@ ARRAYS = ROOT / "fixtures/asm/types.powerpc64"
     (("--csv", "--json"), "--csv does not go with --json"),
     (("--csv", "--npz", "-"), "--npz does not go with --csv"),
     (("--jsonl", "--npz", "-"), "--npz does not go with --jsonl"),
-    (("--csv", "--trace"), "--csv has no column for --trace shows"),
-    (("--npz", "-", "--location"), "--npz has no column for --location shows"),
+    (("--csv", "--trace"), "--csv has no column for --trace"),
+    (("--npz", "-", "--location"), "--npz has no column for --location"),
     (("--frame", "-1"), "there is no frame -1"),
     (("--lane", "-1"), "Unrecognized option at: -1"))  # fmt: skip
 @pytest.mark.parametrize("wave", ["1", "all"])

@@ -115,7 +115,7 @@ def function(program, name):
 @pytest.mark.parametrize("version", [13, 14, 16, 19])
 def test_variables_in_private_memory_are_read_at_the_address_of_the_lane(version):
     program = dwarfgpu.open(str(COMPILERS / f"hip.clang{version}.gfx900.w64.O0.v5.co"))
-    variable = wave_of(program, function(program, "_Z3mixcsbh") + 0x40)["both"]
+    variable = wave_of(program, function(program, "_Z3mixcsbh") + 0x1F0)["both"]
     (location,) = variable.locations()
     offset = int(location.operations.split()[1])
     assert location.operations == f"DW_OP_fbreg {offset}"
