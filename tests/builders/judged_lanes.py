@@ -155,7 +155,7 @@ def lane_defects() -> Iterator[LaneDefect]:
 
 
 def value_defects() -> Iterator[LaneDefect]:
-    """Yield variables in registers that get other values, and one in a register that has none."""
+    """Yield variables in registers that get other values, and some in registers that nothing has written yet."""
     vector = "    LANE_OF_VGPR {}\n  END\n  LIST_END\n\n.L{}_list"
     for name, register, following, others in (
         ("result", 1, "left", {2: ("arguments_known", 0), 3: ("arguments_known", 0)}),
@@ -165,7 +165,7 @@ def value_defects() -> Iterator[LaneDefect]:
         for other, (label, behind) in others.items():
             yield LaneDefect(f"{name}-in-v{other}", old, vector.format(other, following), label, behind)
     old = '    .asciz "lane"\n    .byte 0, 6\n    .long .Ldie_int - .Lunit\n    EXPR\n      LANE_OF_VGPR 0\n'
-    for other, label, behind in ((1, "result_known", 0), (1, "even_known", 4), (2, "result_known", -4)):
+    for other, label, behind in ((1, "result_known", -4), (1, "even_known", 4), (2, "result_known", -4)):
         yield LaneDefect(f"lane-in-v{other}-at-{label}", old, old.replace("VGPR 0", f"VGPR {other}"), label, behind)
     old = "    DW_OP_regx SGPR + 6\n"
     for other in (36, 40, 46):
