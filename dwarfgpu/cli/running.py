@@ -226,7 +226,7 @@ def _run_seeds(session: Session, options: Any) -> int:
         return INTERRUPTED
     others = [group.seeds[0] for result in report.differing for group in result.groups[1:]]
     if others:
-        session.hint(f"--{which} {min(others)} without --seeds is a run with another result")
+        session.hint(f"--check=race without seeds may find the cause; --{which} {min(others)} runs one that differs")
     return OK if not others and report.ended == len(report.seeds) else NO_ANSWER
 
 

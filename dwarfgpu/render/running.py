@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.report import BufferPreview, EndlessLoop, RunReport, StoppedLine
-    from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport
+    from dwarfgpu.execution.control.seeds import SeedGroup, SeedReport, SeedResult
     from dwarfgpu.execution.control.tracing import TracedStep
     from dwarfgpu.program.values.objects import Object
 
@@ -193,9 +193,9 @@ def seeds_text(report: SeedReport) -> Iterator[str]:
     ended = f"{counted(runs, 'run')} with {seeds}, {'all have' if report.ended == runs else f'{report.ended}'} ended"
     yield f"{style('name', demangled(report.kernel))}: {ended}"
     for result in differing:
-        yield f"{style('name', result.name)} {style('error', 'differs')}"
+        yield f"{style('name', result.name)} {style('error', 'differs')} between seeds"
         for group in result.groups[:MAX_WAVES]:
-            what = "this result" if not group.count else _difference(result.name, group)
+            what = "the others are compared with it" if not group.count else _difference(result, group)
             yield from fitted(f"  seed{'s' if len(group.seeds) > 1 else ''} {ranges_text(group.seeds)}: {what}", 4)
         if len(result.groups) > MAX_WAVES:
             yield f"  ... and {counted(len(result.groups) - MAX_WAVES, 'more result')} (--json has all)"
@@ -203,11 +203,13 @@ def seeds_text(report: SeedReport) -> Iterator[str]:
         yield "all results are the same"
 
 
-def _difference(name: str, group: SeedGroup) -> str:
+def _difference(result: SeedResult, group: SeedGroup) -> str:
+    """Return the first difference from the first seed, which need not be right."""
     if group.element is None:
         return shown(shortened(repr(group.value), MAX_VALUE))
-    more = f" ({counted(group.count, 'element')} differ{'s' if group.count == 1 else ''})"
-    return f"{name}[{group.element}] = {group.value} instead of {group.first_value}{more}"
+    more = f"{counted(group.count, 'element')} differ{'s' if group.count == 1 else ''}"
+    first = f"{group.first_value} with seed {result.groups[0].seeds[0]}"
+    return f"{result.name}[{group.element}] is {group.value}, and {first} ({more})"
 
 
 SEED_GROUP = Record("seeds differing=count element value first_value")
