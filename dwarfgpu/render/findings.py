@@ -49,7 +49,9 @@ def finding_lines(finding: NamedFinding) -> Iterator[str]:
 
 def times(finding: NamedFinding) -> str:
     """Return how often it happened."""
-    return counted(finding.count, "hazard") if finding.reach is None else counted(finding.count, "access", "accesses")
+    if finding.reach is not None:
+        return counted(finding.count, "access", "accesses")
+    return counted(finding.count, "hazard") + (f" of {finding.places} pairs of instructions" * (finding.places > 1))
 
 
 def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
@@ -124,7 +126,7 @@ FINDING = Record(
     fact("rule", value=lambda finding: rule_of(finding).name),
     "message",
     fact("path", value=lambda finding: [*path_of(finding)]),
-    "check kind severity space address# size? register? variable is_certain reach? hazards=count",
+    "check kind severity space address# size? register? variable is_certain reach? hazards=count pairs=places",
     fact("sides", value=lambda finding: [*map(SIDE.json, finding.sides)]),
 )
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
@@ -55,6 +56,11 @@ class NamedSide:
     origin: tuple[int, int, int] | None = None
     """The global id of the first work-item of the work-group."""
 
+    @property
+    def source(self) -> tuple[Any, ...]:
+        """What it does in which line of the source, and where the line is inlined."""
+        return self.side.action, self.position.file, self.position.line, self.callers
+
 
 @frozen
 class NamedFinding:
@@ -76,6 +82,8 @@ class NamedFinding:
     """How far outside of which memory an access is."""
     count: int
     sides: tuple[NamedSide, ...]
+    places: int = 1
+    """How many instructions, or pairs of them, of the same lines do it."""
 
     @property
     def message(self) -> str:
@@ -105,11 +113,27 @@ def check_report(running: Running, suppressions: tuple[Suppression, ...] = ()) -
     """Return what the checks of a run have found."""
     machine = running.machine
     every = _without_echoes(running, machine.device.memory.findings)  # type: ignore[attr-defined]
-    rows = [*map(FindingNames(running).named, every)]
-    kept = [row for row in rows if not any(known.holds(row) for known in suppressions)]
+    kept: list[NamedFinding] = []
+    left_out: list[NamedFinding] = []
+    for row in map(FindingNames(running).named, every):
+        (left_out if any(known.holds(row) for known in suppressions) else kept).append(row)
     assert machine.checks is not None  # noqa: S101 (the caller knows)
     checks = tuple(sorted(machine.checks.checks))
-    return CheckReport(running.launched.plan.file.name, checks, tuple(kept), len(rows) - len(kept))
+    return CheckReport(running.launched.plan.file.name, checks, _of_lines(kept), len(_of_lines(left_out)))
+
+
+def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
+    """Return findings, those of two sides once for each pair of lines, of which an unrolled loop has many copies."""
+    found: dict[Any, NamedFinding] = {}
+    for row in rows:
+        key: Any = id(row)
+        if len(row.sides) == 2 and all(side.position.line for side in row.sides):
+            name = _WORD.match(row.variable or "")
+            key = row.kind, row.severity, row.space, name and name[0], frozenset(side.source for side in row.sides)
+        first = found.get(key)
+        count, places = (0, 0) if first is None else (first.count, first.places)
+        found[key] = evolve(first or row, count=count + row.count, places=places + 1)
+    return (*found.values(),)
 
 
 def _without_echoes(running: Running, found: list[CheckFinding]) -> list[CheckFinding]:

@@ -183,6 +183,35 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
 
 
+SCAN = """#include <hip/hip_runtime.h>
+__global__ void scan(const int *in, int *out) {
+  __shared__ int sums[128];
+  int i = threadIdx.x;
+  sums[i] = in[i];
+  __syncthreads();
+  for (int step = 1; step < 128; step *= 2) {
+    int other = i < step ? 0 : sums[i - step];
+    sums[i] += other;
+    __syncthreads();
+  }
+  out[i] = sums[i];
+}
+"""
+
+
+def test_a_missing_barrier_in_an_unrolled_loop_is_one_finding(require_tool, tmp_path, capsys):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(SCAN)
+    path = str(tmp_path / "k.co")
+    assert main(["compile", str(tmp_path / "k.hip"), "-O2", "-o", path]) == 0
+    words = "run", path, "scan", "--grid=128", "--work-group=128", "in=ones(128)", "out=zeros(128)", "--check"
+    assert main([*words, "--json"]) == 1
+    (row,) = json.loads(capsys.readouterr().out.partition("\n")[2])["check"]["findings"]
+    # Each of the seven steps reads what other waves write: all lanes of three waves, or as many as the step is long
+    assert (row["hazards"], row["pairs"]) == (3 * (1 + 2 + 4 + 8 + 16 + 32) + 2 * 32, 7)
+    assert ([side["line"] for side in row["sides"]], row["variable"]) == ([8, 9], "sums[31]")
+
+
 def told(findings):
     """What findings say, without what goes with a wave that may be another one."""
     return {(row.kind, row.variable, row.count, *(str(side.position) for side in row.sides)) for row in findings}
