@@ -9,7 +9,7 @@ Open a file of code, attach a state to it, choose a frame, and ask for the value
 
 ``open`` returns a `Program`, ``attach`` an `Attached`, which is a sequence of `Wave`; a wave has `Frame`, a frame has
 `Variable`, and a variable has `Values`. ``open_core`` opens a GPU core file with the code that it names, and ``launch``
-starts a kernel on a `Machine`. docs/python.md has examples of all.
+starts a kernel on a `Machine`. `dwarfgpu docs python` has examples of all.
 
 The public names are those of ``__all__``: first what opens, then the classes of what is there, then single expressions
 and machines, and errors last. Each is imported when it is first used, so that ``import dwarfgpu`` and short commands

@@ -1,4 +1,4 @@
-"""Files of cases (docs/cases.md), and an expression of DWARF as a case of its own: what needs no program."""
+"""Files of cases (docs/files.md), and an expression of DWARF as a case of its own: what needs no program."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _candidates(before: list[str], word: str, summaries: Mapping[str, str], pars
         return {**summaries, "help": "show the help of a command", "--help": "", "--version": ""}
     name, *others = before
     if name == "help":
-        return summaries
+        return {**_pages({}, ""), **summaries}
     parser = parser_of(name)
     if parser is None:
         return {}
@@ -192,6 +192,12 @@ def _examples(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return {one.name: one.text for one in examples()}
 
 
+def _pages(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    from dwarfgpu.cli.pages import pages
+
+    return {page.name: page.reader for page in pages().values()}
+
+
 MOST = 500
 """The most names of a program that are shown."""
 KINDS: dict[tuple[str, str], Words] = {
@@ -212,6 +218,7 @@ KINDS: dict[tuple[str, str], Words] = {
     ("kernels", "name"): _kernels,
     ("ops", "name"): _operations,
     ("example", "name"): _examples,
+    ("docs", "page"): _pages,
     ("targets", "name"): _targets,
     ("verify", "explain"): _rules("verify"),
     **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel", "run") for kind in ("ignore", "only")},

@@ -315,6 +315,15 @@ Run five commands on files that dwarfgpu brings: a kernel that fails, the way ba
 a core file. On a terminal, Enter starts each step.""",
         ("dwarfgpu demo",),
     ),
+    "docs": ShellCommand(
+        "print the pages of the documentation",
+        START,
+        "cli.pages.docs",
+        """\
+Without PAGE, list the pages, each with who should read it. With the name of a page, print it, as Markdown.""",
+        ("dwarfgpu docs", "dwarfgpu docs python", "dwarfgpu docs judge -o judge.md"),
+        (operand("[PAGE]", "a page: start, crash, python, ..."),),
+    ),
     "gdb-script": ShellCommand(
         "print the path of the script that loads dwarfgpu into GDB",
         START,

@@ -132,9 +132,9 @@ def _parse(words: list[str]) -> Any:
     if not words:
         raise UsageError("a command is needed", hint="`dwarfgpu --help` lists the commands")
     if words[0] == "help" and len(words) > 1:
-        words = [words[1], "--help"]
+        words = ["docs", words[1]] if _is_page(words[1]) else [words[1], "--help"]
     if words[0] in ("-h", "--help", "help"):
-        sys.stdout.write(_overview())
+        sys.stdout.write(_overview(is_full=words[0] == "help"))
         sys.stdout.flush()
         return None
     if words[0] in ("-V", "--version"):
@@ -151,6 +151,13 @@ def _parse(words: list[str]) -> Any:
     if name not in debug.COMMANDS:
         raise _unknown(name)
     return _other(name, words)
+
+
+def _is_page(name: str) -> bool:
+    """Whether a word names a page of the documentation, and no command."""
+    from dwarfgpu.cli.pages import pages
+
+    return name not in summaries() and name in pages()
 
 
 def _other_parser(name: str) -> _ArgumentParser:
@@ -535,21 +542,35 @@ def parser_of(name: str) -> argparse.ArgumentParser | None:
     return _cases_parser(name) if name == "lists" else None
 
 
-def _overview() -> str:
+FEATURED = ("demo", "debug", "fault", "waves", "bt", "eval", "run", "compile", "serve", "judge", "verify", "snapshot")
+"""The commands that `--help` shows first in their group."""
+MOST_SHOWN = 4
+"""The lines that a group has in `--help`."""
+
+
+def _overview(*, is_full: bool) -> str:
+    """Return the help of the program: all commands with what they do, or the most needed ones and the other names."""
     known = summaries()
     groups = {name: command.group for name, command in debug.COMMANDS.items()}
     groups |= {name: command.at_shell.group for name, command in AT_SHELL.items()}
     width = max(map(len, known))
     lines = ["usage: dwarfgpu COMMAND [OPTION...]", "       dwarfgpu --version", ""]
-    lines += ["Evaluate the DWARF that GPU compilers emit, without a GPU.", ""]
+    lines += ["Debug GPU kernels without a GPU: run, check, step back, read core files, judge debug information.", ""]
     for group in SHELL_GROUPS:
-        lines.append(f"{group}:")
-        lines += (
-            f"  {name:{width}}  {summary}" for name, summary in known.items() if groups.get(name, CONVERT) == group
-        )
+        names = sorted((name for name in known if groups.get(name, CONVERT) == group), key=_rank)
+        shown = names if is_full or len(names) <= MOST_SHOWN else names[: MOST_SHOWN - 1]
+        others = names[len(shown) :]
+        lines += [f"{group}:", *(f"  {name:{width}}  {known[name]}" for name in shown)]
+        lines += [f"  {'also':{width}}  {', '.join(others)}"] if others else []
         lines.append("")
-    lines += ["`dwarfgpu COMMAND --help` shows the options of a command."]
-    return "".join(f"{part}\n" for line in lines for part in folded(line, _help_width(), width + 4))
+    lines += [] if is_full else ["`dwarfgpu help` says what all commands do."]
+    lines += ["`dwarfgpu COMMAND --help` shows the options of a command.", "`dwarfgpu docs` lists the documentation."]
+    indents = ((line, width + 4 if line.startswith("  ") else 0) for line in lines)
+    return "".join(f"{part}\n" for line, indent in indents for part in folded(line, _help_width(), indent))
+
+
+def _rank(name: str) -> int:
+    return FEATURED.index(name) if name in FEATURED else len(FEATURED)
 
 
 def _unknown(name: str) -> UsageError:

@@ -30,7 +30,7 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
         if options.token is not None:
             raise UsageError("--token is for --port", hint="leave it out: standard input is the client's own")
         if os.isatty(0):
-            say("[`dwarfgpu dap` talks to an editor, which starts it: see docs/editors.md. ^D leaves]")
+            say("[`dwarfgpu dap` talks to an editor, which starts it: see `dwarfgpu docs editors`. ^D leaves]")
         _serve_streams()
         return
     if not 0 <= options.port <= MAX_PORT:

@@ -84,6 +84,10 @@ def test_the_command_answers(environment):
     assert environment.run("dwarfgpu", *words) == "even = 14\n"
 
 
+def test_the_pages_of_the_documentation(environment):
+    assert environment.run("dwarfgpu", "docs", "python") == (ROOT / "docs" / "python.md").read_text("utf-8")
+
+
 def test_gdb_finds_the_packages(environment, require_tool):
     gdb = require_tool("gdb")
     told = environment.gdb(gdb, *python("import dwarfgpu.gdb as dg; print(dg.__doc__[:25])"))

@@ -153,11 +153,18 @@ def test_colours_are_the_same_on_a_light_and_on_a_dark_terminal(command: str, ba
     check(shlex.split(command), 80, {"COLORFGBG": background})
 
 
-def test_the_list_of_commands_has_each_in_its_group() -> None:
-    text = run("--help").stdout
-    heads = [line.rstrip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert heads == list(SHELL_GROUPS)
-    assert sorted(re.findall(r"^  ([\w-]+)  ", text, re.MULTILINE)) == sorted(summaries())
+@pytest.mark.parametrize("words", ["--help", "help"])
+def test_the_list_of_commands_has_each_in_its_group(words: str) -> None:
+    groups: dict[str, list[str]] = {}
+    for line in run(words, env={"COLUMNS": "400"}).stdout.splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            rows = groups.setdefault(line.rstrip(":"), [])
+        elif match := re.match(r"  ([\w-]+)  +(.*)", line):
+            rows.append(match[2] if match[1] == "also" else match[1])
+    assert list(groups) == list(SHELL_GROUPS)
+    named = [name for rows in groups.values() for row in rows for name in row.split(", ")]
+    assert sorted(named) == sorted(summaries())
+    assert (max(map(len, groups.values())) == 4) == (words == "--help")
 
 
 @for_each("text, width, lines",

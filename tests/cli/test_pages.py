@@ -1,0 +1,40 @@
+"""``dwarfgpu docs``: the pages of the documentation, from a checkout and from an installation."""
+
+import pytest
+
+from dwarfgpu.cli.pages import pages
+from tests.builders.commands import document, run
+from tests.builders.folders import ROOT
+
+
+def test_the_list_has_every_page_of_the_folder_but_decisions():
+    files = {path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "decisions"}
+    assert {page.path for page in pages().values()} == files - {ROOT / "docs/README.md"}
+    lines = run("docs").stdout.splitlines()
+    assert lines[1] == "  start            have ten minutes"
+    assert [row["name"] for row in document("docs")["pages"]] == list(pages())
+
+
+@pytest.mark.parametrize("words", [("docs", "python"), ("help", "python"), ("docs", "findings")])
+def test_a_page_is_printed_as_it_is_written(words):
+    text = pages()[words[1]].path.read_text("utf-8")
+    assert run(*words).stdout == text
+    assert document("docs", words[1])["text"] == text
+
+
+def test_titles_have_a_colour_and_comments_of_code_have_none():
+    lines = run("docs", "fleet", "--color", "always").stdout.splitlines()
+    coloured = [line for line in lines if "\x1b" in line]
+    assert coloured[0] == "\x1b[1;36m# Fleet\x1b[0m"
+    assert all(line.startswith("\x1b[1;36m#") for line in coloured)
+
+
+def test_help_of_a_command_that_is_also_a_page_is_that_of_the_command():
+    assert run("help", "judge").stdout.startswith("usage: dwarfgpu judge ")
+    assert run("docs", "judge").stdout.startswith("# Judge")
+
+
+def test_a_page_that_is_not_there():
+    done = run("docs", "pyton")
+    assert done.returncode == 2
+    assert done.stderr == "dwarfgpu: error: no page is called 'pyton'\nhint: did you mean python?\n"
