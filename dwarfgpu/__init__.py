@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.reasons import Reason, Unavailable
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
+    from dwarfgpu.questions.faults import fault_of as fault
     from dwarfgpu.states.program import Attached, Program, open_core
     from dwarfgpu.states.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.states.snapshot_files import load as load_snapshot
@@ -99,6 +100,7 @@ _HOMES = {
 _RENAMED = {
     "Machine": ("execution.gpu", "Gpu"),
     "dialect": ("dialects", "get"),
+    "fault": ("questions.faults", "fault_of"),
     "html": ("render.notebook", "html"),
     "load_snapshot": ("states.snapshot_files", "load"),
     "open": ("states.program", "open_program"),
@@ -117,6 +119,7 @@ __all__ = [  # noqa: RUF022 (in the order of use)
     "Running",
     "Debugging",
     "all_waves",
+    "fault",
     "html",
     "Program",
     "Attached",

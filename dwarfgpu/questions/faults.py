@@ -23,7 +23,7 @@ from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
-from dwarfgpu.questions.selection import select
+from dwarfgpu.questions.selection import Selection, select
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
+    from dwarfgpu.audits.faults.waits import WaitingGroups
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.running import Running
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
-    from dwarfgpu.states.program import Program
+    from dwarfgpu.states.program import Attached, Program
     from dwarfgpu.states.stopped import Stopped
+
+    Json = dict[str, Any]
 
 MOST_SECONDS = 1.0
 """How long the search for what changed the variables of an access lasts."""
@@ -85,11 +87,8 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         hint = "`dwarfgpu fault STATE FILE` names both, and `target snapshot S` attaches a state at a prompt"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
-    found = list(faults_in(selection, machine.stopped, sources_of(selection).reader, _address(arguments, logged or ())))
+    found, waits = _found(selection, _address(arguments, logged or ()))
     found = _with_changes(selection, arguments, found)
-    waits = [*waiting_groups(machine.stopped)]
-    if found:  # what else is interrupted by a crash need not wait for long
-        waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
     none = None
     if not found and not waits:
         hint = "`dwarfgpu waves`, or `info waves` at a prompt, shows where each wave is"
@@ -104,14 +103,50 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         told = [render.logged_text(logged)] if logged else []
         return paragraphs([*told, *(render.fault_text(each, goes_back=goes_back) for each in found), *rest])
 
-    data = {
-        "target": machine.state.target.name,
-        "logged": map(render.LOGGED.json, logged or ()),
-        "faults": map(render.FAULT.json, found),
-        "waits": map(render.WAITS.json, waits),
-        "problems": (problem_json(error) for error in machine.stopped.problems),
+    return Document(_data(machine, found, waits, logged), text, rows="faults", problems=[none] if none else ())
+
+
+def fault_of(stopped: Attached, address: int | None = None) -> Json:
+    """Return the fields of ``fault --json``: why waves have crashed, or what they wait for; both are lists.
+
+    ``address`` is the address that the driver reported: accesses to its page come first.
+
+    >>> import dwarfgpu as dg
+    >>> [fault] = dg.fault(dg.open_core("blur.core"))["faults"]
+    >>> [access] = fault["accesses"]
+    >>> fault["source"], access["expression"], access["outside"][0]["lanes"], access["missed"][0]["argument"]
+    ('blur.cl:10', 'in[j]', [17], 'in')
+    """
+    selection = Selection(Output(str))
+    selection.use(stopped.program, stopped)
+    found, waits = _found(selection, address)
+    machine: Any = stopped.stopped.machine
+    return _data(stopped, [_with(each, machine, getattr(machine, "variable_changes", ())) for each in found], waits)
+
+
+def _found(selection: Selection, address: int | None) -> tuple[list[WaveFault], list[WaitingGroups]]:
+    """Return why the waves of a state have crashed, and the work-groups that wait."""
+    stopped = selection.machine.stopped
+    found = list(faults_in(selection, stopped, sources_of(selection).reader, address))
+    waits = [*waiting_groups(stopped)]
+    if found:  # what else is interrupted by a crash need not wait for long
+        waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
+    return found, waits
+
+
+def _data(
+    stopped: Attached,
+    faults: Iterable[WaveFault],
+    waits: Iterable[WaitingGroups],
+    logged: Iterable[LoggedFault] | None = None,
+) -> Json:
+    return {
+        "target": stopped.state.target.name,
+        "logged": [*map(render.LOGGED.json, logged or ())],
+        "faults": [*map(render.FAULT.json, faults)],
+        "waits": [*map(render.WAITS.json, waits)],
+        "problems": [problem_json(error) for error in stopped.stopped.problems],
     }
-    return Document(data, text, rows="faults", problems=[none] if none else ())
 
 
 def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:

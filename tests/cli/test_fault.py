@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import dwarfgpu
 from dwarfgpu.questions import faults
 from tests.builders.code_objects import run as call
 
@@ -252,6 +253,22 @@ def test_the_file_may_be_named_first_and_a_page_that_nothing_reaches_is_told(run
 def test_a_fault_without_an_access_says_so(run):
     core = FIXTURES.parents[1] / "dwarfgpu/examples/crash.core"
     assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]
+
+
+def test_python_gets_the_fields_of_the_command(run):
+    core = FIXTURES.parents[1] / "dwarfgpu/examples/blur.core"
+    stopped = dwarfgpu.open_core(core)
+    assert {"schema": 1, **dwarfgpu.fault(stopped)} == json.loads(run("fault", core, "--json")[1])
+    far = dwarfgpu.fault(stopped, 0x1234000)["faults"]
+    assert far == json.loads(run("fault", core, "--address", "0x1234000", "--json")[1])["faults"]
+    assert far[0]["problems"] == ["no access without memory reaches the page of 0x1234000, which was reported"]
+
+
+def test_python_finds_no_fault_where_no_wave_has_crashed():
+    stopped = dwarfgpu.open(FIXTURES.parent / "asm/lane-pc.gfx90a.w64.co").attach(
+        FIXTURES.parents[1] / "dwarfgpu/examples/variables.json"
+    )
+    assert (dwarfgpu.fault(stopped)["faults"], dwarfgpu.fault(stopped)["waits"]) == ([], [])
 
 
 def test_what_only_the_machine_says_is_a_reason(run, tmp_path):

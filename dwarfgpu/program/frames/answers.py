@@ -250,6 +250,9 @@ class Values(ShownInNotebooks):
         lanes = "1 lane" if len(self.lanes) == 1 else f"{len(self.lanes)} lanes"
         return f"<Values{self.text and f' {self.text}'}: {kind}, {waves}{lanes}>"
 
+    def __str__(self) -> str:
+        return str(self.array)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is known of the values: without the frame, and so without the objects that `of` gives."""
         self.elements  # noqa: B018 (reads what has not been read yet)

@@ -88,6 +88,9 @@ class LaunchArgument:
     memory: KnownRange | None = None
     """The memory it points to: the buffer that was allocated for it, or the mapped range that has its address."""
 
+    def __str__(self) -> str:
+        return f"{self.name}={'?' if self.number is None else hex(self.number)}"
+
     @property
     def number(self) -> int | None:
         """The bytes as an unsigned number, which is the address of a pointer."""
@@ -109,7 +112,7 @@ class LaunchRecord:
 
     place: InDispatch
     """The dispatch and the position of the wave in it."""
-    kernel: Kernel | None = None
+    kernel: Kernel | None = field(default=None, repr=lambda kernel: str(kernel and kernel.source_name))
     """With names and types from the debugging information where the metadata lacks them."""
     code: LoadedCode | None = field(default=None, eq=False, repr=False)
     """The file of the kernel."""
@@ -117,7 +120,7 @@ class LaunchRecord:
     """The address of the kernarg segment."""
     found: str | None = None
     """What gave the address."""
-    arguments: tuple[LaunchArgument, ...] = ()
+    arguments: tuple[LaunchArgument, ...] = field(default=(), repr=lambda rows: str([*map(str, rows)]))
     """The arguments of the program, then those that the runtime added."""
     problems: tuple[str, ...] = ()
     """What is not known, and why."""

@@ -135,7 +135,7 @@ class Variable(Quantity):
         """Return the name and the value, in all lanes if there are several."""
         try:
             values = self.values()
-            return f"{self.name} = {self.value() if values.lanes == (None,) else values.array}"
+            return f"{self.name} = {self.value() if values.lanes == (None,) else values}"
         except DwarfGpuError as error:
             return f"{self.name}: {error}"
 

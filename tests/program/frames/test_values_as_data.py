@@ -238,7 +238,15 @@ def test_what_a_prompt_shows_of_large_things_is_one_line(frame):
     assert str(frame["unused"].why(4)) == "it has neither a location nor a constant value"
 
 
+def test_a_launch_shows_its_kernel_and_its_arguments_in_few_words():
+    shown = repr(dg.open_core("dwarfgpu/examples/blur.core")[1].launch)
+    assert "kernel=blur, " in shown
+    assert "arguments=['in=0x7f0000023300', 'out=0x7f0000043400', 'n=0x32', " in shown
+    assert len(shown) < 1500
+
+
 def test_a_variable_prints_its_values(frame):
+    assert str(frame["limit"].values()).startswith("[20 -- 20")
     assert str(frame["limit"]).startswith("limit = [20 -- 20")
     assert str(frame["unused"]).startswith("unused = [--")
 
