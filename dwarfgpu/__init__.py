@@ -9,7 +9,7 @@ Open a file of code, attach a state to it, choose a frame, and ask for the value
 
 ``open`` returns a `Program`, ``attach`` an `Attached`, which is a sequence of `Wave`; a wave has `Frame`, a frame has
 `Variable`, and a variable has `Values`. ``open_core`` opens a GPU core file with the code that it names, and ``launch``
-starts a kernel on a `Machine`. `dwarfgpu docs python` has examples of all.
+starts a kernel on a `Machine`. docs/python.md has examples of all.
 
 The public names are those of ``__all__``: first what opens, then the classes of what is there, then single expressions
 and machines, and errors last. Each is imported when it is first used, so that ``import dwarfgpu`` and short commands
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.reasons import Reason, Unavailable
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.questions.faults import fault_of as fault
+    from dwarfgpu.render.faults import fault_of as fault
     from dwarfgpu.states.program import Attached, Program, open_core
     from dwarfgpu.states.program import open_program as open  # noqa: A004 (`dwarfgpu.open`)
     from dwarfgpu.states.snapshot_files import load as load_snapshot
@@ -100,7 +100,7 @@ _HOMES = {
 _RENAMED = {
     "Machine": ("execution.gpu", "Gpu"),
     "dialect": ("dialects", "get"),
-    "fault": ("questions.faults", "fault_of"),
+    "fault": ("render.faults", "fault_of"),
     "html": ("render.notebook", "html"),
     "load_snapshot": ("states.snapshot_files", "load"),
     "open": ("states.program", "open_program"),

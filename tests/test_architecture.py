@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.89,  # code on disk, for compiled blocks and for sources
+    "": 2.9,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.74,
     "objfile": 12.13,
@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.67,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.11,
-    "program.frames": 9.1,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.11,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 5.63,  # limits of producers, made arguments
@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.56,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.16,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "questions": 13.19,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.51,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.49,
     "gdbplugin": 2.16,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 89.46
+MOST_LINES_OF_TESTS = 89.48
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

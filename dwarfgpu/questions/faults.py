@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from contextlib import suppress
-from functools import partial
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,8 @@ from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
-from dwarfgpu.audits.faults.waits import AT_BARRIER, waiting_groups
-from dwarfgpu.audits.faults.wave_faults import ChangeBefore, wave_faults
+from dwarfgpu.audits.faults.waits import waiting_groups
+from dwarfgpu.audits.faults.wave_faults import source_at, with_changes
 from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.variable import PARAMETER
@@ -23,30 +22,26 @@ from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.questions.debugger import Debugger
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
-from dwarfgpu.questions.selection import Selection, select
+from dwarfgpu.questions.selection import select
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
-from dwarfgpu.render.layout import paragraphs, problem_json
-from dwarfgpu.render.values import value_line, value_text
+from dwarfgpu.render.layout import paragraphs
+from dwarfgpu.render.values import value_line
 from dwarfgpu.states.opening import STATE_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
-    from dwarfgpu.audits.faults.waits import WaitingGroups
     from dwarfgpu.audits.faults.wave_faults import WaveFault
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.program.code.scopes import SourceLine
-    from dwarfgpu.program.code.source_files import SourceTexts
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.states.program import Attached, Program
+    from dwarfgpu.questions.selection import Selection
+    from dwarfgpu.states.program import Program
     from dwarfgpu.states.stopped import Stopped
-
-    Json = dict[str, Any]
 
 MOST_SECONDS = 1.0
 """How long the search for what changed the variables of an access lasts."""
@@ -87,8 +82,10 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         hint = "`dwarfgpu fault STATE FILE` names both, and `target snapshot S` attaches a state at a prompt"
         raise UsageError("no state with waves and their code", kind="no_machine", hint=hint)
     machine = selection.machine
-    found, waits = _found(selection, _address(arguments, logged or ()))
+    reader, address = sources_of(selection).reader, _address(arguments, logged or ())
+    found = list(render.faults_in(machine.stopped, reader, selection.call_writer, address))
     found = _with_changes(selection, arguments, found)
+    waits = [*waiting_groups(machine.stopped, is_after_crash=bool(found))]
     none = None
     if not found and not waits:
         hint = "`dwarfgpu waves`, or `info waves` at a prompt, shows where each wave is"
@@ -103,62 +100,19 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         told = [render.logged_text(logged)] if logged else []
         return paragraphs([*told, *(render.fault_text(each, goes_back=goes_back) for each in found), *rest])
 
-    return Document(_data(machine, found, waits, logged), text, rows="faults", problems=[none] if none else ())
-
-
-def fault_of(stopped: Attached, address: int | None = None) -> Json:
-    """Return the fields of ``fault --json``: why waves have crashed, or what they wait for; both are lists.
-
-    ``address`` is the address that the driver reported: accesses to its page come first.
-
-    >>> import dwarfgpu as dg
-    >>> [fault] = dg.fault(dg.open_core("blur.core"))["faults"]
-    >>> [access] = fault["accesses"]
-    >>> fault["source"], access["expression"], access["outside"][0]["lanes"], access["missed"][0]["argument"]
-    ('blur.cl:10', 'in[j]', [17], 'in')
-    """
-    selection = Selection(Output(str))
-    selection.use(stopped.program, stopped)
-    found, waits = _found(selection, address)
-    machine: Any = stopped.stopped.machine
-    return _data(stopped, [_with(each, machine, getattr(machine, "variable_changes", ())) for each in found], waits)
-
-
-def _found(selection: Selection, address: int | None) -> tuple[list[WaveFault], list[WaitingGroups]]:
-    """Return why the waves of a state have crashed, and the work-groups that wait."""
-    stopped = selection.machine.stopped
-    found = list(faults_in(selection, stopped, sources_of(selection).reader, address))
-    waits = [*waiting_groups(stopped)]
-    if found:  # what else is interrupted by a crash need not wait for long
-        waits = [group for group in waits if any(row.kind == AT_BARRIER for row in group.rows)]
-    return found, waits
-
-
-def _data(
-    stopped: Attached,
-    faults: Iterable[WaveFault],
-    waits: Iterable[WaitingGroups],
-    logged: Iterable[LoggedFault] | None = None,
-) -> Json:
-    return {
-        "target": stopped.state.target.name,
-        "logged": [*map(render.LOGGED.json, logged or ())],
-        "faults": [*map(render.FAULT.json, faults)],
-        "waits": [*map(render.WAITS.json, waits)],
-        "problems": [problem_json(error) for error in stopped.stopped.problems],
-    }
+    data = render.faults_json(machine, found, waits, logged)
+    return Document(data, text, rows="faults", problems=[none] if none else ())
 
 
 def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:
     """Return faults with what changed the variables of the first last, found now or kept in a snapshot."""
     with suppress(DwarfGpuError):
         if faults and isinstance(selection, Debugger):
-            return [with_changes(session(selection, arguments.command), faults[0]), *faults[1:]]
-    machine: Any = selection.machine.stopped.machine
-    return [_with(each, machine, getattr(machine, "variable_changes", ())) for each in faults]
+            return [with_executed_changes(session(selection, arguments.command), faults[0]), *faults[1:]]
+    return [with_changes(each, selection.machine.stopped.machine) for each in faults]
 
 
-def with_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
+def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
     """Return a fault with what changed the variables of its access, or of a call that led there, last.
 
     If there are none in memory or registers, what changed the registers of the address. It is searched for a second in
@@ -185,29 +139,17 @@ def with_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
             if found:
                 break
         made = debugging.last_address(access.address, wave, lane, until) if not found else []
-        found += [each for each in made if (place := _source(fault.frame, each.pc)) and place != fault.source]
+        found += [each for each in made if (place := source_at(fault.frame, each.pc)) and place != fault.source]
     except TimeoutError:
         if not found:
             why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
             return evolve(fault, problems=(*fault.problems, why))
-    return _with(fault, debugging.machine, found)
-
-
-def _with(fault: WaveFault, machine: Any, changes: Iterable[Any]) -> WaveFault:
-    """Return a fault with the changes that are of its waves."""
-    numbers = ((change, machine.wave_named(change.wave)) for change in changes if change.wave in fault.waves)
-    rows = (ChangeBefore(change, number, _source(fault.frame, change.pc)) for change, number in numbers)
-    return evolve(fault, changes=tuple(rows))
-
-
-def _source(frame: Frame, pc: int) -> SourceLine | None:
-    code = frame.state.loaded.at(pc)
-    return None if code is None else code.calls_at(pc)[0].source
+    return with_changes(fault, debugging.machine, found)
 
 
 def _begins(frame: Frame, pc: int) -> bool:
     """Return whether an instruction is at the start of a function, where parameters get their place."""
-    source = _source(frame, pc)
+    source = source_at(frame, pc)
     declared = None if frame.function is None else frame.function.find_number(dw.DW_AT_decl_line)
     return source is None or (declared is not None and source.line == declared.unsigned())
 
@@ -261,29 +203,15 @@ def _address(arguments: Arguments, logged: Iterable[LoggedFault]) -> int | None:
     raise UsageError(f"-address takes an address such as 0x7f0000001000, not {word[:40]!r}")
 
 
-def faults_in(
-    selection: Selection, stopped: Stopped, reader: SourceTexts, address: int | None = None
-) -> Iterator[WaveFault]:
-    """Yield why waves have stopped, with the lines of the source, and the arguments as a backtrace shows them."""
-
-    def arguments(frame: Frame, lane: int | None) -> list[tuple[str, str]]:
-        try:
-            return selection.call_writer(frame, lane).values(frame)
-        except DwarfGpuError:
-            return []
-
-    return wave_faults(stopped, partial(_line, reader), address, _written, arguments)
-
-
 def faults_of_run(selection: Selection, running: Running) -> list[WaveFault]:
     """Select the machine of a run, and return why waves have stopped, with what changed the variables last."""
     from dwarfgpu.execution.control.debugging import Debugging
 
     selection.use(running.program, running.attached)
-    found = list(faults_in(selection, running.attached.stopped, sources_of(selection).reader))
+    found = list(render.faults_in(running.attached.stopped, sources_of(selection).reader, selection.call_writer))
     if not found or running.machine.past is None:
         return found
-    return [with_changes(Debugging(running.launched, attached=running.attached), found[0]), *found[1:]]
+    return [with_executed_changes(Debugging(running.launched, attached=running.attached), found[0]), *found[1:]]
 
 
 def note_changes(stopped: Stopped, faults: Iterable[WaveFault] = ()) -> None:
@@ -292,15 +220,6 @@ def note_changes(stopped: Stopped, faults: Iterable[WaveFault] = ()) -> None:
     spins = [row.spin for group in waiting_groups(stopped) for row in group.rows if row.spin is not None]
     changes = {read.last_change: None for spin in spins for read in spin.reads if read.last_change is not None}
     waves_of(stopped).last_changes = [*changes]
-
-
-def _line(reader: SourceTexts, frame: Frame, source: SourceLine | None) -> str | None:
-    file = None if source is None or source.file is None else frame.state.sources.with_path(source.file, frame.unit)
-    return None if file is None or source is None else reader.read(file).line(source.line)
-
-
-def _written(_frame: Frame, value: Any) -> str:
-    return value_text(value)
 
 
 def _line_text(value: Any, _frame: Frame) -> str:

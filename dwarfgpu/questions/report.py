@@ -21,13 +21,12 @@ from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups, wave_runs
 from dwarfgpu.questions.coverage import sum_of
 from dwarfgpu.questions.document import Document
-from dwarfgpu.questions.faults import faults_in
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render import report as html
 from dwarfgpu.render.backtrace import line_text, standing_text
 from dwarfgpu.render.coverage import percent, strip_of
-from dwarfgpu.render.faults import fault_text
+from dwarfgpu.render.faults import fault_text, faults_in
 from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.lanes import stop_text
@@ -482,7 +481,7 @@ def _faults(selection: Selection, stopped: Stopped, reader: SourceTexts) -> Iter
     section = html.PageSection("faults", "Why waves stopped", "place", STATE_ROOM)
     section.how_to_see = "`dwarfgpu fault S FILE` shows all."
     try:
-        for fault in faults_in(selection, stopped, reader):
+        for fault in faults_in(stopped, reader, selection.call_writer):
             section.add(html.listing(fault_text(fault)))
     except DwarfGpuError as error:
         section.add(html.note(f"<{error.what}>"))

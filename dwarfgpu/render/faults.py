@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.faults import waits
 from dwarfgpu.audits.faults.fault_log import reported_address
 from dwarfgpu.audits.faults.last_changes import MOST_SECONDS
-from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME
+from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME, wave_faults, with_changes
 from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import group_text
-from dwarfgpu.render.backtrace import arguments_text, line_text
+from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text
 from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
-from dwarfgpu.render.layout import counted, fitted, labelled, ranges_text, shown, style
+from dwarfgpu.render.layout import counted, fitted, labelled, problem_json, ranges_text, shown, style
 from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
+from dwarfgpu.render.values import PLAIN, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.waits import WaitingGroups, WaitingWaves
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave_positions import Triple
+    from dwarfgpu.render.records import Json
+    from dwarfgpu.states.program import Attached
+    from dwarfgpu.states.stopped import Stopped
 
 MAX_LINES = 4
 """The most waves of an access that are described one by one."""
@@ -105,6 +111,60 @@ LOGGED = Record(
     nested("facts", Record("name value meaning? source")),
 )  # fmt: skip
 DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
+
+
+def fault_of(stopped: Attached, address: int | None = None) -> Json:
+    """Return the fields of ``fault --json``: why waves have crashed, or what they wait for.
+
+    ``address`` is the address that the driver reported: accesses to its page come first.
+
+    >>> import dwarfgpu as dg
+    >>> [fault] = dg.fault(dg.open_core("blur.core"))["faults"]
+    >>> [access] = fault["accesses"]
+    >>> fault["source"], access["expression"], access["outside"][0]["lanes"], access["missed"][0]["argument"]
+    ('blur.cl:10', 'in[j]', [17], 'in')
+    """
+
+    def writer(frame: Frame, lane: int | None) -> CallWriter:
+        return CallWriter(lane or 0 if frame.has_lanes else None, PLAIN)
+
+    state = stopped.stopped
+    found = [with_changes(each, state.machine) for each in faults_in(state, SourceTexts(), writer, address)]
+    return faults_json(stopped, found, waits.waiting_groups(state, is_after_crash=bool(found)))
+
+
+def faults_in(
+    stopped: Stopped, reader: SourceTexts, writer: Callable[[Frame, int | None], CallWriter], address: int | None = None
+) -> Iterator[WaveFault]:
+    """Yield why waves have stopped, with the lines of the source, and the arguments as a backtrace shows them."""
+
+    def line(frame: Frame, source: SourceLine | None) -> str | None:
+        file = None if source is None or source.file is None else frame.state.sources.with_path(source.file, frame.unit)
+        return None if file is None or source is None else reader.read(file).line(source.line)
+
+    def arguments(frame: Frame, lane: int | None) -> list[tuple[str, str]]:
+        try:
+            return writer(frame, lane).values(frame)
+        except DwarfGpuError:
+            return []
+
+    return wave_faults(stopped, line, address, lambda _frame, value: value_text(value), arguments)
+
+
+def faults_json(
+    stopped: Attached,
+    faults: Iterable[WaveFault],
+    groups: Iterable[WaitingGroups],
+    logged: Iterable[LoggedFault] | None = None,
+) -> Json:
+    """Return faults, and work-groups that wait, as a JSON object."""
+    return {
+        "target": stopped.state.target.name,
+        "logged": [*map(LOGGED.json, logged or ())],
+        "faults": [*map(FAULT.json, faults)],
+        "waits": [*map(WAITS.json, groups)],
+        "problems": [*map(problem_json, stopped.stopped.problems)],
+    }
 
 
 def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool = False) -> Iterator[str]:

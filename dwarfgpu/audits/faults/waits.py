@@ -131,8 +131,11 @@ class WaitingGroups:
         return [other for other in others if not other.site.has_signalled]
 
 
-def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
-    """Yield the work-groups in which waves wait, those that are alike together."""
+def waiting_groups(stopped: Stopped, *, is_after_crash: bool = False) -> Iterator[WaitingGroups]:
+    """Yield the work-groups in which waves wait, those that are alike together.
+
+    After a crash only those with a wave at a barrier: what else a crash interrupts need not wait for long.
+    """
     machine = waves_of(stopped)
     codes = _Codes(stopped)
     found: dict[int, tuple[str, WaitSite]] = {}
@@ -165,6 +168,8 @@ def waiting_groups(stopped: Stopped) -> Iterator[WaitingGroups]:
     for waves in members.values():
         kinds = {found[wave][0] for wave in waves} - GONE
         if not kinds & WAITING or kinds == {NEAR_BARRIER}:  # all have arrived: nothing keeps them
+            continue
+        if is_after_crash and AT_BARRIER not in kinds:
             continue
         likeness = places[waves[0]][0], *((places[wave][2], id(found[wave])) for wave in waves)
         alike.setdefault(likeness, []).append(waves)

@@ -268,6 +268,20 @@ def wave_faults(
         lost = []
 
 
+def with_changes(fault: WaveFault, machine: Any, changes: Iterable[CrashChange] | None = None) -> WaveFault:
+    """Return a fault with those of some changes that its waves made; by default of those that a snapshot has kept."""
+    changes = getattr(machine, "variable_changes", ()) if changes is None else changes
+    numbers = ((change, machine.wave_named(change.wave)) for change in changes if change.wave in fault.waves)
+    rows = (ChangeBefore(change, number, source_at(fault.frame, change.pc)) for change, number in numbers)
+    return evolve(fault, changes=tuple(rows))
+
+
+def source_at(frame: Frame, pc: int) -> SourceLine | None:
+    """Return the line of an address in the code of a frame's state."""
+    code = frame.state.loaded.at(pc)
+    return None if code is None else code.calls_at(pc)[0].source
+
+
 def _closing(text: str, at: int) -> int:
     """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
     depth = 0
