@@ -201,9 +201,9 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
-    "audits.faults": 2.2,  # which access failed, by which pointer or local array, what waits, what a console says
+    "audits.faults": 2.22,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.56,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.62,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.19,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.51,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.49,
