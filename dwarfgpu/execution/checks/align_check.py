@@ -78,6 +78,8 @@ class AlignCheck(KeptState):
             needs = min(low + 1, MOST_OF_FORMAT), "a format"
         elif space == LOCAL and self.has_aligned_local:
             needs = low + 1, "local memory"
+        elif space == SCRATCH and address.shape[-1:] != (batch.lanes,):
+            needs = None  # a place in the frame, such as that of a saved register, is for the compiler to choose
         else:
             needs = self.source(self.now.pc)
         if needs is not None:

@@ -280,6 +280,30 @@ def test_misaligned_accesses_of_hip_are_found_and_aligned_ones_are_not(require_t
         assert found == ([("misaligned", line)] if shift else [])
 
 
+COPIES = """
+kernel void copies(global int *out, global const int *in, local int *rows) {
+  event_t done[2];
+  done[0] = async_work_group_copy(rows, in, 1, 0);
+  done[1] = async_work_group_copy(rows + 1, in + 1, 3, 0);
+  wait_group_events(2, done);
+  out[get_local_id(0)] = rows[get_local_id(0)];
+}
+"""
+
+
+def test_registers_of_64_bits_that_clang_saves_at_multiples_of_4_are_not_misaligned(require_tool, tmp_path):
+    require_tool("clang-22")
+    path = tmp_path / "copies.cl"
+    path.write_text(COPIES)
+    file = dg.open(path).file
+    args = ["zeros(4)", "arange(4)", 16]
+    done = launch(machine_for(file, "copies"), file, "copies", grid=4, work_group=4, args=args, check="all")
+    running = Running(done)
+    running.run()
+    assert running.findings == ()
+    assert done.buffers["out"].tolist() == [0, 1, 2, 3]
+
+
 TRITON = "fixtures/llvm24/triton.{}.co"
 SCALED = {"x_ptr": "arange(1024)", "y_ptr": "ones(1024)", "out_ptr": "zeros(1024)", "n": 1024, "scale": 2}
 OTHERS = {  # by check, what the kernel is given, and what is found then
