@@ -6,8 +6,10 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu import dwarf_constants
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.questions.selection import open_file
+from dwarfgpu.execution.checks.findings import CHECKS
+from dwarfgpu.questions.selection import is_source, open_file
 from dwarfgpu.questions.settings import SETTINGS
 from dwarfgpu.questions.table import AT_SHELL
 
@@ -113,10 +115,14 @@ def _settings(name: str) -> Words:
 
 
 def _parts(_given: Mapping[str, str], word: str) -> Mapping[str, str]:
-    """Return the code objects of a file whose name is followed by @."""
+    """Return the code objects of a file whose name is followed by @, or the processors for a source."""
     name, mark, _ = word.partition("@")
     if not mark:
         return {}
+    if is_source(name):
+        from dwarfgpu.questions.target import target_names
+
+        return {f"{name}@{target}": "" for target in target_names()}
     from dwarfgpu.program.code.code_object import list_contents
 
     return {f"{name}@{entry.target_id or entry.index}": entry.id for entry in list_contents(name).entries}
@@ -129,13 +135,39 @@ def _kernels(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
     return dict.fromkeys(open_file(file).kernel_names(), "kernel")
 
 
-def _arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
-    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+def _arguments(end: str = "", *, is_buffer: bool = True) -> Words:
+    """Return what completes the arguments of a kernel, or only its buffers."""
 
-    file = open_file(given["file"])
-    metadata = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel.metadata
-    known = () if metadata is None else metadata.args
-    return {f"{each.name}=": each.type_name or "" for each in known if each.name and not each.is_hidden}
+    def arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+        if not {"file", "kernel"} <= given.keys():
+            return {}
+        from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+
+        file = open_file(given["file"])
+        metadata = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel.metadata
+        known = () if metadata is None else [each for each in metadata.args if each.name and not each.is_hidden]
+        known = [each for each in known if not is_buffer or each.value_kind == "global_buffer"]
+        return {f"{each.name}{end}": each.type_name or "" for each in known}
+
+    return arguments
+
+
+def _checks(_given: Mapping[str, str], word: str) -> Mapping[str, str]:
+    """Return the checks of a run; several are a list with commas."""
+    before, comma, _ = word.rpartition("=")[2].rpartition(",")
+    return {f"{before}{comma}{name}": "" for name in CHECKS if name not in before.split(",")}
+
+
+def _sections(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    if "file" not in given:
+        return {}
+    from dwarfgpu.questions.dwarf import section_names
+
+    return dict.fromkeys((*section_names(open_file(given["file"])), "all"), "")
+
+
+def _tags(_given: Mapping[str, str], _word: str) -> Mapping[str, str]:
+    return {name.removeprefix("DW_TAG_"): "" for name in dwarf_constants.names("DW_TAG").values()}
 
 
 def _names(*kinds: str) -> Words:
@@ -208,7 +240,14 @@ KINDS: dict[tuple[str, str], Words] = {
     ("", "expr"): _names("variable", "function"),
     ("", "kernel"): _kernels,
     ("", "launch"): _kernels,
-    ("", "arg"): _arguments,
+    ("", "arg"): _arguments("=", is_buffer=False),
+    ("", "check"): _checks,
+    ("run", "save"): _arguments("="),
+    **{("run", kind): _arguments() for kind in ("print", "read_only", "write_only", "fine_grained")},
+    **{("run", kind): _names("function") for kind in ("break_", "until")},
+    **{("run", kind): _names("variable") for kind in ("watch", "if_")},
+    ("dump", "section"): _sections,
+    ("dump", "tag"): _tags,
     ("", "target"): _targets,
     ("", "dialect"): _settings("dialect"),
     ("", "attributes"): _settings("attributes"),
@@ -221,6 +260,7 @@ KINDS: dict[tuple[str, str], Words] = {
     ("docs", "page"): _pages,
     ("targets", "name"): _targets,
     ("verify", "explain"): _rules("verify"),
+    ("judge", "reduce"): _rules("judge"),
     **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel", "run") for kind in ("ignore", "only")},
 }
 """What asks for the words that the operand or option of a command can be; an empty name is every command."""

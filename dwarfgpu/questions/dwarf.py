@@ -81,6 +81,13 @@ def _entries_selected(file: CodeObject, arguments: Arguments) -> EntrySelection:
     )
 
 
+def section_names(file: CodeObject) -> list[str]:
+    """Return the names of the sections that ``-section all`` shows."""
+    from dwarfgpu.audits.dump import sections
+
+    return sections.find_sections(file, [sections.ALL])
+
+
 def _of_sections(
     file: CodeObject, names: list[str], dialect: str | None, pc: int | None
 ) -> Iterator[tuple[str, Iterator[Any], Callable[..., Any], Callable[..., Any]]]:

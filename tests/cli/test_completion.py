@@ -39,6 +39,14 @@ CASES = [
     (f"coverage {FILE} sax", ["saxpy"], "x"),                (f"serve {FILE} --launch sax", ["saxpy"], "x"),
     (f"info {PROGRAM}@gfx", [f"{PROGRAM}@gfx90a", f"{PROGRAM}@gfx1100"], f"{PROGRAM}@x86_64"),
     ("eval nothere.co x", [], "x"),                          ("run README.md sax", [], "saxpy"),
+    ("run k.cl@gfx90", ["k.cl@gfx90a", "k.cl@gfx906"], "k.cl@gfx1100"),
+    (f"run {FILE} saxpy --save ", ["x=", "y="], "n="),       (f"run {FILE} saxpy --print ", ["x", "y"], "n"),
+    (f"run {FILE} --break div", ["divergent"], "saxpy"),     (f"run {FILE} saxpy --watch ", ["product"], "saxpy"),
+    ("run k.co --check=ra", ["--check=race"], "--check=init"), ("judge k.co --check=race,b",
+        ["--check=race,bounds", "--check=race,barrier"], "--check=race,race"),
+    (f"dump {FILE} --section .debug_l", [".debug_line", ".debug_loclists"], ".debug_info"),
+    ("dump k.co --tag subp", ["subprogram"], "variable"),    ("run --save ", [], "y="),
+    ("serve k.co --launch saxpy --arg ", [], "y="),
     ("nosuch ", [], "eval"),                                 ("info README", [], "README.md")]  # fmt: skip
 
 
