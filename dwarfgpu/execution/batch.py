@@ -129,7 +129,7 @@ class WaveBatch:
     def called(self, behind: int) -> Calls | list[Calls]:
         """Return the calls after one that returns to an address."""
         new = {id(calls): _called(calls, behind) for calls in self.each_calls()}
-        return _shared([new[id(calls)] for calls in self.each_calls()])
+        return shared_calls([new[id(calls)] for calls in self.each_calls()])
 
     def calls_after_jump(self, target: Any, behind: int) -> Calls | list[Calls]:
         """Return the calls after a jump to an address, one or each wave's: a return, a call by hand, or neither.
@@ -143,7 +143,7 @@ class WaveBatch:
         keys = [*zip(map(id, self.each_calls()), targets, by_hand, strict=True)]
         each = dict(zip(keys, self.each_calls(), strict=True))
         new = {key: _jumped(each[key], *key[1:]) for key in each}
-        return _shared([new[key] for key in keys])
+        return shared_calls([new[key] for key in keys])
 
     # --- Parting and joining --------------------------------------------------------------------------------------
 
@@ -154,7 +154,10 @@ class WaveBatch:
 
     def part(self, flags: Any) -> WaveBatch:
         """Return the waves with a flag, as a batch of their own."""
-        index = np.nonzero(flags)[0]
+        return self.take(np.nonzero(flags)[0])
+
+    def take(self, index: Any) -> WaveBatch:
+        """Return waves by their positions, in that order, as a batch of their own."""
         other = WaveBatch(self.waves[index], self.lanes, 0, 0)
         other.pc, other.mode, other.passed, other.spent = self.pc, self.mode, self.passed, self.spent
         count = self.count
@@ -164,7 +167,7 @@ class WaveBatch:
         other.scc = _numbers(self.scc, index)
         other.status = _numbers(self.status, index)
         other.set_exec(_numbers(self.exec, index))
-        other.calls = _shared([self.calls[row] for row in index]) if isinstance(self.calls, list) else self.calls
+        other.calls = shared_calls([self.calls[row] for row in index]) if isinstance(self.calls, list) else self.calls
         other.beside = {name: each.part(index, count) for name, each in self.beside.items()}
         return other
 
@@ -187,7 +190,7 @@ class WaveBatch:
         joined.set_exec(_joined([batch.exec for batch in batches], counts))
         joined.calls = self.calls
         if isinstance(self.calls, list) or any(batch.calls is not self.calls for batch in others):
-            joined.calls = _shared([calls for batch in batches for calls in batch.each_calls()])
+            joined.calls = shared_calls([calls for batch in batches for calls in batch.each_calls()])
         for name, own in self.beside.items():  # waves that have executed nothing have none
             if all(name in batch.beside for batch in batches):
                 joined.beside[name] = own.join([batch.beside[name] for batch in batches[1:]], counts)
@@ -220,7 +223,7 @@ def _jumped(calls: Calls, target: int, behind: int) -> Calls:
     return calls if behind == NOWHERE else _called(calls, behind)
 
 
-def _shared(each: list[Calls]) -> Calls | list[Calls]:
+def shared_calls(each: list[Calls]) -> Calls | list[Calls]:
     """Return the calls of waves, equal ones as one object; only that if all are equal."""
     distinct: dict[tuple[tuple[int, ...] | None, int], Calls] = {}
     found: dict[int, Calls] = {}

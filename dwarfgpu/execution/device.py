@@ -55,7 +55,7 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
@@ -152,9 +152,11 @@ class Device:
         self.waves_ended = 0
         self.rounds = 0
         """How often waves have been taken over from the machine, as work-groups start when others have ended."""
-        self._is_interrupted = False
+        self.is_interrupted = False
         self._stops_at_faults = False
         self._errors: Any = None
+        self._looks = False
+        """Whether `repetition` is told of turns."""
         self.compiled: CompiledRegions | None = None
         """The blocks that are executed as code of the host."""
         self._jit = "off"
@@ -251,16 +253,16 @@ class Device:
         self._refresh()
         self.use_compiled()
         self.halt = None
-        self._is_interrupted = False
+        self.is_interrupted = False
         self._stops_at_faults = stops_at_faults
         repetition = self.repetition
-        looks = stops_at_faults and self._random is None and not self.memory.is_weak
+        looks = self._looks = stops_at_faults and self._random is None and not self.memory.is_weak
         self._errors = None
         if self.observer is not None or self.on_turn is not None or self.breakpoints:
             self._ignore_errors()
         try:
             while self.halt is None:
-                if self._is_interrupted:
+                if self.is_interrupted:
                     self.halt = Halt(halts.INTERRUPT, "interrupted")
                 elif limit is not None and self.executed >= limit:
                     self.halt = Halt(halts.LIMIT, f"{self.executed} instructions have been executed")
@@ -287,9 +289,14 @@ class Device:
         """Whether the turn of a batch has not ended."""
         return self._going is not None
 
+    @property
+    def tells_turns(self) -> bool:
+        """Whether somebody is told of the end of each turn now."""
+        return self.on_turn is not None or (self._looks and self.executed >= self.repetition.due)
+
     def interrupt(self) -> None:
         """Make `run` return before the next block; for handlers of signals."""
-        self._is_interrupted = True
+        self.is_interrupted = True
 
     def step(self, wave: int | None = None, *, alone: bool = True) -> bool:
         """Execute one instruction of a wave, or, if it is not alone, of all waves that are at it; say whether it could.
@@ -330,25 +337,12 @@ class Device:
     def _next(self) -> WaveBatch:
         """Take the batch whose turn it is, with all others that are at its instruction."""
         batches = self.batches
-        if len(batches) == 1 and batches[0].spent < PATIENCE:
-            batch = batches[0]
-        elif self._random is not None and len(batches) > 1:
+        if self._random is not None and len(batches) > 1:
             batch = self.memory.chosen(batches, self._random)
         else:
-            rested = [each for each in batches if each.spent < PATIENCE]
-            if not rested:
-                rested = batches
-                for each in (*batches, *self.waiting):
-                    each.spent = 0
-            batch = min(rested, key=lambda each: each.pc)
+            batch = first_of(batches, self.waiting)
         batches.remove(batch)
-        others: list[WaveBatch] = []
-        room = WIDEST - batch.count
-        for each in batches:
-            is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
-            if is_alike and each.count <= room:
-                others.append(each)
-                room -= each.count
+        others = joining(batch, batches)
         if others:
             passed = batch.passed
             batch = batch.join(others)
@@ -378,19 +372,18 @@ class Device:
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        batch, left = self._going, self._left
-        if batch is not None and any(each is batch for each in self.batches):
-            self.batches.remove(batch)
-        else:
-            batch = self._next()
-            left = self._patience(batch)
-        self._going = None
-        nearest = min((each.pc for each in self.batches if each.spent < PATIENCE), default=None)
+        batch, left = self._chosen()
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
         compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
         since, is_inside = 0, False
+        if compiled is not None and self.batches and not self.tells_turns:
+            going = compiled.run_together(batch, left, limit)
+            if going is None:
+                return
+            batch, left, since, is_inside = going
+        nearest = nearest_of(self.batches)
         while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
@@ -404,8 +397,8 @@ class Device:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
                 since = execution.since
                 if execution.passed and not self.batches:
-                    left = self._patience(batch) + execution.passed
-                goes_on = self._is_together(batch, execution)
+                    left = self.patience(batch, is_alone=True) + execution.passed
+                goes_on = self.is_together(batch, execution)
             else:
                 block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
                 if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
@@ -415,7 +408,6 @@ class Device:
                 self._ignore_errors()
                 goes_on = self._execute(batch, block)
             left -= count
-            batch.spent += count
             if not goes_on:
                 self._going = None
                 return
@@ -424,14 +416,28 @@ class Device:
                 break
             if compiled is None or is_whole or since >= LONGEST or batch.pc in breakpoints:
                 since = 0  # the block of the interpreter has ended, which it does not leave in the middle
-                if self._is_interrupted or (limit is not None and self.executed >= limit):
+                if self.is_interrupted or (limit is not None and self.executed >= limit):
                     break
         self._left = left
         self.batches.append(batch)
 
-    def _patience(self, batch: WaveBatch) -> int:
+    def _chosen(self) -> tuple[WaveBatch, int]:
+        """Take the batch whose turn it is or has not ended; return it with the instructions that are left to it."""
+        batch, left, self._going = self._going, self._left, None
+        if batch is not None and any(each is batch for each in self.batches):
+            self.batches.remove(batch)
+            return batch, left
+        batch = self._next()
+        return batch, self.patience(batch, is_alone=not self.batches)
+
+    def keep_turn(self, batch: WaveBatch, left: int) -> None:
+        """Let a batch wait in the middle of its turn, in which it may execute so many instructions more."""
+        self._going, self._left = batch, left
+        self.batches.append(batch)
+
+    def patience(self, batch: WaveBatch, *, is_alone: bool) -> int:
         """Return how many instructions a batch executes in its turn."""
-        if not self.batches and not (self._has_turns and batch.count > 1):
+        if is_alone and not (self._has_turns and batch.count > 1):
             return max(128, ALONE // batch.count)
         if self._random is None:
             return PATIENCE - batch.spent
@@ -459,23 +465,24 @@ class Device:
             self._fault(batch, block, broken.with_traceback(problem.__traceback__))
             return False
         self.executed += block.count * batch.count
+        batch.spent += block.count
         if not isinstance(following, int):
-            self._part(batch, following)
-            return False
+            return self._is_whole(batch, following)
         if following < 0:
             self._pause(batch, following)
             return False
         batch.pc = following
         return True
 
-    def _is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
+    def is_together(self, batch: WaveBatch, execution: CompiledRun) -> bool:
         """Take note of what compiled code has executed; return whether the batch is whole."""
         self.executed += execution.count * batch.count
+        batch.spent += execution.count
         if execution.following is not None:
-            self._part(batch, execution.following)
-        elif execution.pause is not None:
+            return self._is_whole(batch, execution.following)
+        if execution.pause is not None:
             self._pause(batch, execution.pause)
-        return execution.following is None and execution.pause is None
+        return execution.pause is None
 
     def _breaks(self, batch: WaveBatch) -> bool:
         arrival = Arrival(self, batch)
@@ -538,12 +545,17 @@ class Device:
                 self.batches.append(batch.part(own))
                 self.held.append(batch.part(~own))
 
-    def _part(self, batch: WaveBatch, following: Any) -> None:
-        addresses = np.unique(following)
-        for address in addresses.tolist():
-            part = batch if len(addresses) == 1 else batch.part(following == address)
+    def _is_whole(self, batch: WaveBatch, following: Any) -> bool:
+        """Let waves go on where each of them goes; return whether that is one address, so that the turn goes on."""
+        first, *others = np.unique(following).tolist()
+        if not others:
+            batch.pc = first
+            return True
+        for address in (first, *others):
+            part = batch.part(following == address)
             part.pc = address
             self.batches.append(part)
+        return False
 
     def _pause(self, batch: WaveBatch, pause: int) -> None:
         if pause == Pause.END:
@@ -626,7 +638,9 @@ class Device:
                 line = trace.tb_lineno
             trace = trace.tb_next
         batch.pc = block.addresses[line - 3]
-        self.executed += batch.count * block.instructions.index(batch.pc)
+        count = block.instructions.index(batch.pc)
+        self.executed += batch.count * count
+        batch.spent += count
         lanes = fault.lanes
         if lanes is None or lanes.ndim == 1:
             lanes = executing(batch) if lanes is None else executing(batch) & lanes[:, None]
@@ -898,6 +912,35 @@ class Device:
         if "barrier_state" in places:
             yield places["barrier_state"], self.barriers.state(batch, is_group=True)
             yield places["state_priv"], self.barriers.are_complete(batch) << BARRIER_COMPLETE | batch.scc << SCC_BIT
+
+
+def first_of(batches: list[WaveBatch], waiting: list[WaveBatch]) -> WaveBatch:
+    """Return the waves whose turn it is: those with the lowest address that have not had a long turn."""
+    if len(batches) == 1 and batches[0].spent < PATIENCE:
+        return batches[0]
+    rested = [each for each in batches if each.spent < PATIENCE]
+    if not rested:
+        rested = batches
+        for each in (*batches, *waiting):
+            each.spent = 0
+    lowest = min(each.pc for each in rested)
+    return next(each for each in rested if each.pc == lowest)
+
+
+def nearest_of(batches: Sequence[WaveBatch]) -> int | None:
+    """Return the lowest address of waves that have not had a long turn."""
+    return min([each.pc for each in batches if each.spent < PATIENCE], default=None)
+
+
+def joining(batch: WaveBatch, batches: list[WaveBatch]) -> list[WaveBatch]:
+    """Return the waves that join others at one instruction."""
+    room, others = WIDEST - batch.count, []
+    for each in batches:
+        is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
+        if is_alike and each.count <= room:
+            others.append(each)
+            room -= each.count
+    return others
 
 
 @contextmanager

@@ -26,7 +26,7 @@ INTEGERS = {int, type(UNSET)}
 LOW, ALL = 0xFFFF_FFFF, 0xFFFF_FFFF_FFFF_FFFF
 _ENTRY, _STOP, _NEAREST, _BARRIER = int(Cell.ENTRY), int(Cell.STOP), int(Cell.NEAREST), int(Cell.BARRIER)
 _CALL_COUNT, _PASSED, _CHECKED = int(Cell.CALL_COUNT), int(Cell.PASSED), int(Cell.CHECKED)
-_PLACE, _INSIDE = int(Cell.PLACE), int(Exit.INSIDE)
+_WAVES, _PLACE, _INSIDE = int(Cell.WAVES), int(Cell.PLACE), int(Exit.INSIDE)
 
 
 class Entrance:
@@ -37,7 +37,8 @@ class Entrance:
         self._shape = waves, lanes
         self._shape_of_all = len(region.columns), waves, lanes
         self.following = np.empty(waves, np.uint64)
-        """Where each wave goes."""
+        """Where each wave that runs goes."""
+        self._every, self._some = np.arange(waves, dtype=np.int64), np.empty(waves, np.int64)
         self._bytes = bytearray(4 * waves * len(region.scalars))
         self._scalars: Any = np.frombuffer(self._bytes, np.uint32).reshape(waves, -1)
         self._numbers: list[tuple[int, int, bool]] = []
@@ -56,15 +57,17 @@ class Entrance:
         self._read = [[each for each in columns if each[1] not in unread] for unread in (*region.overwritten, ())]
         """The vector registers that a block reads or keeps if all lanes execute, and last all, with their slots."""
         self._numbers_of_waves = np.empty((2, waves), np.int64)
-        self._plans: dict[tuple[bytes, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
+        self._plans: dict[tuple[int, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
         """What has been written where a region is left: vector registers with their slots, and scalar ones."""
+        self._gathered: Any = None
+        """The vector registers of waves some of which run at a time."""
         self.cells = (ctypes.c_int64 * len(Cell))()
         self._shared = memoryview(self.cells).cast("B")[: 8 * SHARED_CELLS]
         self._at = ctypes.addressof(self.cells)
         for cell, value in (
             (Cell.GROUPS, address_of(self._numbers_of_waves)), (Cell.NUMBERS, address_of(self._numbers_of_waves[1])),
             (Cell.SCALARS, address_of(self._scalars)), (Cell.VECTORS, ctypes.addressof(self._table)),
-            (Cell.WAVES, waves), (Cell.NEXT, address_of(self.following)),
+            (Cell.WAVES, waves), (Cell.RUNNING, address_of(self._every)), (Cell.NEXT, address_of(self.following)),
             (Cell.VISITED, ctypes.addressof(self._visited)),
         ):  # fmt: skip
             self.cells[cell] = value
@@ -76,22 +79,67 @@ class Entrance:
 
         It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
         """
-        cells = self.cells
         self._shared[:] = table.shared
         if self.region.asks_for_waves:
             self._numbers_of_waves[0] = memory.group_of[batch.index]
             self._numbers_of_waves[1] = batch.waves
-        cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED], cells[_CHECKED] = entry, 1, 0, 0
-        cells[_STOP], cells[_NEAREST], cells[_BARRIER] = stops
         self._enter_scalars(batch)
         vectors, _kept = self._enter_vectors(batch, entry)
-        reason = self.region.function.call(self._at)
-        place = cells[_PLACE]
-        self.leave(batch, vectors, place >> 16, place & 0xFFFF if reason == _INSIDE else 0)
+        reason = self._call(entry, stops)
+        place = self.cells[_PLACE]
+        self._leave(batch, vectors, (self.visited, place >> 16, place & 0xFFFF if reason == _INSIDE else 0))
         return reason
 
-    def _enter_scalars(self, batch: WaveBatch) -> None:
-        scalar = batch.scalar
+    def _call(self, entry: int, stops: tuple[int, int, int]) -> int:
+        cells = self.cells
+        cells[_ENTRY], cells[_CALL_COUNT], cells[_PASSED], cells[_CHECKED] = entry, 1, 0, 0
+        cells[_STOP], cells[_NEAREST], cells[_BARRIER] = stops
+        return self.region.function.call(self._at)
+
+    @property
+    def visited(self) -> int:
+        """The blocks that were executed to their end: a byte for each."""
+        return int.from_bytes(self._visited, "little")
+
+    # --- Waves that part ------------------------------------------------------------------------------------------
+
+    def gather(self, batches: list[WaveBatch], table: MemoryTable, memory: MemoryAccess) -> None:
+        """Take the registers of batches, one behind the other, to let some of their waves run at a time."""
+        self._shared[:] = table.shared
+        self._gathered = np.empty(self._shape_of_all, np.uint32)
+        size = 4 * self._shape[0] * self._shape[1]
+        first = address_of(self._gathered)
+        self._table[:] = [*range(first, first + size * len(self._gathered), size)]
+        start = 0
+        for batch in batches:
+            rows = slice(start, start + batch.count)
+            self._enter_scalars(batch, start)
+            for slot, register in self._read[-1]:
+                self._gathered[slot, rows] = _column(batch, register)
+            self._numbers_of_waves[0, rows] = memory.group_of[batch.index]
+            self._numbers_of_waves[1, rows] = batch.waves
+            start += batch.count
+        self.cells[Cell.RUNNING] = address_of(self._some)
+
+    def run_some(self, rows: list[int], entry: int, stops: tuple[int, int, int]) -> int:
+        """Let some waves execute the region from a block on; return why they have left."""
+        self._some[: len(rows)] = rows
+        self.cells[_WAVES] = len(rows)
+        return self._call(entry, stops)
+
+    def leave_some(self, batch: WaveBatch, rows: list[int], left: tuple[int, int, int]) -> None:
+        """Give a batch of some waves the registers that compiled code has written."""
+        self._leave(batch, self._gathered, left, np.array(rows))
+
+    def release(self) -> None:
+        """Let all waves run again."""
+        self.cells[Cell.RUNNING], self.cells[_WAVES] = address_of(self._every), self.waves
+        self._gathered = None
+
+    # --- Registers ------------------------------------------------------------------------------------------------
+
+    def _enter_scalars(self, batch: WaveBatch, start: int = 0) -> None:
+        scalar, rows = batch.scalar, self._scalars[start : start + batch.count]
         numbers = [scalar[register] for register in self._sources]
         if self._exec is not None:
             numbers[self._exec] = batch.exec
@@ -103,19 +151,20 @@ class Entrance:
         shared = numbers.copy()
         for position in columns:
             shared[position] = 0
+        first = 4 * start * len(self.region.scalars)
         try:
-            self._format.pack_into(self._bytes, 0, *shared)
+            self._format.pack_into(self._bytes, first, *shared)
         except struct.error:  # a number of more bits
             pairs = zip(self._numbers, shared, strict=True)
-            self._format.pack_into(self._bytes, 0, *(number & (ALL if at[2] else LOW) for at, number in pairs))
-        if self.waves > 1:
-            self._scalars[1:] = self._scalars[0]
+            self._format.pack_into(self._bytes, first, *(number & (ALL if at[2] else LOW) for at, number in pairs))
+        if batch.count > 1:
+            rows[1:] = rows[0]
         for position in columns:
             _register, column, is_long = self._numbers[position]
             if is_long:
-                self._scalars[:, column : column + 2] = numbers[position].astype("<u8", copy=False).view("<u4")
+                rows[:, column : column + 2] = numbers[position].astype("<u8", copy=False).view("<u4")
             else:
-                self._scalars[:, column] = numbers[position][:, 0]
+                rows[:, column] = numbers[position][:, 0]
 
     def _enter_vectors(self, batch: WaveBatch, entry: int) -> tuple[Any, list[Any]]:
         """Return vector registers that may be written, and those that are read where they are."""
@@ -126,8 +175,7 @@ class Entrance:
         kept: list[Any] = []
         table[:] = [*range(first, first + size * len(vectors), size)]
         for slot, register in self._read[entry if batch.mask is None else -1]:
-            is_vector = register < ACCUMULATION
-            column = batch.vector[register] if is_vector else batch.accumulation[register - ACCUMULATION]
+            column = _column(batch, register)
             if size >= IN_PLACE and register not in region.written and column.shape == shape and column.flags.carray:
                 table[slot] = address_of(column)
                 kept.append(column)
@@ -135,23 +183,27 @@ class Entrance:
                 vectors[slot] = column
         return vectors, kept
 
-    def leave(self, batch: WaveBatch, vectors: Any, block: int, index: int) -> None:
-        """Give a batch the registers that compiled code has written."""
-        key = self._visited.raw, block, index
-        plan = self._plans.get(key)
+    def _leave(self, batch: WaveBatch, vectors: Any, left: tuple[int, int, int], chosen: Any = None) -> None:
+        """Give a batch the registers that compiled code has written, by the blocks executed and the last block.
+
+        Its waves are all, or some that were chosen.
+        """
+        plan = self._plans.get(left)
         if plan is None:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = self._planned(*key)
+            plan = self._plans[left] = self._planned(*left)
         for register, slot in plan[0]:
+            column = vectors[slot] if chosen is None else vectors[slot, chosen]
             if register < ACCUMULATION:
-                batch.vector[register] = vectors[slot]
+                batch.vector[register] = column
             else:
-                batch.accumulation[register - ACCUMULATION] = vectors[slot]
+                batch.accumulation[register - ACCUMULATION] = column
         if not plan[1]:
             return
-        rows, values, differs = self._scalars, self._format.unpack_from(self._bytes), None
-        if self.waves > 1:
+        rows = self._scalars if chosen is None else self._scalars[chosen]
+        values, differs = self._format.unpack_from(self._bytes if chosen is None else rows), None
+        if batch.count > 1:
             each = rows != rows[0]
             differs = each.any(axis=0).tolist() if each.any() else None
         for register, position, column, is_long in plan[1]:
@@ -167,13 +219,13 @@ class Entrance:
                 batch.scalar[register] = value
 
     def _planned(
-        self, visited: bytes, last: int, index: int
+        self, visited: int, last: int, index: int
     ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]:
         """Return what whole blocks have written, and the first instructions of the last one."""
         region, found = self.region, []
         for written in (region.written_vectors, region.written_scalars):
             registers: set[int] = set()
-            for block in (number for number, flag in enumerate(visited) if flag):
+            for block in (number for number in range(len(region.blocks)) if visited >> 8 * number & 1):
                 registers |= written.get(block, {}).keys()
             registers |= {register for register, first in written.get(last, {}).items() if first < index}
             found.append(registers)
@@ -183,3 +235,7 @@ class Entrance:
             for position, (register, column, is_long) in enumerate(self._numbers)
             if register in scalars or (is_long and register + 1 in scalars)
         ]
+
+
+def _column(batch: WaveBatch, register: int) -> Any:
+    return batch.vector[register] if register < ACCUMULATION else batch.accumulation[register - ACCUMULATION]

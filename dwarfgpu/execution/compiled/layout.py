@@ -20,7 +20,9 @@ class Cell(IntEnum):
     """The 64-bit numbers that a compiled region is called with, and those that it leaves."""
 
     PLACES = 0
-    """Room for an address of the host for each lane, and behind them for the distance to its next dword."""
+    """Room for an address of the host for each lane."""
+    STEPS = auto()
+    """Room for the distance of each lane to its next dword."""
     ROWS = auto()
     """The distance between the rows of each wave whose lanes have numbers in a row, else 0."""
     CALLS = auto()
@@ -48,9 +50,11 @@ class Cell(IntEnum):
     VECTORS = auto()
     """The addresses of vector registers."""
     WAVES = auto()
-    """How many waves there are."""
+    """How many waves run."""
+    RUNNING = auto()
+    """The row of each wave that runs; others went elsewhere."""
     NEXT = auto()
-    """Where each wave goes at the end of a block."""
+    """Where each of them goes at the end of a block."""
     STOP = auto()
     """The instructions, counted for each wave, after which a block is the last one."""
     NEAREST = auto()

@@ -46,8 +46,10 @@ class MemoryTable:
         needed = waves * (2 * lanes + 1)
         if len(self._room) < needed:
             self._room = np.empty(2 * needed, np.int64)
-            start = address_of(self._room)
-            self.cells[Cell.ROWS], self.cells[Cell.PLACES] = start, start + 16 * waves
+            rows = address_of(self._room)
+            places = rows + 16 * waves
+            self.cells[Cell.ROWS], self.cells[Cell.PLACES] = rows, places
+            self.cells[Cell.STEPS] = places + 16 * waves * lanes
 
     def can_reach_all(self, memory: MemoryAccess) -> bool:
         """Take over where memory is; return whether compiled code can reach all of it."""

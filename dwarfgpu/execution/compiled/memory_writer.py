@@ -712,9 +712,8 @@ def _place_cell(writer: RegionWriter, at: str) -> str:
 
 
 def _step_cell(writer: RegionWriter, at: str) -> str:
-    whole = writer.ir.put(f"mul i64 %waves, {writer.wave_size}")
-    start = writer.ir.put(f"add i64 {writer.ir.put(f'add i64 {writer.lane_start}, {at}')}, {whole}")
-    return writer.ir.put(f"getelementptr i64, ptr %places, i64 {start}")
+    start = writer.ir.put(f"add i64 {writer.lane_start}, {at}")
+    return writer.ir.put(f"getelementptr i64, ptr %steps, i64 {start}")
 
 
 def _keep_places(writer: RegionWriter, lanes: LaneGroup, places: str, steps: str = "") -> None:

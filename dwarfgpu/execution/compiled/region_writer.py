@@ -147,7 +147,8 @@ class AccessRun:
 
 
 _OF_TEXT = (
-    "_label", "_scalars", "_changed", "_group", "_group_reads", "_group_writes", "place", "row", "wave", "lane_start",
+    "_label", "_scalars", "_changed", "_group", "_group_reads", "_group_writes", "place", "row", "position", "wave",
+    "lane_start",
 )  # fmt: skip
 """What a writer knows of the text that it writes."""
 
@@ -266,6 +267,8 @@ class RegionWriter:
 
     row = ""
     """The scalar registers of the wave of the phase."""
+    position = ""
+    """Where a wave is among those that run."""
     wave = ""
     lane_start = ""
     """The number of the first lane of the wave among those of all waves."""
@@ -278,13 +281,17 @@ class RegionWriter:
         before = self._label
         self.jump(head)
         self.label(head)
-        self.wave = f"%{self.ir.name('w')}"
-        following = f"{self.wave}n"
-        self.ir.do(f"{self.wave} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
+        self.position = f"%{self.ir.name('w')}"
+        following = f"{self.position}n"
+        self.ir.do(f"{self.position} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
         self._phase = latch, behind, head
+        self.wave = self._row_of(self.position)
         start = self.ir.put(f"mul i64 {self.wave}, {_ROW}")
         self.row = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {start}")
         self.lane_start = self.ir.put(f"mul i64 {self.wave}, {self.wave_size}")
+
+    def _row_of(self, position: str) -> str:
+        return self.ir.put(f"load i64, ptr {self.ir.put(f'getelementptr i64, ptr %running, i64 {position}')}")
 
     def end_phase(self) -> None:
         """End the loop over the waves: registers are in memory."""
@@ -295,10 +302,10 @@ class RegionWriter:
         latch, behind, head = self._phase
         self._phase = self._run = None
         self._scalars = {}
-        following = f"{self.wave}n"
+        following = f"{self.position}n"
         self.jump(latch)
         self.label(latch)
-        self.ir.do(f"{following} = add nuw nsw i64 {self.wave}, 1")
+        self.ir.do(f"{following} = add nuw nsw i64 {self.position}, 1")
         more = self.ir.put(f"icmp ult i64 {following}, %waves")
         self.ir.do(f"br i1 {more}, label %{head}, label %{behind}, !llvm.loop !0")
         self.label(behind)
@@ -1015,18 +1022,18 @@ class RegionWriter:
             condition = self._condition(ending.condition)
             following = self.ir.put(f"select i1 {condition}, i64 {taken}, i64 {other}")
         self.begin_phase()
-        place = self.ir.put(f"getelementptr i64, ptr %next, i64 {self.wave}")
+        place = self.ir.put(f"getelementptr i64, ptr %next, i64 {self.position}")
         self.ir.do(f"store i64 {following}, ptr {place}")
         self.end_phase()
         same, parted = self.ir.name("same"), self.ir.name("parted")
         first = self.ir.put("load i64, ptr %next")
         is_jump = ending.address is not None and ending.link is None
         is_call = self._is_call_by_hand(block, "0") if is_jump else ""
-        with self.loop("%waves") as wave:
-            place = self.ir.put(f"getelementptr i64, ptr %next, i64 {wave}")
+        with self.loop("%waves") as position:
+            place = self.ir.put(f"getelementptr i64, ptr %next, i64 {position}")
             differs = self.ir.put(f"icmp ne i64 {self.ir.put(f'load i64, ptr {place}')}, {first}")
             if is_jump:
-                is_other = self.ir.put(f"xor i1 {is_call}, {self._is_call_by_hand(block, wave)}")
+                is_other = self.ir.put(f"xor i1 {is_call}, {self._is_call_by_hand(block, position)}")
                 differs = self.ir.put(f"or i1 {differs}, {is_other}")
             more = self.ir.name("more")
             self.fork(differs, parted, more)
@@ -1062,9 +1069,10 @@ class RegionWriter:
         self.set_cell(Cell.CALL_COUNT, more)
         return self.ir.put(f"icmp uge i64 {more}, {MOST_CALLS}")
 
-    def _is_call_by_hand(self, block: BlockCode, wave: str) -> str:
+    def _is_call_by_hand(self, block: BlockCode, position: str) -> str:
         self.touched_scalars |= {RETURN_LOW, RETURN_HIGH}
-        at = self.ir.put(f"add i64 {self.ir.put(f'mul i64 {wave}, {_ROW}')}, {_slot(RETURN_LOW)}")
+        start = self.ir.put(f"mul i64 {self._row_of(position)}, {_ROW}")
+        at = self.ir.put(f"add i64 {start}, {_slot(RETURN_LOW)}")
         link = self.ir.put(f"getelementptr i32, ptr %scalars, i64 {at}")
         return self.ir.put(f"icmp eq i64 {self.ir.put(f'load i64, ptr {link}, align 4')}, {block.following}")
 
@@ -1101,8 +1109,10 @@ class RegionWriter:
             "scalars": Cell.SCALARS,
             "vectors": Cell.VECTORS,
             "next": Cell.NEXT,
+            "running": Cell.RUNNING,
             "visited": Cell.VISITED,
             "places": Cell.PLACES,
+            "steps": Cell.STEPS,
             "calls": Cell.CALLS,
             "rows": Cell.ROWS,
         }

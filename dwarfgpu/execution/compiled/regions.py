@@ -53,6 +53,10 @@ LOOPING = 3
 """A block that a batch executes more often in a launch is in a loop."""
 MOST_DIFFERING = 8
 """The instructions that expect private memory in vain one by one, before all of a region do not."""
+MOST_PARTED = 1024
+"""The waves that go different ways in one region."""
+LONGEST_REST = 15
+"""The turns after which waves that left a region soon try again."""
 MOST_WAVES = 1 << 15
 """The waves of all entrances that are kept."""
 _CONDITIONS = {
@@ -96,7 +100,9 @@ class CompiledRegions:
         """How often each block has been compiled: with each hot block around it anew, up to a limit."""
         self.differing: set[int] = set()
         """The instructions that found something else than private memory at the one address of all lanes."""
-        self._table = MemoryTable()
+        self.table = MemoryTable()
+        self._rest = self._pause = 0
+        """How many turns begin before waves run in one region again, and how many did the last time."""
         self._entrances: dict[tuple[CompiledRegion, int], Entrance] = {}
 
     @property
@@ -108,7 +114,7 @@ class CompiledRegions:
 
     def begin(self, batches: list[WaveBatch]) -> None:
         """Count the blocks of a kernel on from its latest launch; of more than a few waves, only those in loops."""
-        self._table.can_reach_all(self.device.memory)
+        self.table.can_reach_all(self.device.memory)
         self._latest = None, (0, 0)
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
@@ -172,6 +178,7 @@ class CompiledRegions:
             if block is not None:
                 blocks.append(block)
                 count += block.count
+                pending[:0] = self._branches_behind(block)
             if start == key:
                 if block is not None and not block.instructions and block.ending and block.ending.end is not None:
                     return  # waves end as fast in the interpreter
@@ -192,6 +199,12 @@ class CompiledRegions:
         self._entrances.clear()
         for number, block in enumerate(blocks):
             self.entries[block.start, block.mode] = region, number
+
+    def _branches_behind(self, block: BlockCode) -> list[tuple[int, int]]:
+        """Return the blocks behind one that do nothing but branch, as at the exits of loops."""
+        targets = [(to, block.ending.mode) for to in block.ending.targets] if block.ending is not None else []
+        found = ((each, self._block(each, set(), [])) for each in targets)
+        return [each for each, following in found if following is not None and not following.instructions]
 
     def _around(self, key: tuple[int, int]) -> list[tuple[int, int]]:
         """Return the blocks to compile with one: those that are nearly as hot, and the loops that it is in.
@@ -338,27 +351,37 @@ class CompiledRegions:
             self._followers.setdefault(self._latest[1], set()).add(key)
         self._latest = batch, key
         found = self.entries.get(key) or self._noted(key, 1 if since else self._arrival)
-        if found is None or not self._table.can_reach_all(memory):
+        if found is None or not self.table.can_reach_all(memory):
             return None
         region, number = found
         if not region.fits(batch):  # it was compiled for another kernel, which has more registers
             del self.entries[key]
             self.heat[key] = 0
             return None
-        waves, device = batch.count, self.device
-        stop = min(left, max(SPAN // waves, 1))
-        if limit is not None:
-            stop = min(stop, -(-(limit - device.executed) // waves) - region.unasked(since))
+        stop = self.stop(region, batch, left, limit, since)
         if stop <= 0:
             return None
-        entrance = self._entrance(region, waves)
-        barrier = device.patience_at_barriers(batch) if region.has_barriers else 0
+        entrance = self.entrance(region, batch.count)
+        barrier = self.device.patience_at_barriers(batch) if region.has_barriers else 0
         stops = stop, -1 if nearest is None else nearest, barrier
-        reason = entrance.run(batch, self._table, memory, number, stops)
+        reason = entrance.run(batch, self.table, memory, number, stops)
+        return self.result(region, entrance, batch, reason, since)
+
+    def stop(self, region: CompiledRegion, batch: WaveBatch, left: int, limit: int | None, since: int) -> int:
+        """Return after how many instructions waves are to leave a region; at once if it is none."""
+        stop = min(left, max(SPAN // batch.count, 1))
+        if limit is not None:
+            stop = min(stop, -(-(limit - self.device.executed) // batch.count) - region.unasked(since))
+        return stop
+
+    def result(
+        self, region: CompiledRegion, entrance: Entrance, batch: WaveBatch, reason: int, since: int
+    ) -> CompiledRun:
+        """Return what a batch has done, and let it be where it has left."""
         cells = entrance.cells
         place, count, whole = cells[_PLACE], cells[_EXECUTED], cells[_WHOLE]
         code, index, is_inside = region.blocks[place >> 16], place & 0xFFFF, reason == Exit.INSIDE
-        following = entrance.following
+        following = entrance.following[: batch.count]
         if cells[_CALL_COUNT] > 1 or reason == Exit.PARTED:
             self._note_calls(batch, cells[_CALL_COUNT], code, following if reason == Exit.PARTED else None)
         self._latest = batch, (code.start, code.mode)
@@ -380,6 +403,29 @@ class CompiledRegions:
         parted = following.copy() if reason == Exit.PARTED else None
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
 
+    def run_together(self, batch: WaveBatch, left: int, limit: int | None) -> tuple[WaveBatch, int, int, bool] | None:
+        """Let a batch and others in its region, if there are any, run there in turns; return what `PartedWaves` does."""
+        memory, going = self.device.memory, (batch, left, 0, False)
+        if self._rest:
+            self._rest -= 1
+            return going
+        region, _number = self.entries.get((batch.pc, batch.mode), (None, 0))
+        if region is None or memory.watch is not None or memory.watch_waves is not None:
+            return going
+        pairs = ((each, self.entries.get((each.pc, each.mode))) for each in self.device.batches)
+        batches = [batch, *(each for each, entry in pairs if entry is not None and entry[0] is region)]
+        is_few = len(batches) > 1 and sum(each.count for each in batches) <= MOST_PARTED
+        if not is_few or not region.fits(batch) or not self.table.can_reach_all(memory):
+            return going
+        from dwarfgpu.execution.compiled.parted_waves import PartedWaves
+
+        return PartedWaves(self, region, batches).run(left, limit)
+
+    def rest(self, runs: int, batches: int) -> None:
+        """Take note of how often waves have run in one region; if they seldom do, they do not try for a while."""
+        self._pause = 0 if runs > LOOPING * batches else min(2 * self._pause + 1, LONGEST_REST)
+        self._rest = self._pause
+
     def _give_up(self, region: CompiledRegion, address: int) -> None:
         """Forget a region that expected private memory where there is another one; the next one does not."""
         self.differing |= {address} if len(self.differing) < MOST_DIFFERING else region.expecting
@@ -390,19 +436,19 @@ class CompiledRegions:
             self.heat[key] = min(self.heat.get(key, 0), HOT - 1)
             self._compilations[key] = 0
 
-    def _entrance(self, region: CompiledRegion, waves: int) -> Entrance:
+    def entrance(self, region: CompiledRegion, waves: int) -> Entrance:
         """Return where so many waves enter a region."""
         entrance = self._entrances.get((region, waves))
         if entrance is None:
             if sum(each.waves for each in self._entrances.values()) + waves > MOST_WAVES:
                 self._entrances.clear()
-            self._table.make_room(waves, self.device.lanes)
+            self.table.make_room(waves, self.device.lanes)
             entrance = self._entrances[region, waves] = Entrance(region, waves, self.device.lanes)
         return entrance
 
     def _note_calls(self, batch: WaveBatch, count: int, last: BlockCode, parting: Any) -> None:
         """Give a batch the calls that compiled code has noted, and that at the end of the last block if waves part."""
-        for note in self._table.calls[1:count]:
+        for note in self.table.calls[1:count]:
             batch.calls = batch.calls_after_jump(note - 1, NOWHERE) if note & 1 else batch.called(note)
         if parting is not None and last.ending is not None and last.ending.link is not None:
             batch.calls = batch.called(last.following)

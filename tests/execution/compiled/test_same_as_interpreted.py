@@ -204,6 +204,36 @@ def test_waves_pass_barriers_as_in_the_interpreter(build, monkeypatch, patience,
     assert (max(passed) > 0) == (widest >= 4)  # else no batch has all waves of a work-group
 
 
+@pytest.mark.parametrize("patience", [10_000, 700])
+@pytest.mark.parametrize(
+    "level, kernel, step",
+    [("O2", "col", 997), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
+        ("O0", "col", 9973), ("O0", "recursive", 9973), ("O2", "in_rows", 997), ("O0", "counted", 2001),
+    ))],
+)  # fmt: skip
+def test_waves_that_part_stay_in_compiled_code_and_have_the_same_turns(
+    build, monkeypatch, level, kernel, step, patience
+):
+    monkeypatch.setattr(device_module, "PATIENCE", patience)
+    runs, plain = [], Entrance.run_some
+    monkeypatch.setattr(Entrance, "run_some", lambda self, *args: runs.append(1) or plain(self, *args))
+    devices = [ready(build("gfx1100", level), kernel, hot)[0] for hot in (0, 1)]
+    for at in range(step, 12 * step, step):
+        for device in devices:
+            device.run(at)
+        assert_same(*devices)
+        assert turns(devices[0]) == turns(devices[1])
+    for device in devices:
+        device.run()
+    assert_same(*devices)
+    assert len(runs) > 10
+
+
+def turns(device):
+    """Return the order of the batches of a device, and what they have spent."""
+    return [(batch.pc, batch.spent, batch.waves.tolist()) for batch in device.batches]
+
+
 @pytest.mark.parametrize(
     "processor, code",
     [
@@ -260,15 +290,15 @@ def test_a_breakpoint_in_a_compiled_loop_stops_as_it_does_in_an_interpreted_one(
 def test_an_interrupt_in_a_compiled_loop_stops_where_a_limit_stops_the_interpreter(build, monkeypatch):
     monkeypatch.setattr(regions, "SPAN", 500)
     devices = [ready(build("gfx1100", "O2"), "col", hot)[0] for hot in (0, 2)]
-    plain, calls = Entrance.leave, itertools.count()
+    plain, calls = Entrance._call, itertools.count()
     for after in (30, 45):
 
-        def left(self, *args, after=after):
+        def call(self, *args, after=after):
             if next(calls) == after:
                 devices[1].interrupt()
             return plain(self, *args)
 
-        monkeypatch.setattr(Entrance, "leave", left)
+        monkeypatch.setattr(Entrance, "_call", call)
         devices[1].run()
         assert devices[1].batches
         devices[0].run(devices[1].executed)
