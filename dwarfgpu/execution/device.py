@@ -38,6 +38,7 @@ from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, Mac
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
+from dwarfgpu.execution.turns import PATIENCE, WIDEST, first_of, joining, nearest_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
@@ -55,7 +56,7 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
@@ -76,12 +77,8 @@ BARRIER_COMPLETE, SCC_BIT = 2, 9
 """The bits of STATE_PRIV that are known ("RDNA4 Instruction Set Architecture", section 3.4)."""
 MOST_BLOCKS = 4096
 """The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
-PATIENCE = 10_000
-"""The instructions that a batch executes before all others get their turns."""
 TURNS = (4, 40, 400)
 """The most instructions of a turn where the order is by chance: each turn has one of these limits."""
-WIDEST = 1024
-"""The waves of a batch, so that its arrays stay in the cache and are cheap to allocate."""
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
@@ -326,10 +323,9 @@ class Device:
         return True
 
     def _start_more(self) -> bool:
-        ahead = self.machine.work_ahead
         if not self.held:
             self.memory.finish()
-        if ahead is None or self.stopped or self.held or not ahead.start(self.machine):
+        if self.stopped or self.held or not self.machine.start_ahead():
             return False
         self._adopt()
         return True
@@ -912,35 +908,6 @@ class Device:
         if "barrier_state" in places:
             yield places["barrier_state"], self.barriers.state(batch, is_group=True)
             yield places["state_priv"], self.barriers.are_complete(batch) << BARRIER_COMPLETE | batch.scc << SCC_BIT
-
-
-def first_of(batches: list[WaveBatch], waiting: list[WaveBatch]) -> WaveBatch:
-    """Return the waves whose turn it is: those with the lowest address that have not had a long turn."""
-    if len(batches) == 1 and batches[0].spent < PATIENCE:
-        return batches[0]
-    rested = [each for each in batches if each.spent < PATIENCE]
-    if not rested:
-        rested = batches
-        for each in (*batches, *waiting):
-            each.spent = 0
-    lowest = min(each.pc for each in rested)
-    return next(each for each in rested if each.pc == lowest)
-
-
-def nearest_of(batches: Sequence[WaveBatch]) -> int | None:
-    """Return the lowest address of waves that have not had a long turn."""
-    return min([each.pc for each in batches if each.spent < PATIENCE], default=None)
-
-
-def joining(batch: WaveBatch, batches: list[WaveBatch]) -> list[WaveBatch]:
-    """Return the waves that join others at one instruction."""
-    room, others = WIDEST - batch.count, []
-    for each in batches:
-        is_alike = each.pc == batch.pc and each.mode == batch.mode and each.has_passed == batch.has_passed
-        if is_alike and each.count <= room:
-            others.append(each)
-            room -= each.count
-    return others
 
 
 @contextmanager

@@ -125,6 +125,16 @@ class Gpu(Machine):
         """Whether there are waves that have not ended or stopped, in a machine that has run."""
         return self._device is not None and bool(self._device.batches or self._device.waiting or self.work_ahead)
 
+    def start_ahead(self) -> range:
+        """Start the next work-groups in place of waves that have ended; return the indices of their waves."""
+        ahead = self.work_ahead
+        if ahead is None:
+            return range(0)
+        started = ahead.start(self)
+        if ahead.is_over:
+            self.work_ahead = None
+        return started
+
     def renew_device(self) -> None:
         """Begin anew with the waves and the memory that there are now; what is compiled of the code is kept."""
         if self._device is not None:

@@ -20,7 +20,6 @@ from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array
-    from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.targets.amdgpu.geometry import Geometry
     from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
@@ -134,11 +133,15 @@ class StartingWaves:
     def group_count(self) -> int:
         return self.waves.start.geometry.group_count
 
-    def start(self, machine: Gpu) -> range:
+    @property
+    def is_over(self) -> bool:
+        """Whether all have started."""
+        return self.groups_started == self.group_count
+
+    def start(self, machine: Machine) -> range:
         """Replace the waves of a machine by the next ones; return their indices, of which there may be none."""
         first, end = self.groups_started, min(self.groups_started + self.at_once, self.group_count)
         if first == end:
-            machine.work_ahead = None
             return range(0)
         groups = np.arange(first, end, dtype=np.int64) if self.seed is None else self._shuffled(first, end, self.seed)
         x, y, z = self.waves.start.geometry.work_group
@@ -148,8 +151,6 @@ class StartingWaves:
         indices = start_waves(machine, self.waves, self.dispatch, ids, groups)
         self.groups_started = end
         self.waves_started += len(indices)
-        if end == self.group_count:
-            machine.work_ahead = None
         return indices
 
     def _shuffled(self, first: int, end: int, seed: int) -> Any:

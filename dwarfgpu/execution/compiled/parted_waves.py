@@ -13,7 +13,7 @@ import numpy as np
 from dwarfgpu.execution.batch import NOWHERE, WaveBatch, shared_calls
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.layout import Cell, Exit
-from dwarfgpu.execution.device import first_of, joining, nearest_of
+from dwarfgpu.execution.turns import first_of, joining, nearest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

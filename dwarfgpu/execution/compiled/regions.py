@@ -404,7 +404,7 @@ class CompiledRegions:
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
 
     def run_together(self, batch: WaveBatch, left: int, limit: int | None) -> tuple[WaveBatch, int, int, bool] | None:
-        """Let a batch and others in its region, if there are any, run there in turns; return what `PartedWaves` does."""
+        """Let a batch and others in its region, if there are any, run in turns; return what `PartedWaves` returns."""
         memory, going = self.device.memory, (batch, left, 0, False)
         if self._rest:
             self._rest -= 1

@@ -15,7 +15,8 @@ import numpy as np
 
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.block_writer import LONGEST
-from dwarfgpu.execution.device import WIDEST, interruptible
+from dwarfgpu.execution.device import interruptible
+from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:

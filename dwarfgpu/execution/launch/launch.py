@@ -232,7 +232,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         ids = [f"{prefix}{wave + 1}" for wave in range(shape.wave_count)]
         return Launched(planned, number, start_waves(machine, waves, index, ids), machine)
     machine.work_ahead = StartingWaves(waves, index, groups_at_once(waves, at_once), prefix, seed)
-    indices = machine.work_ahead.start(machine)
+    indices = machine.start_ahead()
     machine.renew_device()
     return Launched(planned, number, indices, machine)
 

@@ -402,13 +402,13 @@ def test_compiled_code_is_bounded(build, monkeypatch):
 
 
 def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypatch):
-    path, calls, plain = build("gfx1100", "O0"), [], Entrance.leave
+    path, calls, plain = build("gfx1100", "O0"), [], Entrance._leave
     device, _launched = ready(path, "col", 1, 32)
     device.run()
     assert max(device.compiled._compilations.values()) <= 2
     assert max(sum(block.count for block in region.blocks) for region, _ in device.compiled.entries.values()) <= LARGEST
     start(device.machine, path, "col", 32)
-    monkeypatch.setattr(Entrance, "leave", lambda self, *args: calls.append(1) or plain(self, *args))
+    monkeypatch.setattr(Entrance, "_leave", lambda self, *args: calls.append(1) or plain(self, *args))
     device.run()
     assert device.executed > 10_000
     assert len(calls) < 60, len(calls)
