@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution import halts, instructions
+from dwarfgpu.execution import halts, instructions, turns
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import (
     FLAT_SCRATCH,
@@ -38,7 +38,6 @@ from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, Mac
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
-from dwarfgpu.execution.turns import PATIENCE, WIDEST, first_of, joining, nearest_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
@@ -215,8 +214,8 @@ class Device:
             np.random.default_rng(machine.seed).shuffle(rows)
         self.batches = [
             batch
-            for first in range(0, len(rows), WIDEST)
-            for batch in _batches_of(machine, rows[first : first + WIDEST], self.lanes)
+            for first in range(0, len(rows), turns.WIDEST)
+            for batch in _batches_of(machine, rows[first : first + turns.WIDEST], self.lanes)
         ]
         self.waiting: list[WaveBatch] = []
         self.ended: list[WaveBatch] = []
@@ -336,9 +335,9 @@ class Device:
         if self._random is not None and len(batches) > 1:
             batch = self.memory.chosen(batches, self._random)
         else:
-            batch = first_of(batches, self.waiting)
+            batch = turns.first_of(batches, self.waiting)
         batches.remove(batch)
-        others = joining(batch, batches)
+        others = turns.joining(batch, batches)
         if others:
             passed = batch.passed
             batch = batch.join(others)
@@ -379,7 +378,7 @@ class Device:
             if going is None:
                 return
             batch, left, since, is_inside = going
-        nearest = nearest_of(self.batches)
+        nearest = turns.nearest_of(self.batches)
         while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
@@ -436,7 +435,7 @@ class Device:
         if is_alone and not (self._has_turns and batch.count > 1):
             return max(128, ALONE // batch.count)
         if self._random is None:
-            return PATIENCE - batch.spent
+            return turns.PATIENCE - batch.spent
         return self._random.randint(1, 1 if self.memory.is_weak else self._random.choice(TURNS))
 
     def patience_at_barriers(self, batch: WaveBatch) -> int:
@@ -447,7 +446,7 @@ class Device:
         if self.waiting or self.held or self.alone is not None:
             return 0
         members = self._by_group(batch)
-        return max(PATIENCE - batch.spent, 0) if (members[members > 0] == self._alive[members > 0]).all() else 0
+        return max(turns.PATIENCE - batch.spent, 0) if (members[members > 0] == self._alive[members > 0]).all() else 0
 
     def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""

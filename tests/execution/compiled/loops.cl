@@ -77,3 +77,20 @@ kernel void one_address(global int *out, global const int *in, int times) {
   }
   out[i] = own[0] ^ own[1] ^ narrow[0];
 }
+
+// Waves that go different ways: loops of different lengths, calls in some turns, private and local memory.
+__attribute__((noinline)) int turned(int a, int b) {
+  for (; b > 0; b -= 2) a = a * 3 + b;
+  return a;
+}
+
+kernel void parting(global int *out, global const int *in, int times) {
+  local int t[128];
+  int i = get_global_id(0), l = get_local_id(0), w = i / 32, own[4] = {i, 1, 2, 3};
+  for (int k = 0; k < times + in[32 * w] % 8; k++) {
+    t[l] = own[k & 3];
+    if ((w + k) % 3) own[(k + 1) & 3] += turned(t[l], w + k % 5);
+    else own[1] ^= in[(i + k) & 255];
+    out[i] += own[k & 3];
+  }
+}
