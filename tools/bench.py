@@ -11,6 +11,7 @@ import argparse
 import sys
 from typing import Any
 
+from bench_checks import checks
 from bench_cores import cores
 from bench_dap import dap
 from bench_debugger import debugger
@@ -144,6 +145,7 @@ GROUPS = {
     "unwind": unwind,
     "waves": waves,
     "run": run,
+    "checks": checks,
     "cores": cores,
     "variables": variables,
     "debugger": debugger,

@@ -76,6 +76,8 @@ class CheckedMemory(MemoryAccess):
         self.family = cached_family(processor, generation)
         is_followed = RACE in settings.checks
         self.order = KnownOrder(generation, shares_cache=settings.shares_cache, is_followed=is_followed)
+        self.is_counted = bool(settings.checks & {RACE, WAIT})
+        """Whether a check asks which accesses are complete."""
         self.races = RaceCheck(self.order, others["lanes"], self._side)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
@@ -182,25 +184,11 @@ class CheckedMemory(MemoryAccess):
         """Write an instruction, behind what tells the checks of it; return whether it ends the block."""
         if self.init_check is not None:
             self.init_check.write(writer, instruction, address)
-        return self._write_behind(writer, instruction, address, memory)
-
-    def _write_behind(
-        self, writer: BlockWriter, instruction: GpuInstruction, address: int, memory: MemoryAccess
-    ) -> bool:
         action, name = actions.action_of(instruction, self.generation), instruction.name
         kinds = tuple(map(self.order.names.index, action.counters))
-        behind = address + instruction.size
-        is_waiting = WAIT in self.settings.checks
-        if is_waiting and (registers := self.wait_check.unseen(writer, instruction, action)):
-            self._tell(writer, self.wait_check.look, address, registers)
-        if action.waits:
-            waits = tuple((self.order.names.index(counter), left) for counter, left in action.waits)
-            self._tell(writer, self.order.wait, waits)
-            store = self.order.names.index(actions.counters_of(self.generation).store)
-            for counter, addresses in ((store, self._behind_waits), (self.order.local, self._behind_local)):
-                if address in addresses or (counter, 0) in waits:
-                    addresses.add(behind)
-        elif action.invalidate and 0 in invalidated_kinds(self.family, name, instruction.modifiers):
+        if self.is_counted:
+            self._write_counts(writer, instruction, action, kinds)
+        if action.invalidate and 0 in invalidated_kinds(self.family, name, instruction.modifiers):
             self._tell(writer, self.order.invalidate)
         elif name == "s_barrier" or name.startswith("s_barrier_signal"):
             self._tell(writer, self._arrive, address, is_split=name != "s_barrier")
@@ -208,20 +196,15 @@ class CheckedMemory(MemoryAccess):
             self._tell(writer, self.order.wait_at_barrier)
         elif name.startswith("s_endpgm"):
             self._tell(writer, self._end, address)
-        if kinds:
-            self._tell(writer, self.order.issue, kinds)
-            if is_waiting and action.written:
-                self._tell(writer, self.wait_check.load, self.wait_check.site(address, action, kinds))
-        if RACE in self.settings.checks and (
-            name in _COUNTERS or (action.operation and action.space != actions.PRIVATE)
-        ):
+        is_access = bool(action.operation) or name in _COUNTERS
+        if RACE in self.settings.checks and is_access and action.space != actions.PRIVATE:
             release = address in self._behind_local
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
             self._tell(writer, self.races.begin, site)
         if self.bounds is None:
             return instructions.write_instruction(writer, instruction, address, memory)
         self.provenance.open(writer)
-        if action.operation or name in _COUNTERS:
+        if is_access:
             does = _DONE.get(action.operation, ATOMIC)
             self.bounds.formatted.update([address] if FORMATTED.match(name) else ())
             self._tell(writer, self.bounds.begin, address, does, texts=self._address_words(instruction))
@@ -230,6 +213,27 @@ class CheckedMemory(MemoryAccess):
             return ends
         self.provenance.write(writer, instruction)
         return instructions.write_instruction(writer, instruction, address, memory)
+
+    def _write_counts(
+        self, writer: BlockWriter, instruction: GpuInstruction, action: actions.MemoryAction, kinds: tuple[int, ...]
+    ) -> None:
+        """Write what counts accesses and waits, and looks at the registers that are used."""
+        address, is_looked_at = writer.address, WAIT in self.settings.checks
+        if is_looked_at:
+            self.wait_check.write_use(writer, instruction, action)
+        if action.waits:
+            waits = tuple((self.order.names.index(counter), left) for counter, left in action.waits)
+            self._tell(writer, self.order.wait, waits)
+            if is_looked_at:
+                self.wait_check.write_wait(writer, waits)
+            store = self.order.names.index(actions.counters_of(self.generation).store)
+            for counter, addresses in ((store, self._behind_waits), (self.order.local, self._behind_local)):
+                if address in addresses or (counter, 0) in waits:
+                    addresses.add(address + instruction.size)
+        if kinds:
+            self._tell(writer, self.order.issue, kinds)
+            if is_looked_at:
+                self.wait_check.write_access(writer, action, kinds)
 
     @staticmethod
     def _address_words(instruction: GpuInstruction) -> list[str]:

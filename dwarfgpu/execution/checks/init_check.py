@@ -242,7 +242,7 @@ class InitCheck(KeptState):
             return
         (target,) = cells_of(instruction.destinations[0], writer.lanes)
         lanes = f"{writer.name(instructions.read_lane)}({_text(cell)}, {place}"
-        texts.append(f"not {writer.name(np.any)}({lanes})")  # several waves have a number each
+        texts.append(f"not {writer.name(has_bits)}({lanes})")
         writer.write(f"elif {' and '.join(texts)}: {_text(target)} = D")
 
     def _write_memory(self, writer: BlockWriter, instruction: GpuInstruction, address: int, dsts: list[Cell]) -> None:
@@ -310,7 +310,7 @@ class InitCheck(KeptState):
                 mask = batch.mask if is_by_lane else None
                 if not (bits if mask is None else bits * mask).any():
                     continue
-            elif not (bits if isinstance(bits, int) else bits.any()):
+            elif not has_bits(bits):
                 continue
             return self._origins.get(cell) or UndefinedOrigin(pc, register=cell)
         return None
@@ -328,8 +328,10 @@ class InitCheck(KeptState):
         known = undefined_of(batch)
         for cell in cells:
             bits, (file, index) = self.bits_of(batch, cell), cell
+            if bits is DEFINED:
+                continue
             is_number = file in ("s", "scc")
-            if not (bits if isinstance(bits, int) else bits.any()):
+            if not has_bits(bits):
                 if file == "scc":
                     known.scc = NONE
                 else:
@@ -569,6 +571,11 @@ class MemoryStep(UndefinedStep):
 
 
 _SPACES = {LOCAL: "local", SCRATCH: "private"}
+
+
+def has_bits(bits: Any) -> bool:
+    """Return whether a register has an undefined bit in any wave."""
+    return bool(bits if isinstance(bits, int) else bits.any())
 
 
 def cell_text(cell: Cell) -> str:

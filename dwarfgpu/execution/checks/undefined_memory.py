@@ -10,6 +10,7 @@ import numpy as np
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
 from dwarfgpu.execution.block_writer import cell
 from dwarfgpu.execution.buffer_formats import COMPONENTS, BufferFormat, ElementAccess
+from dwarfgpu.execution.checks.undefined_registers import DEFINED
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess, Place
 from dwarfgpu.isa.semantics.numbers import LOW
@@ -132,9 +133,12 @@ class UndefinedMemory(MemoryAccess):
 
     def load_private(self, batch: WaveBatch, address: Any, size: int, count: int) -> list[Lanes] | None:
         words = super().load_private(batch, address, size, count)
-        if words is not None and any(word.any() for word in words):
+        if words is None:
+            return None
+        if any(word.any() for word in words):
             self.loaded(batch, SCRATCH, address, None, words)
-        return words
+            return words
+        return [DEFINED] * count if size == DEFINED.itemsize else words
 
     def load_local(self, batch: WaveBatch, address: Lanes, offsets: tuple[int, ...], count: int) -> list[Lanes]:
         words = super().load_local(batch, address, offsets, count)
@@ -154,7 +158,7 @@ class UndefinedMemory(MemoryAccess):
 
     def store_private(self, batch: WaveBatch, address: Any, size: int, values: list[Lanes]) -> bool:
         is_done = super().store_private(batch, address, size, values)
-        if is_done and any(value.any() for value in values):
+        if is_done and any(value is not DEFINED and value.any() for value in values):
             self.stored(batch, SCRATCH, address, None, values)
         return is_done
 

@@ -44,8 +44,31 @@ class LatestLoads(KeptState):
         self.numbers = np.zeros((count, kinds), np.int64)
 
 
+@frozen(eq=False)
+class BlockLoad:
+    """A load in the block that is being written."""
+
+    line: int
+    """The line of the block that takes note of it."""
+    registers: frozenset[Register]
+    numbers: dict[int, int]
+    """By counter, how many accesses of the block have begun with it."""
+    is_ordered: bool
+
+    def is_complete(self, issued: list[int], waits: tuple[tuple[int, int], ...]) -> bool:
+        """Return whether waits end it, after so many accesses of the block."""
+        return any(
+            kind in self.numbers and self.numbers[kind] <= issued[kind] - left and (self.is_ordered or not left)
+            for kind, left in waits
+        )
+
+
 class WaitCheck(KeptState):
-    """Looks at registers that loads write, where they are first used."""
+    """Looks at registers that loads write, where they are first used.
+
+    Most loads are waited for in their block before they are used. That is known when the block is written, so nothing
+    is looked at when it is executed.
+    """
 
     CHANGING = "found", "loaded"
 
@@ -57,28 +80,55 @@ class WaitCheck(KeptState):
         self.found: dict[tuple[int, int], CheckFinding] = {}
         self.sites: list[LoadSite] = []
         self._block: BlockWriter | None = None
-        self._seen: set[Register] = set()
-        """The registers that the block has looked at, and not loaded since."""
 
     def use(self, count: int) -> None:
         """Begin with other waves."""
         self.count = count
         self.loaded: dict[Register, LatestLoads] = {}
 
-    def unseen(self, block: BlockWriter, instruction: GpuInstruction, action: MemoryAction) -> frozenset[Register]:
-        """Return the registers that the next instruction of a block needs, and that the block has not looked at."""
-        if block is not self._block:
-            self._block, self._seen = block, set()
-        needed = needed_registers(instruction, action)
-        unseen = needed - self._seen
-        self._seen |= needed
-        self._seen -= action.written
-        return unseen
+    # --- Text ---------------------------------------------------------------------------------------------------------
 
-    def site(self, *place: Any) -> int:
-        """Add an instruction that loads; return its number, from 1 on."""
-        self.sites.append(LoadSite(*place))
-        return len(self.sites)
+    def write_use(self, block: BlockWriter, instruction: GpuInstruction, action: MemoryAction) -> None:
+        """Write what looks at the registers that an instruction needs, if the block does not know them yet."""
+        if block is not self._block:
+            self._block = block
+            self._issued = [0] * len(self.order.names)
+            self._known: set[Register] = set()
+            """The registers that the block has looked at or waited for, and not loaded since."""
+            self._latest: dict[Register, BlockLoad] = {}
+            self._open: list[BlockLoad] = []
+            """The loads of the block that it has not waited for, and whose registers it has not used."""
+        unknown = needed_registers(instruction, action) - self._known
+        if unknown:
+            check = block.name(self)
+            block.write(f"if {check}.loaded: {check}.look(b, {block.address}, {block.name(unknown)})")
+            used = [self._latest[register] for register in unknown & self._latest.keys()]
+            self._open = [load for load in self._open if load not in used]
+            self._known |= unknown
+
+    def write_wait(self, block: BlockWriter, waits: tuple[tuple[int, int], ...]) -> None:
+        """Take out of a block what takes note of the loads that a wait ends."""
+        check = block.name(self)
+        for load in [each for each in self._open if each.is_complete(self._issued, waits)]:
+            self._open.remove(load)
+            block.lines[load.line] = f"if {check}.loaded: {check}.forget(b, {block.name(load.registers)})"
+            self._known |= {register for register in load.registers if self._latest[register] is load}
+
+    def write_access(self, block: BlockWriter, action: MemoryAction, kinds: tuple[int, ...]) -> None:
+        """Write what takes note of the registers that an instruction loads, behind what counts its access."""
+        for kind in kinds:
+            self._issued[kind] += 1
+        if not action.written:
+            return
+        self.sites.append(LoadSite(block.address, action, kinds))
+        numbers = {kind: self._issued[kind] for kind in kinds}
+        load = BlockLoad(len(block.lines), action.written, numbers, action.is_ordered)
+        block.write(f"{block.name(self)}.load(b, {len(self.sites)})")
+        self._open.append(load)
+        self._known -= action.written
+        self._latest |= dict.fromkeys(action.written, load)
+
+    # --- What waves do ------------------------------------------------------------------------------------------------
 
     def load(self, batch: WaveBatch, number: int) -> None:
         """Take note that registers are loaded."""
@@ -89,6 +139,14 @@ class WaitCheck(KeptState):
                 known = self.loaded[register] = LatestLoads(self.count, len(self.order.names))
             known.sites[batch.index] = number
             known.numbers[batch.index] = numbers
+
+    def forget(self, batch: WaveBatch, registers: frozenset[Register]) -> None:
+        """Take note that no load of some registers is to be looked at."""
+        for register in self.loaded.keys() & registers:
+            if batch.count == self.count:
+                del self.loaded[register]
+            else:
+                self.loaded[register].sites[batch.index] = 0
 
     def look(self, batch: WaveBatch, pc: int, registers: frozenset[Register]) -> None:
         """Look whether the loads of registers that an instruction needs are complete."""
@@ -103,10 +161,7 @@ class WaitCheck(KeptState):
                     is_open &= known.numbers[waves, kind] > complete[waves, kind]
                 if is_open.any():
                     self._report(site, pc, register, waves[is_open])
-            if batch.count == self.count:
-                del self.loaded[register]
-            else:
-                known.sites[batch.index] = 0
+        self.forget(batch, registers)
 
     def _report(self, site: LoadSite, pc: int, register: Register, waves: Any) -> None:
         finding = self.found.get((site.pc, pc))
