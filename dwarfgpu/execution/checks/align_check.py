@@ -1,9 +1,9 @@
 """Accesses at addresses that the hardware or the type of the source does not allow.
 
 Code objects for HSA run in the unaligned access mode: from GFX9 on loads and stores may be anywhere. The addresses of
-atomic operations must be multiples of their size, and up to GFX8 those of all accesses of local memory; elements of
-buffers with a format, of 2 bytes or of 4 (RDNA ISA documents, "Memory Buffer Load and Store"); scalar loads ignore the
-lowest two bits.
+atomic operations must be multiples of their size, and up to GFX8 those of all accesses of local memory; from GFX10 on
+elements of buffers with a format are aligned to 2 bytes, or to 4 if they are larger (RDNA 2 ISA document, 8.1.7; RDNA 3
+and RDNA 4, 3.3.3 and 9.5); scalar loads ignore the lowest two bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import FindingSide
 
 Lanes = Any
-LAST_WITH_ALIGNED_LOCAL = 8
+LAST_WITH_ALIGNED_LOCAL, FIRST_WITH_ALIGNED_FORMATS = 8, 10
 SPACES = {LOCAL: "local", SCRATCH: "private"}
 MOST_OF_FORMAT = 4
 MOST = 16
@@ -58,6 +58,7 @@ class AlignCheck(KeptState):
         self.source = source
         """Returns how the source demands that an instruction is aligned, and because of which type."""
         self.has_aligned_local = generation <= LAST_WITH_ALIGNED_LOCAL
+        self.has_aligned_formats = generation >= FIRST_WITH_ALIGNED_FORMATS
         self.spaces = dict(zip((each >> 32 for each in apertures), ("local", "private"), strict=True))
         """The memory of flat addresses, by their upper half, where it is not global."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
@@ -74,7 +75,7 @@ class AlignCheck(KeptState):
         needs: tuple[int, str] | None
         if self.now.action == ATOMIC:
             needs = low + 1, "an atomic operation"
-        elif self.now.pc in self.now.formatted:
+        elif self.has_aligned_formats and self.now.pc in self.now.formatted:
             needs = min(low + 1, MOST_OF_FORMAT), "a format"
         elif space == LOCAL and self.has_aligned_local:
             needs = low + 1, "local memory"

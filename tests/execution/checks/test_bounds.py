@@ -242,8 +242,9 @@ def test_elements_of_a_buffer_with_a_format_are_checked(require_tool, tmp_path, 
         return [(row.kind, row.count) for row in running.findings]
 
     assert found(0, "arange(128)", "all") == []
-    assert found(1, "arange(128)", "align") == [(f.MISALIGNED[kind], 64)]
-    assert found(2, "arange(128)", "align") == ([(f.MISALIGNED[kind], 64)] if bits == 32 else [])
+    misaligned = [] if processor == "gfx90a" else [(f.MISALIGNED[kind], 64)]  # the documents of GFX9 do not ask for it
+    assert found(1, "arange(128)", "align") == misaligned
+    assert found(2, "arange(128)", "align") == (misaligned if bits == 32 else [])
     assert found(64, "arange(64)", "bounds") == [(f"invalid {does}", 16)]
     assert found(0, "noinit(128)", "init") == [(f.UNDEFINED_STORE, 64)]
 
