@@ -33,8 +33,6 @@ _NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 """What moves in a file with every change of it."""
 _FOLDERS = re.compile(r"(?:[^\s/]*/)+")
 """What is different on another computer."""
-_COMPILED = re.compile(r"-[0-9a-f]{16}(?=\.co$)")
-"""What the name of the code of a source has behind that of the source, as `dwarfgpu run k.cl` compiles it."""
 
 
 @frozen(eq=False)
@@ -182,13 +180,13 @@ def read_baseline(path: str) -> Counter[tuple[str, ...]]:
     known: Counter[tuple[str, ...]] = Counter()
     for finding in findings:
         if isinstance(finding, dict):
-            known[_key(finding.get("file"), finding.get("rule"), finding.get("path"), finding.get("message"))] += 1
+            known[_key(finding.get("rule"), finding.get("path"), finding.get("message"))] += 1
     return known
 
 
 def finding_key(finding: FileFinding) -> tuple[str, ...]:
-    """Return what a finding is known by: not by its place, which moves when the program changes, nor by folders."""
-    return _key(finding.file, finding.rule.name, list(finding.path), finding.message)
+    """Return what a finding is known by: not by its place, which moves when the program changes, nor by the file."""
+    return _key(finding.rule.name, list(finding.path), finding.message)
 
 
 def fingerprint(finding: FileFinding) -> str:
@@ -198,7 +196,6 @@ def fingerprint(finding: FileFinding) -> str:
     return sha256("\0".join(finding_key(finding)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _key(file: Any, rule: Any, path: Any, message: Any) -> tuple[str, ...]:
-    name = _COMPILED.sub("", str(file).rpartition("/")[2])
+def _key(rule: Any, path: Any, message: Any) -> tuple[str, ...]:
     entries = _FOLDERS.sub("", " ".join(map(str, path or ())))
-    return name, str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))
+    return str(rule), entries, _NUMBER.sub("N", _FOLDERS.sub("", str(message)))

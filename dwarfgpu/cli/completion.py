@@ -259,8 +259,8 @@ KINDS: dict[tuple[str, str], Words] = {
     ("example", "name"): _examples,
     ("docs", "page"): _pages,
     ("targets", "name"): _targets,
-    ("verify", "explain"): _rules("verify"),
     ("judge", "reduce"): _rules("judge"),
+    **{(name, "explain"): _rules(name) for name in ("verify", "judge")},
     **{(name, kind): _rules(name) for name in ("verify", "judge", "memmodel", "run") for kind in ("ignore", "only")},
 }
 """What asks for the words that the operand or option of a command can be; an empty name is every command."""

@@ -6,18 +6,20 @@ from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.judge.judgement import RULES, Judge, KernelVerdict, kernel_sum, kernel_verdict, other_build
+from attrs import define, evolve, field
+
+from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, other_build, sum_of
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
-from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
+from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
-from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
-from dwarfgpu.questions.verification import asked, report_status, sarif_document, shown_of, verdict_of
+from dwarfgpu.questions.selection import is_source
+from dwarfgpu.questions.verification import asked, explained_rule, report_status, sarif_document, shown_of, verdict_of
 from dwarfgpu.render import judging as text_of
 from dwarfgpu.render.judging import judged_page, value_words
 from dwarfgpu.render.layout import WIDTH, counted, laid_out
@@ -25,7 +27,6 @@ from dwarfgpu.render.layout import WIDTH, counted, laid_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.audits.judge.comparison import ComparedPart
     from dwarfgpu.audits.judge.judgement import Judgement
     from dwarfgpu.audits.verdicts import Verdict
     from dwarfgpu.audits.verify.findings import FileFinding
@@ -65,6 +66,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if the kernel has not ended or less
     was judged than -require.
     """
+    if arguments.has("explain"):
+        return explained_rule(arguments)
     wanted = verdict_of(arguments, RULES)
     if any(map(arguments.has, ("reduce", "fuzz", "campaign"))):
         from dwarfgpu.questions.campaigns import campaign
@@ -74,42 +77,56 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         raise arguments.wrong("writes a page or a SARIF log, not both")
     with asked():
         launches, is_one = _launches(selection, arguments)
-        if not is_one:
-            if arguments.has("html"):
-                raise arguments.wrong("writes a page about one kernel: name it")
-            return _every_kernel(launches, wanted, arguments)
+        if not is_one and not arguments.has("html"):
+            return _every_kernel(selection, launches, wanted, arguments)
+        if len(launches) > 1:
+            raise arguments.wrong("writes a page about one kernel: name it")
         (launch,) = launches
         judge_ = launch.judge(arguments)
     with judge_.running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
-    report = wanted.report(judgement.report)
-    compared, other = judgement.comparison, judge_.against
+    report, total = wanted.report(judgement.report), judgement.total()
     status = report_status(wanted, report)
-    hints = [*_too_little(judgement.variables if compared is None else compared.total(), arguments)]
-    if hints:
+    low = [*_too_little(total, arguments)]
+    if low:
         status = NO_ANSWER
-    for is_asked_for, hint in _incomplete(judgement, None if other is None else other.problem, arguments):
+    hints: list[str] = []
+    for is_asked_for, hint in _incomplete(
+        judgement, arguments, None if judge_.against is None else judge_.against.problem
+    ):
         status = status if is_asked_for else BAD_FILE
         hints.append(hint)
     if arguments.has("sarif"):
-        return sarif_document([report], RULES, status)
-    if arguments.has("html"):
-        return _page(launch, arguments, judge_, judgement, report, status)
+        document = sarif_document([report], RULES, status)
+    elif arguments.has("html"):
+        document = _page(launch, arguments, judge_, judgement, report)
+    else:
+        data = text_of.judgement_json(judgement, report, launch.made)
 
-    def text(output: Output) -> Iterator[str]:
-        yield from text_of.judgement_text(judgement, report, **shown_of(arguments))
+        def text(output: Output) -> Iterator[str]:
+            yield from text_of.judgement_text(judgement, report, launch.made, low, **shown_of(arguments))
 
-    document = Document(text_of.judgement_json(judgement, report), text, rows="findings")
+        document = Document(data, text, rows="findings")
+        document.hints += [*hints, *_left_out(judgement), *_build(selection)]
     document.status = status
-    document.hints += [*hints, *_left_out(judgement)]
+    document.problems += low
     return document
 
 
-def _too_little(part: ComparedPart, arguments: Arguments) -> Iterator[str]:
+def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuError]:
     """Yield that less is right than the user wants."""
-    least, share = arguments.get("fail-below"), part.share_right
+    least, share = arguments.get("fail-below"), part.variables.share_right
     if least is not None and (share is None or 100 * share < least):
-        yield f"{text_of.share_text(share)} of the values are right: less than {least:g}%"
+        message = f"{text_of.share_text(share)} of the values are right: less than {least:g}%"
+        yield NotFound("too_little", message)
+
+
+def _build(selection: Selection) -> Iterator[str]:
+    """Yield how a source was compiled, which is not how it is usually shipped."""
+    given = selection.given
+    if given is not None and is_source(given):
+        path = given.partition("@")[0]
+        yield f"{path} was compiled with -O0; `dwarfgpu compile {path} -O2 -o FILE` makes optimized code to judge"
 
 
 def _left_out(judgement: Judgement) -> Iterator[str]:
@@ -127,7 +144,7 @@ BUDGET = 50_000
 """The instructions of a kernel that is judged with all others of its file."""
 
 
-@frozen(eq=False)
+@define(eq=False)
 class _Launch:
     """A kernel and its arguments, as words, or None where they are made from their types."""
 
@@ -136,6 +153,8 @@ class _Launch:
     words: list[str] | None
     given: Callable[[str], Any]
     """Returns an option of the user."""
+    made: MadeLaunch | None = field(default=None, init=False)
+    """What the user has not chosen, as soon as it is launched."""
 
     def judge(self, arguments: Arguments) -> Judge:
         """Launch the kernel, and return what judges it."""
@@ -156,12 +175,15 @@ class _Launch:
                 grid = sizes(self.given("grid"), "--grid")
                 if self.given("work-group") is None:
                     defaults["work-group"] = ",".join(str(min(pair)) for pair in zip(group, grid, strict=False))
-            args = made_arguments(self.program.file, self.kernel, prod(grid), self.given("seed") or 0)
+            args = made_arguments(self.program, self.kernel, prod(grid), self.given("seed") or 0)
 
         def option(name: str) -> Any:
             value = self.given(name)
             return defaults.get(name) if value is None else value
 
+        if self.words is None:
+            texts = argument_texts(self.program.file, self.kernel, args)
+            self.made = MadeLaunch(self.kernel, option("grid"), option("work-group"), texts)
         return launched_with(self.program, self.kernel, args, option), option, args
 
 
@@ -179,9 +201,9 @@ def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch]
     return [_Launch(program, kernel, words or None, arguments.get)], True
 
 
-def _every_kernel(launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:
+def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:
     """Judge each kernel with arguments that are made, within a budget; all findings are told together."""
-    rows: list[KernelVerdict] = []
+    rows: list[JudgedPart] = []
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     hints: list[str] = []
@@ -190,41 +212,44 @@ def _every_kernel(launches: Sequence[_Launch], wanted: Verdict, arguments: Argum
             judge_ = launch.judge(arguments)
             judgement = judge_.run(arguments.get("limit") or BUDGET)
         except DwarfGpuError as error:
-            rows.append(KernelVerdict(launch.kernel, problem=error.message))
+            rows.append(JudgedPart(launch.kernel, problem=error.message))
             continue
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
             findings.setdefault(key, finding)
         left_out.update(judgement.report.left_out or {})
-        rows.append(kernel_verdict(launch.kernel, judgement, judge_.against))
+        row = judgement.total(launch.kernel)
+        rows.append(row if judge_.against is None else evolve(row, problem=row.problem or judge_.against.problem))
         hints += [hint for hint in _left_out(judgement) if hint not in hints]
     file = launches[0].program.file
     found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
     report = wanted.report(FileReport(file.name, tuple(found), left_out=dict(left_out) or None))
-    status = report_status(wanted, report)
-    total = kernel_sum(rows)
-    low = [*_too_little(total.variables, arguments)]
+    status, total = report_status(wanted, report), sum_of(rows)
+    low = [*_too_little(total, arguments)]
     if low:
-        status, hints = NO_ANSWER, [*low, *hints]
-    judged, required = sum(row.judged for row in rows), arguments.get("require") or 1
-    if judged < required:
+        status = NO_ANSWER
+    required = arguments.get("require") or 1
+    if total.instructions < required:
         status = BAD_FILE
-        hints.append(f"{counted(judged, 'instruction')} judged, {required} required")
+        hints.append(f"{counted(total.instructions, 'instruction')} judged, {required} required")
     if arguments.has("sarif"):
-        return sarif_document([report], RULES, status)
+        document = sarif_document([report], RULES, status)
+    else:
+        made = [launch.made for launch in launches if launch.made is not None]
+        data = text_of.kernels_json(rows, total, report, made)
 
-    def text(output: Output) -> Iterator[str]:
-        yield from text_of.kernels_text(rows, total, report, **shown_of(arguments))
+        def text(output: Output) -> Iterator[str]:
+            yield from text_of.kernels_text(rows, total, report, made, low, **shown_of(arguments))
 
-    data = text_of.kernels_json(rows, total, report)
-    document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
+        document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
+        document.hints += [*hints, *_build(selection)]
     document.status = status
-    document.hints += hints
+    document.problems += low
     return document
 
 
-def _incomplete(judgement: Judgement, problem: str | None, arguments: Arguments) -> Iterator[tuple[bool, str]]:
-    """Yield why not everything was judged, and whether that is what the user wants."""
+def _incomplete(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
+    """Yield why not everything was judged, and whether the user wants that; ``problem`` is the other build's."""
     if not judgement.halt.has_ended:
         yield arguments.has("limit"), "the kernel has not ended: what it has not executed is not judged"
     compared = judgement.comparison
@@ -232,14 +257,12 @@ def _incomplete(judgement: Judgement, problem: str | None, arguments: Arguments)
         yield arguments.has("limit"), f"{problem}; what it has not done is not compared"
     elif compared is not None and not compared.aligned:
         yield False, f"no statement is one of {compared.other}: both must be builds of the same source"
-    judged, required = sum(function.judged for function in judgement.functions), arguments.get("require") or 0
+    judged, required = judgement.total().instructions, arguments.get("require") or 0
     if judged < required:
         yield False, f"{counted(judged, 'instruction')} judged, {required} required"
 
 
-def _page(
-    launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport, status: int
-) -> Document:
+def _page(launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport) -> Document:
     """Return the page: the kernel runs again, and one lane of it is followed."""
     wave, lane = chosen_lane(judge_)
     kernel, again = launch.kernel, launch.start()[0]
@@ -249,6 +272,4 @@ def _page(
     command = "dwarfgpu judge FILE KERNEL ... --all"
     with laid_out(WIDTH):
         lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))
-    document = Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)
-    document.status = status
-    return document
+    return Document({"file": report.name, "html": "\n".join(lines)}, lines, is_file=True)

@@ -133,6 +133,7 @@ OF_CHECKS = tuple(
     )
 )
 """How findings of the checks of a run are chosen and written."""
+EXPLAIN = option("-explain RULE", "explain the rule of a finding, and how to fix it")
 FAIL_BELOW = option("-fail-below PERCENT", "exit with 1 if less than PERCENT is right, or has a location", read=float)
 STRUCTURES = ("queue", "signal", "packet", "kernel-code", "kernel-descriptor", "buffer", "image", "sampler")
 PRINT = tuple(setting_option(each) for each in SETTINGS if each.name.startswith("print "))
@@ -505,7 +506,7 @@ COMMANDS = (
                       option("-want KIND", "the kind the result must have", choices=("value", "location")),
                       *FINDINGS,
                       option("-jobs N", "how many processes check the files (one for each processor)", read=int),
-                      option("-explain RULE", "explain a rule for files, and how to fix its findings"),
+                      EXPLAIN,
                       option("-rules [R]",
                              "the rules for an expression (those of the target); without R: list the rules for files",
                              choices=("dwarf5", "amd", "dwarf6")), *ENCODING),
@@ -519,7 +520,7 @@ COMMANDS = (
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source; "
                                                "a host build is executed on this computer"),
-                      *FINDINGS, FAIL_BELOW,
+                      *FINDINGS, FAIL_BELOW, EXPLAIN,
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       option("-reduce [RULE]", "make a source (k.cl) small as long as its first finding (of RULE) "
                                                "stays, and name the pass of the compiler"),

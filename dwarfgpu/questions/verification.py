@@ -57,8 +57,7 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
         data = {"rules": [*map(RULE.json, rules)]}
         return Document(data, rules_text(rules), rows="rules")
     if arguments.has("explain"):
-        rule = rule_named(arguments.get("explain"))
-        return Document(RULE.json(rule), rule_text(rule))
+        return explained_rule(arguments)
     if arguments.has("ops") and arguments.has("hex"):
         raise UsageError("-ops and -hex are two ways to write one expression", hint="choose one of them")
     if arguments.has("ops") or arguments.has("hex"):
@@ -217,12 +216,25 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
 
 def names_of_rules(command: str) -> dict[str, str]:
     """Return the names that `--ignore` and `--only` of a command take, each with what it means."""
+    return names_of(_rules_of_commands()[command])
+
+
+def explained_rule(arguments: Arguments) -> Document:
+    """Return what is known of the rule of a finding, whichever command has the rule."""
+    every = {name: rule for rules in _rules_of_commands().values() for name, rule in rules.items()}
+    rule = rule_named(arguments.get("explain"), every)
+    return Document(RULE.json(rule), rule_text(rule))
+
+
+def _rules_of_commands() -> dict[str, Mapping[str, CheckRule]]:
+    """Return the rules of each command."""
     from dwarfgpu.audits import run_checks
     from dwarfgpu.audits.judge import judgement
     from dwarfgpu.audits.memory_model import checker
 
-    of = {"judge": judgement.RULES | run_checks.RULES, "memmodel": checker.ALL_RULES, "run": run_checks.RULES}
-    return names_of(of.get(command, RULES))
+    return {
+        "verify": RULES, "judge": judgement.RULES, "memmodel": checker.ALL_RULES, "run": run_checks.RULES,
+    }  # fmt: skip
 
 
 # --- Machines ---------------------------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.audits.judge.judgement import sum_of
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
 from dwarfgpu.render.layout import counted, fitted, room, runs, shortened, shown, table
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
-from dwarfgpu.render.records import Fact, Record, fact, nested, number
+from dwarfgpu.render.records import Record, fact, nested, number
 from dwarfgpu.render.values import value_line
 from dwarfgpu.render.verification import FINDING, report_json, report_text, verdict_text
 
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.judge.comparison import BuildJudgement
-    from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement, KernelVerdict
+    from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
     from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
+    from dwarfgpu.audits.judge.made_arguments import MadeLaunch
     from dwarfgpu.audits.verify.reports import FileReport
+    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.program.frames.answers import LaneAnswer
 
 
@@ -32,60 +35,96 @@ LONGEST_NAME = 34
 
 
 def judgement_text(
-    judgement: Judgement, report: FileReport, *, shows_all: bool = False, shows_limits: bool = False
-) -> Iterator[str]:
-    """Yield the findings, what was judged of each function, and a line that sums up."""
-    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
-    if report.findings:
-        yield ""
-    yield from FUNCTION.lines(judgement.functions)
-    yield ""
-    if judgement.comparison is not None:
-        yield from comparison_text(judgement.comparison, shows_all=shows_all)
-        yield ""
-    how = "" if judgement.halt.has_ended else f"; {judgement.halt}"
-    what = verdict_text(report.findings, report.known)
-    yield from fitted(f"{judgement.instructions:,} instructions executed: {what}{how}", 4)
-
-
-def kernels_text(
-    rows: Sequence[KernelVerdict],
-    total: KernelVerdict,
+    judgement: Judgement,
     report: FileReport,
+    made: MadeLaunch | None = None,
+    low: Sequence[DwarfGpuError] = (),
     *,
     shows_all: bool = False,
     shows_limits: bool = False,
 ) -> Iterator[str]:
-    """Yield the findings of all kernels, a table of them, and a line that sums up."""
-    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
-    if report.findings:
+    """Yield the findings, what was judged of each function, and the verdict; ``low`` is what is less than is wanted."""
+    yield from _found_text(report, [] if made is None else [made], shows_all=shows_all, shows_limits=shows_limits)
+    functions, total = judgement.functions, judgement.total()
+    rows = [*functions, *([sum_of(functions)] if len(functions) > 1 else [])]
+    yield from FUNCTION.lines(rows, width=room(), is_headed=True)
+    yield ""
+    if judgement.comparison is not None:
+        yield from comparison_text(judgement.comparison, shows_all=shows_all)
         yield ""
+    how = "" if total.problem is None else f"; {total.problem}"
+    yield from _verdict_lines(f"{total.executed:,} instructions executed{how}", total, report, low)
+
+
+def kernels_text(
+    rows: Sequence[JudgedPart],
+    total: JudgedPart,
+    report: FileReport,
+    made: Sequence[MadeLaunch],
+    low: Sequence[DwarfGpuError] = (),
+    *,
+    shows_all: bool = False,
+    shows_limits: bool = False,
+) -> Iterator[str]:
+    """Yield the findings of all kernels, a table of them, and the verdict."""
+    yield from _found_text(report, made, shows_all=shows_all, shows_limits=shows_limits)
     yield from KERNEL.lines([*rows, *([total] if len(rows) > 1 else [])], width=room(), is_headed=True)
     for row in rows:
         if row.problem is not None:
-            how = "not judged" if not row.instructions else "not judged to its end"
+            how = "not judged" if not row.executed else "not judged to its end"
             yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}", 4)
     yield ""
-    what = verdict_text(report.findings, report.known)
-    yield from fitted(f"{counted(len(rows), 'kernel')}, {total.instructions:,} instructions executed: {what}", 4)
+    done = f"{counted(len(rows), 'kernel')}, {total.executed:,} instructions executed"
+    yield from _verdict_lines(done, total, report, low)
 
 
-def kernels_json(rows: Sequence[KernelVerdict], total: KernelVerdict, report: FileReport) -> dict[str, Any]:
+def _found_text(
+    report: FileReport, made: Sequence[MadeLaunch], *, shows_all: bool, shows_limits: bool
+) -> Iterator[str]:
+    """Yield the findings, and what the kernels were launched with that the user has not chosen."""
+    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
+    yield from ("",) if report.findings else ()
+    for launch in made:
+        arguments = "".join(f", {name} = {text}" for name, text in launch.arguments.items())
+        words = f"{launch.kernel}: --grid {launch.grid} --work-group {launch.work_group}{arguments}"
+        yield from fitted(f"  {shown(words)}", 4)
+    yield from ("",) if made else ()
+
+
+def _verdict_lines(done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError]) -> Iterator[str]:
+    """Yield what was executed, what share of the values is right, and in the last line the verdict."""
+    part = total.variables
+    count = part.right + part.wrong + part.missing
+    if count:
+        shares = (
+            f"{share_text(part.right / count)} right, {part.wrong:,} wrong, {share_text(part.missing / count)} absent"
+        )
+        done += f"; {count:,} values of variables: {shares}"
+    yield from fitted(done, 4)
+    words = [*(error.message for error in low), verdict_text(report.findings, report.known)]
+    yield from fitted(f"verdict: {'; '.join(words)}", 4)
+
+
+def kernels_json(
+    rows: Sequence[JudgedPart], total: JudgedPart, report: FileReport, made: Sequence[MadeLaunch]
+) -> dict[str, Any]:
     """Return the judgement of all kernels as a JSON document."""
     return {
         **report_json(report),
-        "instructions": total.instructions,
+        "instructions": total.executed,
+        "variables": VARIABLES.json(total.variables),
+        "launches": [*map(LAUNCH.json, made)],
         "kernels": [*map(KERNEL.json, rows)],
         "findings": [*map(FINDING.json, report.findings)],
     }
 
 
-def _of_judged(name: str) -> Callable[[KernelVerdict], str]:
+def _of_judged(name: str) -> Callable[[JudgedPart], str]:
     """Return what writes the share of the instructions; nothing where nothing says so of any."""
 
-    def text(row: KernelVerdict) -> str:
-        is_silent = not row.judged or (name == "frames" and row.missing == row.judged)
-        return "-" if is_silent else f"{getattr(row, name) / row.judged:.0%}"
+    def text(part: JudgedPart) -> str:
+        is_silent = not part.instructions or (name == "frames_right" and part.frames_missing == part.instructions)
+        return "-" if is_silent else f"{getattr(part, name) / part.instructions:.0%}"
 
     return text
 
@@ -95,46 +134,37 @@ def cut_name(name: str) -> str:
     return shortened(shown(name), LONGEST_NAME)
 
 
-def _share(name: str) -> Fact:
-    """Return the column of a part of the instructions."""
-
-    def value(function: JudgedFunction) -> str:
-        return f"{getattr(function, name) / function.judged:.0%}" if function.judged else "-"
-
-    return fact("", "not described" if name == "missing" else name, value, side="r")
-
-
-FUNCTION = Record(
-    fact("function=name", "frames in", text=cut_name),
-    number("instructions=judged", "instructions"),
-    "right wrong missing",
-    *map(_share, ("right", "wrong", "missing")),
-)
+def _part_record(noun: str, *more: str) -> Record:
+    """Return the row of a function or a kernel."""
+    return Record(
+        fact(f"{noun}=name", noun, text=cut_name),
+        number("instructions"),
+        *more,
+        *(number(f"{name}=variables.{name}", name) for name in ("right", "wrong")),
+        number("absent=variables.missing", "absent"),
+        fact("", "% right", lambda part: share_text(part.variables.share_right), side="r"),
+        "frames_right frames_missing lanes_right",
+        fact("", "frames", _of_judged("frames_right"), side="r"),
+        fact("", "lanes", _of_judged("lanes_right"), side="r"),
+    )
 
 
-KERNEL = Record(
-    fact("kernel=name", "kernel", text=cut_name),
-    number("instructions", "instructions"),
-    "judged",
-    *(number(f"{name}=variables.{name}", title) for name, title in (("right", "right"), ("wrong", "wrong"))),
-    number("absent=variables.missing", "absent"),
-    "frames_right=frames frames_missing=missing lanes_right=lanes",
-    fact("", "frames", _of_judged("frames"), side="r"),
-    fact("", "lanes", _of_judged("lanes"), side="r"),
-    "problem",
-)
+FUNCTION = _part_record("function")
+KERNEL = _part_record("kernel", "executed problem")
+VARIABLES = Record("right wrong absent=missing share_right")
+LAUNCH = Record("kernel grid work_group arguments")
 
 
-def judgement_json(judgement: Judgement, report: FileReport) -> dict[str, Any]:
+def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | None = None) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
-    counts = judgement.variables
     return {
         **report_json(report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
-        "variables": {"right": counts.right, "wrong": counts.wrong, "absent": counts.missing},
+        "variables": VARIABLES.json(sum_of(judgement.functions).variables),
+        "launches": [] if made is None else [LAUNCH.json(made)],
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],
     }
@@ -220,9 +250,8 @@ def judged_page(
     if not report.findings:
         findings.add(html.note("Nothing is wrong."))
     known = f"{counted(report.known, 'finding')} of the baseline" if report.known else ""
-    judged = sum(function.judged for function in judgement.functions)
-    right = sum(function.right for function in judgement.functions)
-    missing = sum(function.missing for function in judgement.functions)
+    total = judgement.total()
+    judged, right, missing = total.instructions, total.frames_right, total.frames_missing
     shown = [value.kind for values in history.variables.values() for value in values.values()]
     compared = judgement.comparison
     tiles = [
@@ -240,10 +269,10 @@ def judged_page(
     other = "" if compared is None else compared.other
     sections = [_lane_section(history, lines_of, other)]
     if compared is not None:
-        total = compared.total()
-        values = f"of {counted(total.right + total.wrong + total.missing, 'value')} in all lanes, against {other}"
-        tiles.append(html.Tile("Values available", share_text(total.availability), values))
-        tiles.append(html.Tile("Values correct", share_text(total.correctness), "of those that are available"))
+        part = total.variables
+        values = f"of {counted(part.right + part.wrong + part.missing, 'value')} in all lanes, against {other}"
+        tiles.append(html.Tile("Values available", share_text(part.availability), values))
+        tiles.append(html.Tile("Values correct", share_text(part.correctness), "of those that are available"))
         sections.append(_against_section(compared, history))
     yield from html.page(title, tiles, [*sections, findings, _functions(judgement)])
 
@@ -404,10 +433,5 @@ def _source_blocks(steps: Sequence[LaneStep], lines_of: Callable[[str], Sequence
 
 def _functions(judgement: Judgement) -> html.PageSection:
     section = html.PageSection("functions", "Functions", "function", FINDING_ROOM, len(judgement.functions))
-    rows = [
-        (each.name, str(each.judged), str(each.right), str(each.wrong), str(each.missing))
-        for each in judgement.functions
-    ]
-    columns = ("call frames in", "instructions", "right", "wrong", "not described")
-    section.add(html.grid(columns, rows, numbers_from=1))
+    section.add(html.grid(FUNCTION.head, map(FUNCTION.cells, judgement.functions), numbers_from=1))
     return section

@@ -24,8 +24,9 @@ def run(*words):
 def test_files_that_are_right_have_no_findings_once_they_have_ended():
     status, out, err = run(*RIGHT)
     assert (status, err) == (0, "")
-    assert out.splitlines()[-1] == "26 instructions executed: no findings"
-    assert "  X                    26   100%     0%             0%" in out
+    assert out.splitlines()[-1] == "verdict: no findings"
+    assert "26 instructions executed; 166 values of variables: 80.1% right, 0 wrong, 19.8%" in out
+    assert "  X                   26    133      0      33    80.1%    100%   100%" in out
     status, out, err = run(*RIGHT, "--limit", "5")
     assert status == 0
     assert "what it has not executed is not judged" in err
@@ -36,7 +37,7 @@ def test_files_that_are_right_have_no_findings_once_they_have_ended():
     status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
     assert (status, err) == (0, "")
     assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
-    assert out.splitlines()[-1].endswith("instructions executed: no findings")
+    assert out.splitlines()[-1] == "verdict: no findings"
     assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
     status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
     assert status == 0  # a limit is what was asked for
@@ -52,7 +53,7 @@ def test_what_is_wrong_is_named_with_a_place_that_run_stops_at():
     assert "error: outer(int, int)+0x10 to +0x18: exec of the caller is" in text
     assert "has no rule for exec [A.6.4.1] (unwind-register)" in text
     assert "first: wave 1:1:1:1 at --until 0x7f0000" in text
-    assert "frames in" in out
+    assert "  function " in out
     _status, out, _err = run(*WRONG, "--json")
     place = json.loads(out)["findings"][0]["seen"].partition("--until ")[2].partition(",")[0]
     status, out, _err = run("run", *WRONG[1:], "--until", place)
@@ -223,7 +224,7 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     assert of_other_lanes in " ".join(out.split())  # in the other branch, whose lanes have no result
     assert all(len(line) <= 80 for line in out.splitlines())
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}
-    assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "frames", "lanes"]
+    assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "%", "right", "frames", "lanes"]
     assert "records is not judged to its end: MEMORY_VIOLATION" in " ".join(out.split())  # a list of null pointers
     _status, out, _err = run("judge", file, "--json")
     document = json.loads(out)
@@ -245,6 +246,82 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
         0,
         1,
     ]
+
+
+def test_the_table_of_one_kernel_is_that_of_all():
+    """Values have a unit and a share; the last line is the verdict, and an error says what is too little."""
+    one, every = (run(*words)[1].splitlines() for words in (OPTIMIZED, ("judge", OPTIMIZED[1], *SIZES)))
+    for begin in ("instructions", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
+        rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
+        assert rows[0] == rows[1]
+    assert one[-1].startswith("verdict: no findings (")
+    for words in (OPTIMIZED, ("judge", OPTIMIZED[1], "--ignore", "value-lanes")):
+        status, out, err = run(*words, "--fail-below", "99")
+        assert status == 1
+        (error,) = err.splitlines()
+        assert error.startswith("dwarfgpu: error: ")
+        share = error.split()[2]
+        assert [line for line in out.splitlines() if line.startswith("  ") and f" {share} " in line]  # of the table
+        assert f"verdict: {share} of the values are right: less than 99%; no findings" in out
+
+
+def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
+    known, renamed = tmp_path / "known.json", tmp_path / "renamed.co"
+    renamed.write_bytes((ROOT / OPTIMIZED[1]).read_bytes())
+    assert run(*OPTIMIZED, "--strict", "--json", "-o", str(known))[0] == 1
+    status, out, _err = run("judge", str(renamed), *OPTIMIZED[2:], "--strict", "--baseline", str(known))
+    assert status == 0
+    assert "no findings (2 of the baseline)" in out  # without its source there are no steps
+
+
+@pytest.mark.parametrize("command", ["judge", "verify"])
+def test_the_rule_of_each_finding_is_explained(command):
+    for rule in ("value-lanes", "entry-lanes", "order-write-back", "race-scope"):
+        status, out, err = run(command, "--explain", rule)
+        assert (status, err, out.startswith(f"{rule}: ")) == (0, "", True)
+    status, _out, err = run(command, "--explain", "value-lane")
+    assert (status, "did you mean value-lanes?" in err) == (2, True)
+
+
+def test_what_a_kernel_was_launched_with_is_shown():
+    _status, out, _err = run("judge", OPTIMIZED[1], "saxpy")
+    text = " ".join(out.split())
+    assert "saxpy: --grid 128 --work-group 64, y = 1,024 float32, x = 1,024 float32, a = 1.5, n = 128" in text
+    _status, out, _err = run("judge", OPTIMIZED[1], "saxpy", "--grid", "96", "--json")
+    (launch,) = json.loads(out)["launches"]
+    assert [launch[key] for key in ("kernel", "grid", "work_group")] == ["saxpy", "96", "64"]
+    assert launch["arguments"]["n"] == "96"
+    _status, out, _err = run("judge", OPTIMIZED[1], "--json")
+    assert [each["kernel"] for each in json.loads(out)["launches"]] == ["saxpy", "divergent", "spaces", "records"]
+    assert json.loads(run(*OPTIMIZED, "--json")[1])["launches"] == []  # they were given
+
+
+SOURCE = """
+__attribute__((reqd_work_group_size(64, 1, 1)))
+kernel void invert(read_only image2d_t from, write_only image2d_t to, sampler_t how, int n)
+{
+    int2 at = (int2)(get_global_id(0) % 8, get_global_id(0) / 8);
+    uint4 texel = read_imageui(from, how, at);
+    if (at.x < n)
+        write_imageui(to, at, (uint4)(100) - texel);
+}
+"""
+
+
+def test_a_source_says_how_it_was_compiled_and_its_images_are_made(require_tool, tmp_path):
+    require_tool("clang-22")
+    path = tmp_path / "own.cl"
+    path.write_text(SOURCE)
+    status, out, err = run("judge", str(path))
+    assert status == 0
+    text = " ".join(out.split())
+    images = "from = 64x64x4 uint32, to = 64x64x4 uint32, how = sampler(nearest, clamp_to_edge), n = 128"
+    assert f"invert: --grid 128,1,1 --work-group 64,1,1, {images}" in text
+    assert "not judged to its end" not in text
+    assert "own.cl was compiled with -O0" in " ".join(err.split())
+    status, out, _err = run("judge", str(path), "--html")  # the file has only one kernel
+    assert status == 0
+    assert "<title>invert judged" in out
 
 
 def test_a_kernel_alone_has_arguments_that_are_made_too():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
-from dwarfgpu.audits.judge.judgement import Judge, difference, results_of
+from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
 from dwarfgpu.audits.judge.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.audits.judge.statement_record import record_run
 from dwarfgpu.compilers.sources import Recipe, compile_source
@@ -111,9 +111,7 @@ def launched(program: Program, kernel: str, check: str | None = None) -> Running
     if math.prod(group) == GROUP:  # which no kernel requires
         group = (ITEMS,)
     options: dict[str, Any] = dict.fromkeys(("grid", "work-group"), ",".join(map(str, group))) | {"check": check}
-    return launched_with(
-        program, kernel, made_arguments(program.file, kernel, max(GROUP, math.prod(group)), 0), options.get
-    )
+    return launched_with(program, kernel, made_arguments(program, kernel, max(GROUP, math.prod(group)), 0), options.get)
 
 
 def is_defined(program: Program, kernel: str) -> bool:
@@ -164,8 +162,8 @@ def judged(
         judgement = judge.run(BUDGET)
     except DwarfGpuError as error:
         return LevelVerdict(kernel, level, problem=error.message)
-    compared, alone = judgement.comparison, judgement.variables
-    values = alone if compared is None else compared.total()
+    alone, total = sum_of(judgement.functions), judgement.total()
+    values = total.variables
     lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
     own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
     problem = None if other is None else other.problem
@@ -176,12 +174,12 @@ def judged(
     return LevelVerdict(
         kernel,
         level,
-        sum(function.judged for function in judgement.functions),
-        *(alone.right, alone.wrong, alone.missing),
+        total.instructions,
+        *(alone.variables.right, alone.variables.wrong, alone.variables.missing),
         *(values.right, values.wrong, values.missing),
-        sum(function.right for function in judgement.functions),
-        sum(function.missing for function in judgement.functions),
-        judgement.lanes_right,
+        total.frames_right,
+        total.frames_missing,
+        total.lanes_right,
         len(lines),
         len(lines & own),
         tuple(findings),

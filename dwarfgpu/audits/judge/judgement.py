@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import evolve
 
 from dwarfgpu.audits import run_checks
 from dwarfgpu.audits.judge import comparison, lane_places, source_places, statements, unwinding, variable_values
@@ -23,7 +26,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
@@ -44,15 +47,34 @@ NO_VARIABLES = ComparedPart("", 0, 0, 0)
 
 
 @frozen
-class JudgedFunction:
-    """How many instructions of a function were judged, and what came of it."""
+class JudgedPart:
+    """What came of a function, or of a kernel with the functions that it calls."""
 
     name: str
-    judged: int
-    right: int
-    wrong: int
-    missing: int
-    """Those of which the file says nothing."""
+    instructions: int = 0
+    """The different instructions that were judged."""
+    variables: ComparedPart = NO_VARIABLES
+    """The variables in scope at each instruction after a prologue, or those compared with another build."""
+    frames_right: int = 0
+    """The instructions at which callers are right."""
+    frames_missing: int = 0
+    """Those without call frame information."""
+    lanes_right: int = 0
+    """Those at which nothing about lanes is wrong or missing."""
+    executed: int = 0
+    """What was executed, counted once for each wave."""
+    problem: str | None = None
+    """Why it was not judged, or not to its end."""
+
+
+def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> JudgedPart:
+    """Return the sum of some parts, under a name."""
+    parts = list(parts)
+    of = [part.variables for part in parts]
+    variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in ("right", "wrong", "missing")))
+    keys = "instructions", "frames_right", "frames_missing", "lanes_right", "executed"
+    numbers = {key: sum(getattr(part, key) for part in parts) for key in keys}
+    return JudgedPart(name, variables=variables, **{**numbers, **more})
 
 
 @frozen(eq=False)
@@ -60,7 +82,7 @@ class Judgement:
     """What the execution of a kernel shows of its debugging information."""
 
     report: FileReport
-    functions: tuple[JudgedFunction, ...]
+    functions: tuple[JudgedPart, ...]
     halt: Halt
     instructions: int
     """What was executed, counted once for each wave."""
@@ -68,57 +90,12 @@ class Judgement:
     """The source files whose text was not found, so that changes of variables are not judged."""
     comparison: BuildJudgement | None = None
     """What comparing the variables with another build has shown, if there is one."""
-    variables: ComparedPart = NO_VARIABLES
-    """The variables in scope at each instruction behind a prologue: right, wrong, or without a location."""
-    lanes_right: int = 0
-    """The instructions at which nothing is wrong with what is said of lanes, and nothing is missing."""
 
-
-@frozen
-class KernelVerdict:
-    """What came of a kernel that was judged with all others of its file."""
-
-    name: str
-    instructions: int = 0
-    """What was executed, counted once for each wave."""
-    judged: int = 0
-    """The different instructions."""
-    variables: ComparedPart = NO_VARIABLES
-    frames: int = 0
-    """The instructions at which callers are right."""
-    missing: int = 0
-    """Those without call frame information."""
-    lanes: int = 0
-    problem: str | None = None
-    """Why it was not judged, or not to its end."""
-
-
-def kernel_verdict(name: str, judgement: Judgement, against: OtherBuild | None) -> KernelVerdict:
-    """Return the row of a kernel: of its variables what another build shows, if there is one."""
-    functions, compared = judgement.functions, judgement.comparison
-    problem = None if judgement.halt.has_ended else str(judgement.halt)
-    if against is not None:
-        problem = problem or against.problem
-    return KernelVerdict(
-        name,
-        judgement.instructions,
-        sum(function.judged for function in functions),
-        judgement.variables if compared is None else compared.total(),
-        sum(function.right for function in functions),
-        sum(function.missing for function in functions),
-        judgement.lanes_right,
-        problem,
-    )
-
-
-def kernel_sum(rows: Sequence[KernelVerdict]) -> KernelVerdict:
-    """Return the sum of some rows."""
-    of = [row.variables for row in rows]
-    variables = ComparedPart("", *(sum(getattr(part, name) for part in of) for name in ("right", "wrong", "missing")))
-    numbers = [sum(getattr(row, name) for row in rows) for name in ("frames", "missing", "lanes")]
-    return KernelVerdict(
-        "all", sum(row.instructions for row in rows), sum(row.judged for row in rows), variables, *numbers
-    )
+    def total(self, name: str = "all") -> JudgedPart:
+        """Return the sum of the functions; of the variables what another build shows, if there is one."""
+        problem = None if self.halt.has_ended else str(self.halt)
+        total = sum_of(self.functions, name, executed=self.instructions, problem=problem)
+        return total if self.comparison is None else evolve(total, variables=self.comparison.total())
 
 
 OFTEN = 4
@@ -185,26 +162,32 @@ class Judge:
             self._compare_results(self.against)
         self.statements.finish()
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
-        functions = [
-            JudgedFunction(
-                *(listed_name(name), len(counts.seen), len(counts.seen - counts.wrong - counts.missing)),
-                *(len(counts.wrong), len(counts.missing)),
-            )
-            for name, counts in self.sightings.functions.items()
-        ]
         file = self.running.launched.plan.file
         findings = [*self.sightings.findings()]
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
         report = FileReport(file.name, tuple(findings), left_out=self.sightings.left_out or None)
-        seen = {pc for counts in self.sightings.functions.values() for pc in counts.seen}
+        executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
+        return Judgement(report, tuple(self._parts()), halt, executed, without_text, compared)
+
+    def _parts(self) -> Iterator[JudgedPart]:
+        """Yield what came of each function."""
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
+        variables = self._variables()
+        for name, counts in self.sightings.functions.items():
+            seen, found = counts.seen, variables.get(name, NO_VARIABLES)
+            frames = len(seen - counts.wrong - counts.missing), len(counts.missing)
+            yield JudgedPart(listed_name(name), len(seen), found, *frames, len(seen - wrong_lanes))
+
+    def _variables(self) -> dict[str, ComparedPart]:
+        """Return how many variables of each function are right, wrong, or without a location."""
         wrong = {(subject.name, pc) for subject, pc, _sighting in self.sightings.of_part("value")}
         located, absent = self.values.located, self.values.absent - self.values.located
-        variables = ComparedPart("", len(located - wrong), len(located & wrong), len(absent))
-        executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
-        about = halt, executed, without_text, compared, variables, len(seen - wrong_lanes)
-        return Judgement(report, tuple(functions), *about)
+        counts: dict[str, Counter[int]] = {}
+        for column, places in enumerate((located - wrong, located & wrong, absent)):
+            for _name, pc in places:
+                counts.setdefault(self.sightings.function(pc)[0], Counter())[column] += 1
+        return {name: ComparedPart(name, *(found[column] for column in range(3))) for name, found in counts.items()}
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
         """Compare the variables with those of the other build, if there is one."""

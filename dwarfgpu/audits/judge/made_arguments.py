@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.execution.launch.argument_values import ArgumentType, encoded
+from dwarfgpu.execution.launch.images import image_shape
 from dwarfgpu.execution.launch.kernarg import POINTERS
+from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.types.model import Type
+    from dwarfgpu.states.program import Program
 
 GROUPS, GROUP = 2, 64
 """The work-groups of a launch for which the user has given no sizes, and the most work-items of one."""
@@ -25,6 +34,19 @@ OF_ITEM, LEAST = 4, 1024
 """The elements of a buffer: so many for each work-item, and at least so many."""
 MOST_DEPTH = 8
 FLOAT = 1.5
+IMAGE = {1: (1024,), 2: (64, 64), 3: (16, 16, 16)}
+"""The extents of an image by the number of its axes."""
+
+
+@frozen
+class MadeLaunch:
+    """What a kernel was launched with that the user has not chosen, as text."""
+
+    kernel: str
+    grid: str
+    work_group: str
+    arguments: Mapping[str, str]
+    """What each argument is, by its name; empty where the user has given them."""
 
 
 def launch_sizes(file: CodeObject, kernel: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -39,13 +61,14 @@ def launch_sizes(file: CodeObject, kernel: str) -> tuple[tuple[int, ...], tuple[
     return (group[0] * GROUPS, *group[1:]), group
 
 
-def made_arguments(file: CodeObject, kernel: str, items: int, seed: int) -> dict[int, Any]:
+def made_arguments(program: Program, kernel: str, items: int, seed: int) -> dict[int, Any]:
     """Return values for the arguments of a kernel by position; an error says which cannot be made.
 
     An integer is the number of work-items, a float 1.5. A pointer points to a buffer of four elements for each
     work-item: integers below that number, floats of few bits, structures like those by value. Pointers inside are null.
+    An image has channels of the type that the source reads or writes, which are floats where the source is not found.
     """
-    described = DescribedKernel(file, file.kernels_named([kernel])[0])
+    described = DescribedKernel(program.file, program.file.kernels_named([kernel])[0])
     generator = np.random.default_rng(seed)
     values: dict[int, Any] = {}
     for index, (argument, parameter) in enumerate(described.explicit):
@@ -54,6 +77,10 @@ def made_arguments(file: CodeObject, kernel: str, items: int, seed: int) -> dict
         kind = ArgumentType(text, is_pointer, argument_type(DataModel(), argument, parameter))
         if argument.value_kind == "dynamic_shared_pointer":
             values[index] = OF_ITEM * 8 * GROUP
+        elif argument.value_kind == "image":
+            values[index] = _image(argument, _source(program, described.of_metadata.entry), generator)
+        elif argument.value_kind == "sampler":
+            values[index] = "sampler(nearest, clamp_to_edge)"
         elif argument.value_kind == "global_buffer":
             values[index] = _buffer(kind, max(LEAST, OF_ITEM * items), items, generator)
         elif is_pointer:
@@ -61,6 +88,48 @@ def made_arguments(file: CodeObject, kernel: str, items: int, seed: int) -> dict
         else:
             values[index] = _value(kind, argument.size or 4, items)
     return values
+
+
+def argument_texts(file: CodeObject, kernel: str, values: Mapping[int, Any]) -> dict[str, str]:
+    """Return what arguments that were made are, by their names."""
+    described = DescribedKernel(file, file.kernels_named([kernel])[0])
+    texts = {}
+    for index, (argument, parameter) in enumerate(described.explicit):
+        kind = ArgumentType(argument.type_name, is_pointer=False, type=argument_type(DataModel(), argument, parameter))
+        texts[argument.name or f"argument {index}"] = _text(values[index], kind)
+    return texts
+
+
+def _text(value: Any, kind: ArgumentType) -> str:
+    if isinstance(value, np.ndarray):
+        extents = "x".join(map(str, value.shape)) if value.ndim > 1 else f"{value.size:,}"
+        return f"{value.size:,} bytes" if value.dtype == np.uint8 else f"{extents} {value.dtype.name}"
+    if isinstance(value, bytes):
+        number = kind.element
+        if number is None or int(number[1:]) != len(value):
+            return f"{len(value)} bytes"
+        value = np.frombuffer(value, number)[0]
+    return f"{value}"
+
+
+def _image(argument: KernelArgument, source: str, generator: np.random.Generator) -> Any:
+    """Return an image: four channels of numbers, or one of depths."""
+    shape = image_shape(argument.type_name)
+    extents = (*IMAGE[shape.axes], *([] if shape.is_depth else [4]))
+    name = re.escape(argument.name or "")
+    uses = re.search(rf"\b(?:read|write)_image(f|ui|i|h)\s*\(\s*{name}\b", source)
+    code = {"ui": "u4", "i": "i4"}.get(uses[1] if uses else "f", "f4")
+    if code == "f4":
+        return (generator.integers(0, 9, extents) / 8).astype(code)
+    return generator.integers(0, 100, extents).astype(code)
+
+
+def _source(program: Program, entry: int | None) -> str:
+    """Return the text of the file that has a kernel; empty where it is not found."""
+    line = None if entry is None else program.state.sources.at(entry)
+    reader = SourceTexts()
+    reader.directories = (COMPILED, HERE, os.path.dirname(program.file.image.path or ""))  # noqa: PTH120
+    return "" if line is None else "\n".join(reader.read(line.file).lines)
 
 
 def _buffer(kind: ArgumentType, count: int, items: int, generator: np.random.Generator) -> Any:

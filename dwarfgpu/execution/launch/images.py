@@ -61,13 +61,20 @@ class ImageArgument:
 
 
 @frozen
-class _Shape:
+class ImageShape:
     """What the type of an argument says of its image."""
 
     axes: int
     """With that of the layers."""
     is_layered: bool
     is_depth: bool
+
+
+def image_shape(type_name: str | None) -> ImageShape:
+    """Return the shape of the image that a type is: ``image2d_array_t`` has three axes."""
+    match = _AXES.match(type_name or "")
+    axes = int(match[1]) + (match[2] == "_array") if match else 2
+    return ImageShape(axes, bool(match and match[2] == "_array"), bool(match and match[3]))
 
 
 def is_image_or_sampler(text: str) -> bool:
@@ -102,9 +109,7 @@ def _sampler_flags(value: Any, what: str) -> Any:
 
 
 def _image(value: Any, type_name: str | None, what: str, read: Callable[[str], bytes]) -> Any:
-    match = _AXES.match(type_name or "")
-    axes = int(match[1]) + (match[2] == "_array") if match else 2
-    is_layered, is_depth = bool(match and match[2] == "_array"), bool(match and match[3])
+    shape = image_shape(type_name)
     order = kind = None
     is_picture = False
     if isinstance(value, str):
@@ -116,15 +121,17 @@ def _image(value: Any, type_name: str | None, what: str, read: Callable[[str], b
         source = words[0].removeprefix("@")
         order, kind = _words(words[1:], what)
         if _SIZES.fullmatch(words[0]):
-            order, kind = order or ("depth" if is_depth else "rgba"), kind or ("float" if is_depth else "unorm8")
-            value = _blank(words[0], axes, order, kind, what)
+            order, kind = (
+                order or ("depth" if shape.is_depth else "rgba"),
+                kind or ("float" if shape.is_depth else "unorm8"),
+            )
+            value = _blank(words[0], shape.axes, order, kind, what)
         else:
             value, is_picture = _of_file(source, what, read)
     if getattr(value, "dtype", None) is None or not getattr(value, "shape", ()):
         return value
     texels, kind = _typed(value, kind, what, is_picture=is_picture)
-    shape = _Shape(axes, is_layered, is_depth)
-    order = order or ("depth" if is_depth else USUAL_ORDERS.get(_channels(texels, shape, what), ""))
+    order = order or ("depth" if shape.is_depth else USUAL_ORDERS.get(_channels(texels, shape, what), ""))
     return ImageArgument(_header(texels, shape, order, kind, what), texels, order)
 
 
@@ -186,7 +193,7 @@ def _typed(array: Any, kind: str | None, what: str, *, is_picture: bool) -> tupl
     return np.ascontiguousarray(array), kind
 
 
-def _channels(texels: Any, shape: _Shape, what: str) -> int:
+def _channels(texels: Any, shape: ImageShape, what: str) -> int:
     if texels.ndim not in (shape.axes, shape.axes + 1):
         names = ("depth or layers", "height or layers", "width")[3 - shape.axes :]
         message = f"{what} is an image of {shape.axes} axes, and the array has {texels.ndim}"
@@ -194,7 +201,7 @@ def _channels(texels: Any, shape: _Shape, what: str) -> int:
     return texels.shape[-1] if texels.ndim > shape.axes else 1
 
 
-def _header(texels: Any, shape: _Shape, order: str, kind: str, what: str) -> bytes:
+def _header(texels: Any, shape: ImageShape, order: str, kind: str, what: str) -> bytes:
     """Return the description that functions read."""
     channels = _channels(texels, shape, what)
     if not order or ORDERS[order][1] != channels:

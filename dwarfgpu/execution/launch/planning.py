@@ -6,6 +6,7 @@ machine is touched.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -251,6 +252,9 @@ def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLau
     x, y, z = shape.work_group
     if x * y * z < items:
         yield f"the work-group has {x * y * z} work-items; {kernel.source_name} was compiled for {items}"
+    if kernel.metadata is not None and any(kernel.metadata.reqd_workgroup_size or ()) and any(shape.remainders):
+        last = math.prod(rest or whole for rest, whole in zip(shape.remainders, shape.work_group, strict=True))
+        yield f"the last work-group has {last} work-items; {kernel.source_name} requires {x * y * z}"
 
 
 def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import pytest
 
 from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.states.program import open_program
 
 ENUMERATION = """\
 enum Color { red, green, blue };
@@ -106,7 +107,7 @@ def found(require_tool, tmp_path, judged):
         path = str(tmp_path / "k.co")
         if not launch:
             grid, group = launch_sizes(opened(path), kernel)
-            made = made_arguments(opened(path), kernel, grid[0], 0)
+            made = made_arguments(open_program(path), kernel, grid[0], 0)
             launch = {"grid": grid[0], "work_group": group[0], "args": [made[index] for index in sorted(made)]}
         return [each for each in judged(path, kernel, **launch).report.findings if each.rule.name == rule]
 

@@ -8,6 +8,7 @@ import pytest
 from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.audits.judge.source_places import declared_types
 from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.states.program import open_program
 from tests.builders.parameters import for_each
 
 SOURCE = """\
@@ -56,7 +57,7 @@ def found(assembler, judged):
         subprocess.run(command, check=True, cwd=folder)
         path = str(folder / "k.co")
         grid, group = launch_sizes(opened(path), "sums")
-        args = made_arguments(opened(path), "sums", grid[0], 0)
+        args = made_arguments(open_program(path), "sums", grid[0], 0)
         judgement = judged(
             path, "sums", grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
         )

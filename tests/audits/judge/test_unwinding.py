@@ -12,8 +12,8 @@ PROCESSORS = pytest.mark.parametrize("processor", [GFX90A, GFX1100], ids=lambda 
 def test_nothing_is_found_where_the_information_is_right(processor, assembler, judged):
     judgement = judged(assembler(processor).with_defect(None), "calling")
     assert [finding.message for finding in judgement.report.findings] == []
-    assert {function.name: function.right for function in judgement.functions} == {
-        function.name: function.judged for function in judgement.functions
+    assert {function.name: function.frames_right for function in judgement.functions} == {
+        function.name: function.instructions for function in judgement.functions
     }
     assert {function.name for function in judgement.functions} == {"calling", "saving", "leaf"}
     assert judgement.halt.has_ended
@@ -68,7 +68,7 @@ def test_code_without_information_is_not_described(judged):
     assert {finding.rule.name for finding in judgement.report.findings if finding.rule.part == "unwind"} == {
         "unwind-missing"
     }
-    assert [function.missing == function.judged for function in judgement.functions] == [True]
+    assert [function.frames_missing == function.instructions for function in judgement.functions] == [True]
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ RECURSIVE = "fixtures/llvm24/hip-calls.gfx1100.w32.O2.co"
 
 
 def functions_of(judgement):
-    return {function.name: function.judged for function in judgement.functions}
+    return {function.name: function.instructions for function in judgement.functions}
 
 
 @pytest.mark.slow
