@@ -196,7 +196,7 @@ BUDGETS: dict[str, float] = {
     "audits.coverage": 2.41,
     "audits.judge": 5.68,  # limits of producers, made arguments
     "audits.campaign": 1.4,  # random kernels, sources reduced, passes found, answers and causes that are kept
-    "audits.memory_model": 2.31,
+    "audits.memory_model": 2.4,  # fences of the source without any instruction
     "audits.dump": 1.22,
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 89.63
+MOST_LINES_OF_TESTS = 89.67
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -16,7 +16,7 @@ from attrs import evolve
 
 from dwarfgpu.audits.memory_model.families import KNOWN_BUGS, family_of, family_rules, mode_of
 from dwarfgpu.audits.memory_model.function_code import CodeFunctions
-from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of
+from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of, statement_body
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE, ORDERINGS_OF, WAIT, WRITE_BACK, cell
 from dwarfgpu.audits.verify.findings import ERROR, FileFinding, rules
@@ -174,7 +174,7 @@ class CheckedFunction(OutstandingFlow):
         self.known_bugs: set[tuple[str, int]] = set()
         """Where code lacks what the producer is known to leave out: the name of the difference, and the instruction."""
         self.is_reporting = False
-        self._told: set[tuple[str, int, int]] = set()
+        self._told: set[tuple[str, int, object]] = set()
 
     def _follower(self, index: int) -> int:
         """Return the instruction before which a fence that ends with another one is complete.
@@ -360,7 +360,7 @@ class CheckedFunction(OutstandingFlow):
         return f"{step.instruction.name} at +{offset:#x}"
 
     def _tell(self, failure: str, index: int, message: str, rule: Requirement | None) -> None:
-        key = (failure, index, id(rule))
+        key = (failure, index, None if rule is None else (rule.name, rule.place))
         if self.is_reporting and self.report is not None and key not in self._told:
             self._told.add(key)
             self.report(failure, index, message, rule)
@@ -419,6 +419,13 @@ class SourceLines:
             macros = self._macros.get(place.path, {})
             self._intents[key] = intents_of(lines, place.line, macros) if lines is not None and has_line else ()
         return self._intents[key]
+
+    def body(self, place: SourcePosition, name: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Return where the body of a function is that has a call as a statement of its own; None of other calls."""
+        lines = self._text(place.path)
+        if lines is None or name in self._macros[place.path]:
+            return None
+        return statement_body(lines, place.line, place.column, name)
 
     def _text(self, path: str) -> tuple[str, ...] | None:
         """Return the lines of a source file, which may be embedded; None if it cannot be read."""
@@ -563,7 +570,51 @@ class MemoryCheck:
         self._require_in_clauses(function, mode, heads, requirements)
         with_access = {rule.intent for rule in requirements.values()}
         groups = [row for row in fences if row[1].kind or row[1] not in with_access]
-        return requirements, list(self._fences(function, mode, groups))
+        return requirements, [*self._fences(function, mode, groups), *self._lost_fences(function, mode, groups)]
+
+    def _lost_fences(
+        self, function: FunctionCode, mode: str, rows: list[tuple[int, MemoryIntent, SourcePosition]]
+    ) -> Iterator[FenceGroup]:
+        """Yield the fences of the source that have no instruction where they must be.
+
+        That is known of a fence that is a statement of its own in the body of a function: between the last access
+        before it and the first one after it, if both are in one block, and the code has the order of the source.
+        """
+        accesses: list[tuple[int, SourcePosition]] = []
+        for index, step in enumerate(function.steps):
+            place = self.lines.place(function.addresses[index]) if step.action.is_shared else None
+            if place is not None and place.column > 0:
+                accesses.append((index, place))
+        if not accesses or not self.wish.from_source:
+            return
+        for path in {place.path for _index, place in accesses}:
+            lines = [place.line for _index, place in accesses if place.path == path]
+            for line in range(min(lines), max(lines) + 1) if max(lines) - min(lines) <= MOST_LINES else ():
+                for intent in self.lines.intents(SourcePosition(path, line, 0)):
+                    place = SourcePosition(path, line, intent.first)
+                    between = self._around(function, accesses, place, intent.text) if intent.kind == FENCE else None
+                    is_there = between is not None and any(row[1] is intent and row[0] in between for row in rows)
+                    if between is not None and not is_there:
+                        yield self._fence(function, mode, [between.start], intent, place)
+
+    def _around(
+        self, function: FunctionCode, accesses: list[tuple[int, SourcePosition]], place: SourcePosition, name: str
+    ) -> range | None:
+        """Return the instructions from the last access before a fence to the first one after it, if that is certain."""
+        body = self.lines.body(place, name)
+        if body is None:
+            return None
+        sides: tuple[list[int], list[int]] = [], []
+        for index, other in accesses:
+            if other.path == place.path and body[0] <= (other.line, other.column) <= body[1]:
+                sides[(other.line, other.column) > (place.line, place.column)].append(index)
+        before, after = sides
+        if not before or not after or max(before) > min(after):
+            return None
+        first, last = max(before), min(after)
+        block = next(block for block in function.blocks if block.first <= first < block.stop)
+        is_alone = not any(step.action.is_shared or step.is_call for step in function.steps[first + 1 : last])
+        return range(first, last) if last < block.stop and is_alone else None
 
     def _require_in_clauses(
         self, function: FunctionCode, mode: str, heads: dict[int, int], requirements: dict[int, Requirement]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from dwarfgpu.audits.judge.source_statements import quiet
 from dwarfgpu.audits.memory_model.families import ONE_SPACE, SCOPE_NAMES
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
 from dwarfgpu.errors import UsageError, nearest_hint
@@ -213,6 +214,52 @@ def _fenced_spaces(text: str) -> str:
     is_local = "LOCAL_MEM_FENCE" in text
     is_global = "GLOBAL_MEM_FENCE" in text
     return "local" if is_local and not is_global else "global" if is_global and not is_local else "all"
+
+
+# --- Where a call is --------------------------------------------------------------------------------------------------
+
+_CONDITIONS = {"if", "for", "while", "switch", "catch"}
+_HEAD = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_UNCERTAIN = re.compile(r"^\s*#|\bgoto\b", re.MULTILINE)
+
+
+def statement_body(
+    lines: tuple[str, ...], line: int, column: int, name: str
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return where the body of a function begins and ends, line and column, that has a call as a statement of its own.
+
+    The call is then executed whenever the statements around it are. None for calls in other statements and blocks, in
+    comments, and in functions with directives of the preprocessor, which may leave it out.
+    """
+    text = quiet("\n".join(lines))
+    start = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
+    before = text[:start].rstrip()
+    if not text.startswith(name, start) or before[-1:] not in (";", "{", "}"):
+        return None
+    first = _unmatched(before, "{", "}", range(len(before) - 1, -1, -1))
+    last = _unmatched(text, "}", "{", range(start, len(text)))
+    if first is None or last is None or _UNCERTAIN.search(text[first:last]):
+        return None
+    head = before[:first].rstrip()
+    opened = _unmatched(head[:-1], "(", ")", range(len(head) - 2, -1, -1)) if head.endswith(")") else None
+    words = [] if opened is None else [match for match in _HEAD.finditer(head) if match.end() == opened + 1]
+    if not words or words[0][1] in _CONDITIONS:
+        return None
+    return _place(text, first), _place(text, last)
+
+
+def _unmatched(text: str, wanted: str, other: str, positions: range) -> int | None:
+    """Return where a bracket is first that has no partner among the positions."""
+    depth = 0
+    for position in positions:
+        if text[position] == wanted and not depth:
+            return position
+        depth += (text[position] == other) - (text[position] == wanted)
+    return None
+
+
+def _place(text: str, position: int) -> tuple[int, int]:
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
 # --- What a user states -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
-from dwarfgpu.audits.memory_model.intents import intents_of, stated
+from dwarfgpu.audits.memory_model.intents import intents_of, stated, statement_body
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.code_object import opened
@@ -318,3 +318,51 @@ def test_a_statement_that_is_wrong(text, message):
     with pytest.raises(UsageError, match=message) as raised:
         stated(text)
     assert raised.value.hint
+
+
+FENCED = """
+kernel void f(global int *a, global atomic_int *flag, global int *out)
+{
+    a[0] = 1;
+    int early = a[3];
+    BEFORE __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent"); AFTER
+    out[0] = early;
+}
+"""
+
+
+@pytest.mark.parametrize("target, wait", [("gfx90a", "s_waitcnt vmcnt(0)"), ("gfx1200", "s_wait_loadcnt 0x0")])
+def test_a_fence_without_any_instruction(target, wait, tmp_path, require_tool):
+    """Where it must be follows from the accesses around it; so does that one in other places is not compiled."""
+    require_tool("clang-22")
+    path = tmp_path / "k.cl"
+    path.write_text(FENCED.replace("BEFORE", "").replace("AFTER", ""))
+    words = ["clang-22", "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib"]
+    words += ["-O1", "-g", "-S", str(path), "-o", "-"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    lines = text.split("\n")
+    at = {number for number, line in enumerate(lines) if line.startswith("\t.loc\t0 6 ") or "k.cl:6:" in line}
+    own = {
+        other
+        for number in at
+        for other in range(number, next(n for n in range(number + 1, len(lines)) if ".loc" in lines[n]))
+    }
+    without = [line for number, line in enumerate(lines) if number not in own or not line.startswith("\ts_wait")]
+    assert len(without) < len(lines)
+    right, wrong = (
+        str(assembled("\n".join(each), target, tmp_path / f"{name}.co"))
+        for each, name in ((lines, "right"), (without, "wrong"))
+    )
+    assert [*MemoryCheck(opened(right)).findings()] == []
+    found = {finding.rule.name for finding in MemoryCheck(opened(wrong)).findings()}
+    assert "order-wait-before" in found
+    for before, after in (("if (early)", ""), ("{", "}"), ("//", ""), ("#if 0\n", "\n#endif")):
+        path.write_text(FENCED.replace("BEFORE", before).replace("AFTER", after))
+        intents = intents_of(tuple(path.read_text().split("\n")), 6 + before.count("\n"))
+        assert [each.kind for each in intents] == ["fence"]
+        assert (
+            statement_body(
+                tuple(path.read_text().split("\n")), 6 + before.count("\n"), intents[0].first, intents[0].text
+            )
+            is None
+        )
