@@ -14,17 +14,18 @@ def manual(version: str, known: Iterable[tuple[str, str, argparse.ArgumentParser
     lines = [
         f'.TH DWARFGPU 1 "" "dwarfgpu {version}" "User Commands"',
         ".SH NAME",
-        "dwarfgpu \\- evaluate the DWARF debug information that GPU compilers emit, without a GPU",
+        "dwarfgpu \\- debug GPU kernels without a GPU, and judge their debugging information",
         ".SH SYNOPSIS",
         ".B dwarfgpu",
         ".I COMMAND",
         "[\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]",
         ".SH DESCRIPTION",
         "dwarfgpu reads AMDGPU code objects and host programs, and says what variables, frames and lanes are in a",
-        "snapshot, a core file, or a file of code alone. Options have one or two dashes; what begins with a dash",
-        "behind",
+        "snapshot, a core file, or a file of code alone. It also compiles kernels, executes them and checks them.",
+        "Options have one or two dashes; a word that begins with a dash after",
         ".B \\-\\-",
-        "is an operand.",
+        "is an operand. The pages of the documentation are printed by",
+        '.BR "dwarfgpu docs" .',
         ".SH COMMANDS",
     ]
     for name, summary, parser in known:

@@ -170,13 +170,13 @@ i4, u8, float, uint and so on; the default is the type of the argument. The kern
 
 The exit status is 1 if waves stop at a fault or a trap, or if a check finds an error.""",
         (
-            "dwarfgpu run k.co saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
+            "dwarfgpu run k.cl saxpy --grid 1024 --work-group 256 x=@x.npy 'y=zeros(1024)' a=2.5 n=1000 --save y=y.npy",
             f"{_RUN} --break 'k.cl:15 if i > 3'",
             f"{_RUN} --trace=lines --lane 3",
             f"{_RUN} --profile -o saxpy.speedscope.json",
         ),
         (
-            operand("FILE", "a code object, a program with code objects, or FILE@gfx90a for one of several"),
+            operand("FILE", "a source (k.cl, k.hip), a code object, or a program; FILE@gfx90a names the processor"),
             operand("[KERNEL]", "the name or symbol of a kernel (the one in Triton's NAME.json next to FILE)"),
             operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
             *SIZES,

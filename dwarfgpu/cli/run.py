@@ -173,7 +173,7 @@ def _other_parser(name: str) -> _ArgumentParser:
 
         parser.add_argument("shell", choices=tuple(SCRIPTS), help="the shell")
         parser.add_argument(
-            "words", nargs="*", default=[], help="behind --: print what the last of these words can become"
+            "words", nargs="*", default=[], help="after --: print what the last of these words can become"
         )
     _add_common(parser, has_answer=name not in TALKING)
     return parser

@@ -31,7 +31,10 @@ T = TypeVar("T")
 
 # --- Its arguments at the shell ---------------------------------------------------------------------------------------
 
-FILE = operand("FILE", "a file, a code object in it (FILE@gfx90a, FILE@2), a code object URI, or - for standard input")
+FILE = operand(
+    "FILE",
+    "a file, a source (k.cl, k.hip), a code object in a file (FILE@gfx90a, FILE@2), its URI, or - for standard input",
+)
 MAYBE_FILE = operand("[FILE]", FILE.help)
 MANY_FILES = operand("[FILE...]", "files, or code objects in them (FILE@gfx90a); or one file and a variable in it")
 MAYBE_STATE = option(
