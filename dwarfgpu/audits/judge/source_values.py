@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -46,6 +47,18 @@ _CAST = re.compile(r"\(\s*(?:(?:unsigned|signed|int|long|short|char|uint|ulong|u
 _CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|(?<!&)&)\s*\(?\s*{0}\b"
 """A change of a variable, or its address; a sum with `&` looks like one, which costs a judgement and nothing else."""
 _PASSED = r"[(,]\s*{0}\s*[,)]"
+_HEADER = (
+    r"\bfor\s*\(\s*(?:(?:unsigned|signed|int|long|short|char|uint|ulong|ushort|uchar|size_t)\s+)+{0}\s*=\s*([^;=,]+);"
+    r"\s*{0}\s*(<=?|>=?|!=)\s*([^;]+);\s*(?:(?P<sign>\+\+|--)\s*{0}|{0}\s*(?:(?P<next>\+\+|--)"
+    r"|(?P<by>[-+*/]|<<|>>)=\s*(?P<step>[^);,]+)))\s*\)"
+)
+"""The head of a loop that counts: the first value, the comparison, and the step."""
+_LITERAL = re.compile(r"\d+[uUlL]*")
+_STEPS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshift}
+_COMPARISONS = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
+_UNKNOWN_FLOW = re.compile(r"asm|goto")
+MOST_COUNTED = 4096
+"""The values of a counter that are known, at most."""
 
 
 @frozen
@@ -58,8 +71,18 @@ class KnownValue:
     """The pointers in it."""
 
 
+@frozen
+class LoopCounter:
+    """The values of a variable that nothing but the head of its loop changes."""
+
+    head: str
+    values: frozenset[int]
+    is_once: bool
+    """Whether the loop is executed once, so that no value comes back."""
+
+
 class SourceValues:
-    """Judges variables by the values that the source gives them once."""
+    """Judges variables by the values that the source gives them."""
 
     def __init__(self, run: FollowedRun, sightings: Sightings, texts: FunctionTexts, rule: CheckRule) -> None:
         self.run = run
@@ -67,7 +90,9 @@ class SourceValues:
         self.sightings = sightings
         self.rule = rule
         self._texts = texts
-        self._known: dict[Any, KnownValue | None] = {}
+        self._known: dict[Any, KnownValue | LoopCounter | None] = {}
+        self._counted: dict[tuple[Any, int, int | None], list[int]] = {}
+        """The values of a counter that a lane had, the last one at the end."""
         self._arguments = cache(self._find_arguments)
         plan = self.running.launched.plan
         self._blocks = {block.address: block.data for block in plan.blocks}
@@ -80,18 +105,32 @@ class SourceValues:
         chosen: list[int | None] = [*lanes] or [None]
         for lane in chosen:
             try:
-                wrong = self._compare(arrival.wave(row), lane, frame, variable, known)
+                if isinstance(known, LoopCounter):
+                    message = self._count(arrival.wave(row), lane, variable, known)
+                else:
+                    message = self._compare(arrival.wave(row), lane, frame, variable, known)
             except DwarfGpuError:
                 continue
-            if wrong is not None:
-                message = f"{variable.name} is {wrong[0]}, and the source makes it {wrong[1]}"
-                message += f": {known.expression}" if known.expression else ", which is its argument"
+            if message is not None:
                 self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
                 return
 
-    def _compare(
-        self, wave: int, lane: int | None, frame: Frame, variable: Variable, known: KnownValue
-    ) -> tuple[str, str] | None:
+    def _count(self, wave: int, lane: int | None, variable: Variable, counter: LoopCounter) -> str | None:
+        """Return what is wrong with the value of a counter: its loop does not take it, or takes it only once."""
+        shown = _number(answer(variable, variable.name, None if lane is None else [lane]).by_lane[0].value)
+        if shown is None:
+            return None
+        value = shown[0] - (shown[0] >> 8 * shown[1] - 1 << 8 * shown[1]) if shown[2] else shown[0]
+        if value not in counter.values:
+            return f"{variable.name} is {value}, which {counter.head} never makes it"
+        seen = self._counted.setdefault((variable.die, wave, lane), [])
+        if counter.is_once and value in seen[:-1] and value != seen[-1]:
+            return f"{variable.name} is {value} again, after {seen[-1]}, in {counter.head}"
+        if seen[-1:] != [value]:
+            seen.append(value)
+        return None
+
+    def _compare(self, wave: int, lane: int | None, frame: Frame, variable: Variable, known: KnownValue) -> str | None:
         """Return the value and the one that is right, if they differ; None where one of them is not known."""
         lanes = None if lane is None else [lane]
         shown = _number(answer(variable, variable.name, lanes).by_lane[0].value)
@@ -113,11 +152,12 @@ class SourceValues:
         if meant == shown[0]:
             return None
         write = hex if isinstance(stripped(variable.type), Pointer) else str
-        return write(shown[0]), write(meant)
+        why = f": {known.expression}" if known.expression else ", which is its argument"
+        return f"{variable.name} is {write(shown[0])}, and the source makes it {write(meant)}{why}"
 
     # --- What is known --------------------------------------------------------------------------------------------
 
-    def _value_of(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | None:
+    def _value_of(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | LoopCounter | None:
         key = variable.die
         if key not in self._known:
             try:
@@ -126,16 +166,16 @@ class SourceValues:
                 self._known[key] = None
         return self._known[key]
 
-    def _find_value(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | None:
+    def _find_value(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | LoopCounter | None:
         scope = frame.scope
-        if scope is None or not variable.name or not _is_scalar(variable.type):
+        text = None if scope is None else self._texts.of(scope.die)
+        if scope is None or text is None or not variable.name or not _is_scalar(variable.type):
             return None
         is_own = is_kernel and (is_body(scope.die.linkage_name or scope.die.name) or not scope.is_inlined)
+        if not self._is_constant(variable.name, text):
+            return self._counter(variable, text, is_own=is_own)
         if scope.is_inlined and not is_own:
             return None  # it may be called in a loop
-        text = self._texts.of(scope.die)
-        if text is None or not self._is_constant(variable.name, text):
-            return None
         if variable.kind == PARAMETER:
             argument = self._arguments().get(variable.name) if is_own else None
             return None if argument is None else KnownValue(argument)
@@ -172,12 +212,40 @@ class SourceValues:
                 buffers.append(name)
         return KnownValue(None, expression, tuple(buffers))
 
+    def _counter(self, variable: Variable, text: FunctionText, *, is_own: bool) -> LoopCounter | None:
+        """Return what the head of a loop says of its counter, if nothing else changes that, and it is in a list."""
+        key, line = re.escape(variable.name), variable.die.find("DW_AT_decl_line")
+        location = variable.definition.find_number(dw.DW_AT_location)
+        if line is None or location is None or location.value_class != "loclist" or _UNKNOWN_FLOW.search(text.code):
+            return None
+        heads = [*re.finditer(_HEADER.format(key), text.code)]
+        spans = [range(*head.span()) for head in heads]
+        changes = [each.start() for each in re.finditer(_CHANGED.format(key), text.code)]
+        if not all(any(change in span for span in spans) for change in changes):
+            return None
+        if text.has_references and re.search(_PASSED.format(key), text.code):
+            return None
+        own = [head for head in heads if text.first + text.code.count("\n", 0, head.end()) == int(line.value)]
+        if len(own) != 1:
+            return None
+        first, limit, by = (_literal(text.expanded(part)) for part in (own[0][1], own[0][3], own[0]["step"] or "1"))
+        if first is None or limit is None or by is None:
+            return None
+        step = _STEPS[own[0]["by"] or (own[0]["sign"] or own[0]["next"])[0]]
+        values = [first]
+        while _COMPARISONS[own[0][2]](values[-1], limit) and len(values) < MOST_COUNTED:
+            values.append(step(values[-1], by))
+        if len({*values}) != len(values) or len(values) == MOST_COUNTED:
+            return None
+        is_once = is_own and sum(loop.first <= int(line.value) <= loop.last for loop in text.loops) == 1
+        return LoopCounter(own[0][0], frozenset(values), is_once)
+
     def _is_constant(self, name: str, text: FunctionText) -> bool:
         """Return whether a function changes a variable nowhere but in its declaration."""
         key = re.escape(name)
         changes = [*re.finditer(_CHANGED.format(key), text.code)]
         declared = [each for each in changes if text.is_declaration(each.start())]
-        if len(changes) != len(declared) or len(declared) > 1 or "asm" in text.code or "goto" in text.code:
+        if len(changes) != len(declared) or len(declared) > 1 or _UNKNOWN_FLOW.search(text.code):
             return False
         return not (text.has_references and re.search(_PASSED.format(key), text.code))
 
@@ -223,6 +291,12 @@ class SourceValues:
             return f"{value}{'ul' if match['opencl'] else 'u'}"
 
         return _ITEM.sub(number, expression)
+
+
+def _literal(text: str) -> int | None:
+    """Return the number that a text is."""
+    text = text.strip()
+    return int(text.rstrip("uUlL")) if text == "0" or (_LITERAL.fullmatch(text) and text[0] != "0") else None
 
 
 def _is_scalar(kind: Any) -> bool:

@@ -33,11 +33,20 @@ kernel void sums(global int *out, global const int *in, int n) {
 WORDS = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib"]
 
 
-@pytest.fixture(scope="module")
-def assembler(tmp_path_factory):
+COUNTED = """\
+kernel void counted(global int *out, global const int *in) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  for (int i = 0; i < 4; ++i)
+    out[id + 64 * i] = in[id + 64 * i];
+}
+"""
+
+
+@pytest.fixture(scope="module", params=[SOURCE])
+def assembler(request, tmp_path_factory):
     """The folder of the source, and its code as assembler text."""
     folder = tmp_path_factory.mktemp("source")
-    (folder / "k.cl").write_text(SOURCE)
+    (folder / "k.cl").write_text(request.param)
     command = ["clang-22", "-x", "cl", "-cl-std=CL2.0", *WORDS, "-g", "-O2", "-S", "k.cl", "-o", "k.s"]
     try:
         subprocess.run(command, check=True, cwd=folder)
@@ -56,10 +65,11 @@ def found(assembler, judged):
         command = ["clang-22", *WORDS, "-x", "assembler", "changed.s", "-o", "k.co"]
         subprocess.run(command, check=True, cwd=folder)
         path = str(folder / "k.co")
-        grid, group = launch_sizes(opened(path), "sums")
-        args = made_arguments(open_program(path), "sums", grid[0], 0)
+        (kernel,) = opened(path).kernel_names()
+        grid, group = launch_sizes(opened(path), kernel)
+        args = made_arguments(open_program(path), kernel, grid[0], 0)
         judgement = judged(
-            path, "sums", grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
+            path, kernel, grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
         )
         findings = [(finding.rule.name, finding.message) for finding in judgement.report.findings]
         return [(rule, text) for rule, text in findings if rule.startswith("source-") or rule == "value-source"]
@@ -115,6 +125,24 @@ def test_a_variable_in_another_register_is_found(found):
 
     findings = found(change)
     assert any(rule == "value-source" and "id is " in message for rule, message in findings), findings
+
+
+@pytest.mark.parametrize("assembler", [COUNTED], indirect=True)
+@for_each("value, other, words",
+    (0, 0, ()),
+    (2, 9, ("i is 9, which for (int i = 0; i < 4; ++i) never makes it",)),
+    (0, 2, ("i is 2 again, after 1, in for (int i = 0; i < 4; ++i)",)))  # fmt: skip
+def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words):
+    """The loop is unrolled, so that its counter has a constant in each part."""
+
+    def change(text):
+        constant = rf"(DW_OP_consts\n\t\.byte\t){value}\b"
+        assert re.search(constant, text)
+        return re.sub(constant, rf"\g<1>{other}", text)
+
+    findings = found(change)
+    assert {rule for rule, _message in findings} == ({"value-source"} if words else set())
+    assert all(any(each in message for _rule, message in findings) for each in words), findings
 
 
 @for_each("line, name, types",
