@@ -79,11 +79,12 @@ def crashed_core() -> Path:
     from dwarfgpu.states.program import open_program
     from dwarfgpu.states.snapshot_files import save
 
-    path, folder = cache() / "core-2.30000", cache() / "core-2.dgs"
+    path, folder = cache() / "core-3.30000", cache() / "core-3.dgs"
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    words, sizes = ("x=arange(64)", "y=ones(64)", "a=2", "n=4000000"), {"grid": "128", "work-group": "64"}
+    words = "x=arange(64)", "y=ones(64)", "a=2", "n=4000000"
+    sizes: dict[str, Any] = {"grid": str(LANES * CORE_WAVES), "work-group": str(LANES), "at-once": 2}
     running = launched_with(open_program(str(CRASHING)), "saxpy", words, sizes.get)
     running.run()
     if not folder.exists():
@@ -98,7 +99,6 @@ def crashed_core() -> Path:
     np.save(folder / "wave-work-group.npy", groups)
     stop = {"reasons": ["MEMORY_VIOLATION"]}
     manifest["waves"] |= {"count": CORE_WAVES, "stops": [{"wave": wave, "stop": stop} for wave in range(CORE_WAVES)]}
-    manifest["dispatches"][0]["grid"] = [64 * CORE_WAVES, 1, 1]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     write_core(open_program(str(CRASHING)).attach(str(folder)).stopped, str(path))
     return path

@@ -69,7 +69,8 @@ def attach(debugger: Debugger, arguments: Arguments) -> None:
     debugger.output.line(f"[Attached {machine.stopped.name}: {count} of {machine.state.target.name}]")
     for note in machine.stopped.notes:
         debugger.output.lines(fitted(f"[{note[0].upper()}{note[1:]}]", 1))
-    _show_focus(debugger)
+    show_problems(debugger, debugger.machine.stopped.found)
+    show_focus(debugger)
 
 
 def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool = False) -> None:
@@ -131,15 +132,15 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.demangled}: {groups}, {waves}]")
     show_problems(debugger, (*launched.plan.problems, *launched.plan.notes))
-    _show_focus(debugger)
+    show_problems(debugger, debugger.machine.stopped.found)
+    show_focus(debugger)
 
 
-def _show_focus(debugger: Debugger) -> None:
-    """Show what is selected after a machine was attached, and what is wrong with the machine."""
+def show_focus(debugger: Debugger) -> None:
+    """Show the wave that is selected, why it has stopped, and its frame."""
     from dwarfgpu.questions.focus import show_signal, show_stop, title
     from dwarfgpu.questions.stack import show_frame
 
-    show_problems(debugger, debugger.machine.stopped.found)
     if debugger.wave_number is None:
         return
     show_signal(debugger)

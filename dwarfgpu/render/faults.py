@@ -110,7 +110,7 @@ LOGGED = Record(
     "kind page# line times", fact("near_null", value=lambda row: row.is_near_null),
     nested("facts", Record("name value meaning? source")),
 )  # fmt: skip
-DONE = {"load": "read", "store": "write", "atomic": "update", "rmw": "update"}
+DONE = {"load": "read", "store": "wrote", "atomic": "updated", "rmw": "updated"}
 
 
 def fault_of(stopped: Attached, address: int | None = None) -> Json:
@@ -367,7 +367,7 @@ def _lanes_text(lanes: LanesOutside) -> str:
 def _reach(access: FailedAccess, lanes: LanesOutside) -> str:
     low, high = min(lanes.addresses), max(lanes.addresses)
     span = f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
-    verb = DONE.get(access.action, "access")
+    verb = DONE.get(access.action, "accessed")
     return f"{verb} {counted(access.size, 'byte')} at {'' if access.is_global else access.space + ' '}{span}"
 
 

@@ -101,7 +101,7 @@ def _open(debugger: Debugger, options: Any) -> None:
             raise needs_state(name)
     if options.file is None and options.state is None:
         return
-    from dwarfgpu.questions.files import attach_state, open_file
+    from dwarfgpu.questions.files import attach_state, open_file, show_focus
 
     for name in (*READING, "sysroot"):
         if getattr(options, name):
@@ -112,9 +112,10 @@ def _open(debugger: Debugger, options: Any) -> None:
         return
     attach_state(debugger, options.state, force=options.force)
     if options.wave is None and debugger.wave_number is not None and not options.quiet:
-        from dwarfgpu.questions.focus import show_signal
+        from dwarfgpu.questions.focus import signal_of_wave
 
-        show_signal(debugger)
+        if signal_of_wave(debugger) is not None:
+            show_focus(debugger)
     if options.wave is not None:
         from dwarfgpu.program.frames.selectors import wave_named
 

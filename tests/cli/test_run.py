@@ -98,7 +98,7 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     assert status == 1
     assert err == f"hint: `dwarfgpu debug --state {tmp_path}/s.json` opens the snapshot\n"
     assert out.startswith("group_x: MEMORY_VIOLATION at ")
-    assert "\n    write 4 bytes at 0x1234\n" in out
+    assert "\n    wrote 4 bytes at 0x1234\n" in out
     assert max(map(len, out.splitlines())) <= 80
     assert snapshot.load(tmp_path / "s.json").wave_count == 10
     path = tmp_path / "out.npy"

@@ -148,7 +148,7 @@ ROWS = """
     2 $RUN $BUFFER --limit x | -limit takes a number
     3 $RUN out=@/nowhere/in.npy | /nowhere/in.npy: No such file or directory
     2 $RUN $BUFFER --save out=/nowhere/out.npy | /nowhere/out.npy cannot be written
-    2 eval $STOPPED --ops DW_OP_lit1 | the snapshot has 2 waves, and none is chosen
+    2 eval $STOPPED --ops DW_OP_lit1 | the state has 2 waves, and none is chosen
     2 eval $STOPPED --wave 3 --ops DW_OP_lit1 | Unknown wave 3.
     2 eval $STOPPED --wave x --ops DW_OP_lit1 | Unknown wave x.
     2 eval $STOPPED --wave 1 --lane 64 --ops DW_OP_lit1 | no lane 64

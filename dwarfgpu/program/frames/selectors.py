@@ -58,7 +58,7 @@ def wave_of(machine: WaveBackend, name: str | None) -> int:
 
 def unchosen_wave(machine: WaveBackend, crashed: int | None = None) -> UsageError:
     """Return the error of a question about one wave where there are several, and none is chosen."""
-    message = f"the snapshot has {machine.wave_count} waves, and none is chosen"
+    message = f"the state has {machine.wave_count} waves, and none is chosen"
     stop = None if crashed is None else machine.stop_of(crashed)
     hint = "" if crashed is None or stop is None else f"; wave {crashed + 1} has stopped with {stop.name}"
     return UsageError(message, hint=f"choose one with --wave, by its number from 1 or by its id{hint}")
