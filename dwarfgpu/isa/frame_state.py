@@ -422,19 +422,13 @@ class FunctionReading:
         whole: set[int] = set()
         found: set[int] = set()
         changed: set[int] = set()
-        returns, leaves, goes_on_by = 0, False, ""
+        gone: Clobbers | None = None
+        returns, goes_on_by = 0, ""
         for block, state in after.items():
             _end, steps, following = self._blocks[block]
             last = steps[-1][1]
             if last.name not in JUMPS or (following and self._target(state, last, 0) in following):
                 continue
-            if not self._is_return(state, last):
-                leaves = True
-                target = last.operands[0]
-                if all(state.scalar(each) == (each, 0) for each in (target.index, target.index + 1)):
-                    goes_on_by = target.text
-                continue
-            returns += 1
             scalars.update(register for register in state.scalars if state.scalar(register) != (register, 0))
             changed.update(register for register in (STACK, *self._mask) if _is_other(register, state.scalar(register)))
             for number, (entry, outside, lanes) in state.vectors.items():
@@ -442,6 +436,14 @@ class FunctionReading:
                     whole.add(number)
                 elif entry != number:
                     active.add(number)
+            if not self._is_return(state, last):
+                other = self._reading.clobbers_of(self._target(state, last, 0))
+                gone = other if gone is None else gone.with_those_of(other)
+                operand = last.operands[0]
+                if all(state.scalar(each) == (each, 0) for each in (operand.index, operand.index + 1)):
+                    goes_on_by = operand.text
+                continue
+            returns += 1
             for register in self._mask:
                 value = state.scalar(register)
                 if value is not None and value[0] > 255:
@@ -460,12 +462,13 @@ class FunctionReading:
                     if value is not None and value[0] > 255 and value[0] not in self._aliases:
                         waiting.append(value[0])
         self.other_link = "" if returns else goes_on_by
-        if leaves or not returns:
+        if not returns and gone is None:
             scalars |= BY_ABI.scalars
             active |= BY_ABI.active
         kept = {STACK, EXEC, EXEC + 1} - changed
-        may_return = bool(returns or leaves or self._open & after.keys())
-        self.clobbers = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), leaves, may_return)
+        may_return = bool(returns or gone or self._open & after.keys())
+        own = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), gone is not None, may_return)
+        self.clobbers = own if gone is None else own.with_those_of(gone)
         return is_new
 
     @staticmethod

@@ -324,6 +324,14 @@ TAIL_CALL = """
 last: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[30:31]
 first: s_mov_b32 s4, 7; s_getpc_b64 s[6:7]; here: s_add_u32 s6, s6, last-here; s_addc_u32 s7, s7, -1; s_setpc_b64 s[6:7]
 """
+OVER_TAIL_CALL = (
+    TAIL_CALL
+    + """
+outer: v_writelane_b32 v5, s30, 0; v_writelane_b32 v5, s31, 1; s_call_b64 s[30:31], first; v_add_nc_u32_e32 v1, v1, v1
+  v_readlane_b32 s30, v5, 0; v_readlane_b32 s31, v5, 1; s_setpc_b64 s[30:31]
+"""
+)
+"""Neither `first` nor `last` changes v5, which the ABI allows them; compilers that see all three rely on it."""
 
 COUNTED = "s_mov_b32 s40, 3; s_call_b64 s[30:31], "
 ITSELF = """
@@ -374,6 +382,7 @@ __attribute__((amdgpu_kernel)) void kernel(Out out, unsigned n) {
         ("-x assembler", by_hand(OTHER_LINK), (), 5),  # `other` has another link register
         # in `last`, which has not changed s4, `first` is gone, which has
         ("-x assembler", by_hand(TAIL_CALL, "s_mov_b32 s4, 5; s_call_b64 s[30:31], first"), (), 6),
+        ("-x assembler", by_hand(OVER_TAIL_CALL), (), 14),
         ("-x assembler", by_hand(ITSELF.replace("CALL", "s_call_b64 s[30:31], itself"), COUNTED + "itself"), (), 5),
         ("-x assembler", by_hand(BY_OTHERS, COUNTED + "itself"), (), 7),
         ("-x c -O0 -nogpulib", NEVER_RETURNING, ("zeros(64,u4)", "8"), 450),
