@@ -1,0 +1,78 @@
+"""The kernels with a fault as threads of the host: its sanitizers find the same in the same lines."""
+
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.execution.checks import test_bounds, test_checks
+
+HERE = Path(__file__).parent
+TOGETHER = "between_groups", "one_for_all", "total"
+"""The kernels whose fault is between work-groups, and that have no local memory, which all work-groups share here."""
+RACE, ACCESS = r"#0 [^\n]*\.cl:(\d+).*?#0 [^\n]*\.cl:(\d+)", r"#\d [^\n]*\.cl:(\d+)"
+"""The lines in reports: the places of both sides, and the innermost place in a kernel."""
+UNSEEN = {
+    "thread": {"fence_of_local", "last_group"},  # a barrier of the host orders all memory, and so does the next group
+    "address": {"through_const", "add_to_const", "local_both"},  # 64 bytes behind an array are looked at, no const is
+}
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    clang, gcc, folder = require_tool("clang-22"), require_tool("gcc"), tmp_path_factory.mktemp("host")
+
+    @cache
+    def build(sanitizer: str, source: str, *options: str) -> str:
+        code, program = (str(folder / f"{source}{''.join(options)}.{end}") for end in ("o", "exe"))
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "x86_64-linux-gnu", "-O1", "-g", "-w", *options]
+        words += [f"-fsanitize={sanitizer}", "-include", str(HERE / "host.h"), "-c", str(HERE / f"{source}.cl")]
+        subprocess.run([*words, "-o", code], check=True)
+        words = [gcc, "-g", f"-fsanitize={sanitizer}", "-rdynamic", str(HERE / "host.c"), code, "-o", program]
+        subprocess.run([*words, "-lpthread"], check=True)
+        return program
+
+    return build
+
+
+def lines_found(pattern, program, *words):
+    """The lines of the first report of a sanitizer: of both sides of a race, of an access."""
+    options = {"ASAN_OPTIONS": "redzone=2048:detect_leaks=0"}
+    words = [program, *map(str, words)]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | options, check=False, timeout=300)
+    found = re.search(pattern, done.stderr, re.DOTALL)
+    assert (found is not None) == (done.returncode != 0), done.stderr
+    return set() if found is None else {*map(int, found.groups())}
+
+
+def lines_of_race(program, kernel):
+    numbers = {"bytes": 512, "wide": 4096}.get(kernel, 2048)
+    local = [512] if kernel == "local_argument" else []
+    return lines_found(RACE, program, kernel, 4, 128, int(kernel in TOGETHER), 8192, numbers, *local)
+
+
+def lines_of_access(program, kernel):
+    size = 128 * int(test_bounds.SIZES.get(kernel, "i4")[1])
+    sizes = size, 1024 if kernel == "vector_or_four" else size
+    local = [256] * test_bounds.LOCAL_ARGUMENTS.get(kernel, 0)
+    return lines_found(ACCESS, program, kernel, 2, 64, 0, *sizes, *local)
+
+
+@pytest.mark.slow
+def test_the_sanitizer_of_threads_finds_the_same_races(built):
+    races = {kernel for kernel, kind in test_checks.RACES.items() if "race" in kind}
+    for kernel in races:
+        expected = set() if kernel in UNSEEN["thread"] else test_checks.lines_of(kernel)
+        assert (kernel, lines_of_race(built("thread", "pairs"), kernel)) == (kernel, expected)
+        assert (kernel, lines_of_race(built("thread", "pairs", "-DMENDED"), kernel)) == (kernel, set())
+
+
+@pytest.mark.slow
+def test_the_sanitizer_of_addresses_finds_the_same_accesses(built):
+    for kernel in test_bounds.KERNELS["bounds"]:
+        expected = set() if kernel in UNSEEN["address"] else {test_bounds.line_of(kernel)}
+        assert (kernel, lines_of_access(built("address", "bounds"), kernel)) == (kernel, expected)
+        assert (kernel, lines_of_access(built("address", "bounds", "-DMENDED"), kernel)) == (kernel, set())
