@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import __version__, budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
-from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
@@ -36,8 +35,6 @@ SHORT = {"verbose": ("-v",)}
 COLORS = ("auto", "always", "never")
 CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
-STATE_SUFFIXES = (".core", ".dgs", ".json")
-"""How the names of states end."""
 TALKING = ("compile", "dap", "debug", "demo", "example", "serve")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
 
@@ -54,9 +51,12 @@ class _ArgumentParser(argparse.ArgumentParser):
         hint = nearest_hint(
             unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
         )
-        state = next((word for word in self.words if word.endswith(STATE_SUFFIXES)), None)
-        if state is not None and "required: --state" in message:
-            hint = f"{state} is a state: `{self.prog} --state {state}`"
+        if "required: --state" in message:
+            from dwarfgpu.states.opening import STATE_HINT
+
+            hint = STATE_HINT
+        elif message.endswith("required: FILE"):
+            hint = "the state names no code that is here: name it before --state"
         raise UsageError(message, hint=hint)
 
     def print_help(self, file: Any = None) -> None:  # that of argparse ignores what cannot be written
@@ -109,10 +109,6 @@ def _run(session: Session, options: Any) -> int:
     """Run a command; its answer goes to the file that `-o` names, if it does."""
     path: str | None = getattr(options, "output", None)
     with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
-        if isinstance(getattr(options, "file", None), (str, tuple)):
-            options.file_as_given = options.file
-            is_one = isinstance(options.file, str)
-            options.file = code_of(options.file) if is_one else tuple(map(code_of, options.file))
         status: int = options.run(session)
         check_mappings()
     if path is None:
@@ -277,7 +273,7 @@ def _question_parser(name: str, command: Command, *, needs_help: bool = True) ->
     is_expression = command.completes == "expression"
     has_state = _has_state(command)
     for argument in (*command.at_shell.selects, *command.at_shell.operands, *command.shell_options):
-        _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name == "file")
+        _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name in ("file", "state"))
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser, has_answer=all(option.flag != "-o" for option in command.shell_options))
@@ -334,13 +330,20 @@ def _check_states(states: str | list[str] | None) -> None:
 
 
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
-    """Take the word in place of FILE for the first operand where a state names its code; else FILE is needed."""
-    needs_file = any(argument.name == "file" and argument.is_required for argument in command.at_shell.selects)
+    """Take a state in place of FILE as the state; where it names its code, FILE is the first operand, else needed."""
+    from dwarfgpu.states.program import is_state
+
+    needed = {argument.name for argument in command.at_shell.selects if argument.is_required}
+    if options.state is None and options.file is not None and is_state(options.file):
+        options.state, options.file = options.file, None
+    if options.state is None and "state" in needed:
+        _check_states(options.file)
+        parser.error("the following arguments are required: --state/-state")
     name: str | None = options.file
     if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
         return
     if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
-        if name is None and needs_file:
+        if name is None and "file" in needed:
             _check_states(options.state)
             parser.error("the following arguments are required: FILE")
         return
@@ -377,13 +380,14 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
             fields["nargs"] = "?"
         parser.add_argument(_dest(argument), **fields)
         return
+    fields["required"] = argument.is_required and not is_free
     if argument.is_many:
         fields["action"] = "append"
     flags = [argument.flag] if len(argument.name) == 1 else [f"--{argument.name}"]
     if not is_expression and len(argument.name) > 1:
         flags.append(argument.flag)
     flags += SHORT.get(argument.name, ())
-    parser.add_argument(*flags, dest=_dest(argument), required=argument.is_required, **fields)
+    parser.add_argument(*flags, dest=_dest(argument), **fields)
 
 
 def _join_states(options: argparse.Namespace) -> None:
@@ -414,7 +418,6 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
-    selection.given = given.get("file_as_given")
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
     with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:

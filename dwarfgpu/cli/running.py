@@ -145,9 +145,7 @@ def _hint_at_finding(session: Session, options: Any, running: Running, checked: 
     if options.read_only or options.write_only:  # which the debugger does not know
         steps = [launch, f"break *{first.sides[-1].side.pc:#x}", "continue"]
     given_steps = " ".join(f"-ex {shlex.quote(step)}" for step in steps)
-    session.hint(
-        f"`dwarfgpu debug {shlex.quote(options.file_as_given)} {given_steps}` stops where the first one was found"
-    )
+    session.hint(f"`dwarfgpu debug {shlex.quote(options.file)} {given_steps}` stops where the first one was found")
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

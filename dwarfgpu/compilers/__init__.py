@@ -4,9 +4,14 @@ SOURCES = (".cl", ".hip")
 """How the names of files end that a user may name in place of their code object."""
 
 
+def is_source(name: str) -> bool:
+    """Return whether a name is that of a source of kernels: ``k.cl``, or ``k.cl@gfx90a``."""
+    return name.partition("@")[0].endswith(SOURCES)
+
+
 def code_of(name: str) -> str:
-    """Return the name of the code object that a source, ``k.cl`` or ``k.cl@gfx90a``, is compiled to; others as is."""
-    if not name.partition("@")[0].endswith(SOURCES):
+    """Return the path of the code object that a source is compiled to; other names as is."""
+    if not is_source(name):
         return name
     from dwarfgpu.compilers.sources import compiled_into_cache
 

@@ -15,9 +15,10 @@ from dwarfgpu.fleet.ranges import check_fetched, with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.registry import Arguments
-from dwarfgpu.questions.selection import Selection, built, is_source, open_file, select
+from dwarfgpu.questions.selection import Selection, open_file, select
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_input, read_input
+from dwarfgpu.states.program import is_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,6 @@ KEPT_FILES = 4
 """How many files of code stay open, because states that follow each other mostly have the same."""
 MAX_TEXT = 1 << 16
 """A longer text is cut in a row."""
-ET_CORE = 4
 WITH_FILES = {"memmodel": ("check", "show")}
 """Questions whose files are operands, with those of their first words that are about files."""
 
@@ -224,8 +224,6 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
     with budget.question(question.budget) as cost:
         selects = dict(question.selects)
         code, state = _code_and_state(question, item)
-        if code is not None and is_source(code):
-            selection.given, code = code, built(code)
         words = question.words
         if question.name in WITH_FILES:
             words = (*words, *([code] if code is not None else ()))
@@ -262,27 +260,9 @@ def _code_and_state(question: Question, item: Input) -> tuple[str | None, str | 
         state = item.states[0] if len(item.states) == 1 else item.states
         return item.code or _named_code(item.states), state
     code = item.code
-    if code is None or not question.takes_state or not _is_state(code):
+    if code is None or not question.takes_state or not is_state(code):
         return code, None
     return _named_code((code,)), code
-
-
-def _is_state(path: str) -> bool:
-    """Return whether a file is a state: a snapshot, a core file, or the text of the debug agent."""
-    if os.path.isdir(path):  # noqa: PTH112
-        return True
-    if not os.path.exists(path):  # noqa: PTH110 (a part of a file: FILE@gfx90a)
-        return False
-    with open_input(path) as file:
-        head = file.read(64)
-    if head[:4] == b"\x7fELF":
-        order: Any = "big" if head[5:6] == b"\x02" else "little"
-        return int.from_bytes(head[16:18], order) == ET_CORE
-    if head.lstrip()[:1] == b"{":
-        return True
-    from dwarfgpu.states.agent_text import is_agent_text
-
-    return is_agent_text(path)
 
 
 def _named_code(states: tuple[str, ...]) -> str | None:

@@ -13,10 +13,10 @@ from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_sourc
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder
 from dwarfgpu.audits.campaign.causes import RULES, ExampleFinding, cause_of, counted_rules, examples, grouped
 from dwarfgpu.audits.campaign.source_levels import LOST
+from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import NotFound, UsageError, nearest_hint
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
-from dwarfgpu.questions.selection import is_source
 from dwarfgpu.render import campaigns as text_of
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from contextlib import suppress
 from time import process_time
@@ -15,7 +16,7 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.faults.fault_log import logged_faults, reported_address
 from dwarfgpu.audits.faults.waits import waiting_groups
 from dwarfgpu.audits.faults.wave_faults import source_at, with_changes
-from dwarfgpu.compilers import code_of
+from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import waves_of
@@ -59,23 +60,7 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     from the console or from Linux's log; without a STATE it explains the log.
     """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
-    if arguments.words:
-        if selection.attached is not None:
-            raise arguments.wrong("takes no operand: the state is attached")
-        state, *files = map(code_of, arguments.words)
-        if logged is not None and not files and _is_code(state):
-            select(selection, {"file": state})
-        elif len(files) > 1:
-            raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
-        else:
-            if " " in state and not os.path.lexists(state):
-                hint = "a line of the console or of the kernel's log follows -log"
-                raise UsageError(f"there is no file {state[:60]!r}", hint=hint)
-            if _is_code(state):
-                if not files or _is_code(files[0]):
-                    raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=STATE_HINT)
-                state, files = files[0], [state]
-            select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+    words = _select_state(selection, arguments, is_logged=logged is not None) if arguments.words else ()
     if selection.attached is None and logged is not None:
         return _logged_document(logged, selection.program)
     if selection.attached is None:
@@ -101,7 +86,33 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
         return paragraphs([*told, *(render.fault_text(each, goes_back=goes_back) for each in found), *rest])
 
     data = render.faults_json(machine, found, waits, logged)
-    return Document(data, text, rows="faults", problems=[none] if none else ())
+    document = Document(data, text, rows="faults", problems=[none] if none else ())
+    if words:
+        at = "".join(f" --wave {each.numbers[0] + 1} --lane {each.lane or 0}" for each in found[:1])
+        document.hints.append(f"`dwarfgpu debug {shlex.join(words)}{at}` looks around: bt, info locals, x/i $pc")
+    return document
+
+
+def _select_state(selection: Selection, arguments: Arguments, *, is_logged: bool) -> tuple[str, ...]:
+    """Select the state and the file of the words; return the words with which `debug` opens them."""
+    if selection.attached is not None:
+        raise arguments.wrong("takes no operand: the state is attached")
+    state, *files = arguments.words
+    if is_logged and not files and _is_code(state):
+        select(selection, {"file": state})
+        return ()
+    if len(files) > 1:
+        raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
+    if " " in state and not os.path.lexists(state):
+        hint = "a line of the console or of the kernel's log follows -log"
+        raise UsageError(f"there is no file {state[:60]!r}", hint=hint)
+    if _is_code(state):
+        if not files or _is_code(files[0]):
+            raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=STATE_HINT)
+        state, files = files[0], [state]
+    select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+    forced = ("--force",) if arguments.has("force") else ()
+    return (*files, "--state", state, *forced) if files else (state,)
 
 
 def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:
@@ -184,7 +195,9 @@ def _log_text(word: str) -> str:
 
 
 def _is_code(path: str) -> bool:
-    """Return whether a file begins as code objects do, and core files do not."""
+    """Return whether a file is a source, or begins as code objects do, and core files do not."""
+    if is_source(path):
+        return True
     try:
         with open_input(path) as file:
             head = file.read(18)

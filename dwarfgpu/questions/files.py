@@ -7,7 +7,6 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.compilers import code_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output
@@ -16,7 +15,7 @@ from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
 from dwarfgpu.render.records import cell
 from dwarfgpu.render.written_text import without_styles
-from dwarfgpu.states.program import Program, open_core, open_program, paths_of
+from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,8 +40,10 @@ def open_code(debugger: Debugger, arguments: Arguments) -> None:
 
 def open_file(debugger: Debugger, path: str) -> None:
     """Open a file, and look at it."""
+    if is_state(path):
+        raise UsageError(f"{path} is a state, not code", hint=f"`core-file {path}` attaches it")
     reading = debugger.reading()
-    file = opened(code_of(path), reading["attributes"])
+    file = opened(path, reading["attributes"])
     debugger.use(Program(runnable(file), dialect=reading["dialect"], repair=reading["repair"]), None)
 
 
@@ -102,7 +103,7 @@ def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) 
     from dwarfgpu.questions.execution import launched as note_launch
 
     words = arguments.words
-    if len(words) < 3:
+    if len(words) < 3 or any("=" in word for word in words[1:3]):
         raise arguments.wrong("needs a kernel, the size of the grid and that of a work-group")
     name, grid, group, *values = words
     args: Any = values_of(values, "ARG")
@@ -440,7 +441,7 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
 
 
 def core(selection: Selection, arguments: Arguments) -> Document:
-    """`info CORE...`: agents, queues, dispatches, waves by kernel, line and stop reason, code, and what is missing.
+    """Agents, queues, dispatches, waves by kernel, line and stop reason, code, and what is missing.
 
     CORE is a merged core file, the part of the GPU, or the parts of host and GPU. The host's part is found by itself if
     it is beside the GPU's as core.PID.
@@ -450,11 +451,8 @@ def core(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.states.gpu_cores import open_core_waves
     from dwarfgpu.states.stopped import OpenOptions
 
-    action, *files = arguments.words or [""]
-    if action != "info":
-        raise arguments.wrong(f"does info, not {action[:40]!r}")
-    if not files:
-        raise UsageError("`core info` needs the name of a core file")
+    arguments.needed()
+    files = arguments.words[arguments.words[0] == "info" and len(arguments.words) > 1 :]
     opened = open_core_waves(files, options=OpenOptions(moved=selection.moved_files() or {}))
     rows = core_rows(opened)
     document = Document(core_json(opened, rows), lambda _output: core_text(opened, rows))

@@ -38,7 +38,9 @@ FILE = operand(
 MAYBE_FILE = operand("[FILE]", FILE.help)
 MANY_FILES = operand("[FILE...]", "files, or code objects in them (FILE@gfx90a); or one file and a variable in it")
 MAYBE_STATE = option(
-    "-state S", "a snapshot, a core file of FILE or of GPUs (repeatable), or the debug agent's text", is_many=True
+    "-state S",
+    "a snapshot, a core file of FILE or of GPUs (repeatable), or the debug agent's text; it may stand in place of FILE",
+    is_many=True,
 )
 STATE = option("-state S", MAYBE_STATE.help, is_required=True, is_many=True)
 WAVE = option("-wave N", "the wave or thread, by its number from 1 or by its id")
@@ -77,7 +79,7 @@ class Selection:
         self.paths: tuple[str, ...] = ()
         """Files that a question opens by itself, because there are several."""
         self.given: str | None = None
-        """FILE as the user named it: a source, where ``program`` is what was compiled from it."""
+        """FILE as the user named it; None without one."""
         self.wave_number: int | None = None
         """The index of the wave that is selected; None where there is none, or none of several is chosen."""
         self.frame_number = 0
@@ -388,6 +390,7 @@ def select(
             path = one_state(state)
             selection.snapshot = open_snapshot(path, read, force=bool(options.get("force")), hint=hint)
         return
+    selection.given = options["file"]
     reading = selection.reading()
     file = (opening or open_file)(options["file"], reading["attributes"])
     repair = reading["repair"]
@@ -438,20 +441,6 @@ def open_file(name: str, attributes: str | None = None) -> CodeObject:
     from dwarfgpu.program.code.code_object import opened
 
     return opened(**source_of(name), attributes=attributes)
-
-
-def is_source(name: str) -> bool:
-    """Return whether a name is that of a source of kernels: ``k.cl``, or ``k.cl@gfx90a``."""
-    from dwarfgpu.compilers import SOURCES
-
-    return name.partition("@")[0].endswith(SOURCES)
-
-
-def built(name: str) -> str:
-    """Return the name of the code object that a source is compiled to; others as is."""
-    from dwarfgpu.compilers import code_of
-
-    return code_of(name)
 
 
 def source_of(name: str) -> dict[str, Any]:

@@ -23,8 +23,16 @@ def new_history(running: Running, text: str, wave: int | None = None, lane: int 
     """Return what looks at an expression, in one wave or lane if they are given; refuse one that cannot be read."""
     from dwarfgpu.execution.control.running import check_readable
     from dwarfgpu.execution.control.value_history import ValueHistory
+    from dwarfgpu.program.code.scopes import names_within
+    from dwarfgpu.program.language.tokens import UnknownName
 
-    check_readable(text, running.program.outside, lambda _expression: None)
+    frames = running.program.at(running.launched.plan.kernel.entry or 0)
+    try:
+        check_readable(text, frames[-1] if frames else running.program.outside, lambda expression: expression.value())
+    except UnknownName as error:
+        units = running.program.file.dwarf.units
+        if not any(error.name in names_within(unit.root) for unit in units):  # else of a block or another function
+            raise
     return ValueHistory(running, text, wave, lane)
 
 

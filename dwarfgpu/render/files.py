@@ -81,6 +81,7 @@ def summary_text(summary: FileSummary, *, units: bool = False) -> list[str]:
             "flags",
             None if flags is None else f"{image.flags:#x}: xnack {flags.xnack}, sramecc {flags.sramecc}{generic}",
         ),
+        ("compiled to", None if image.name == summary.name else image.path),
         ("made by", None if made is None else f"{made.name} {made.major}.{made.minor}"),
         ("build ID", image.build_id or "none"),
         ("kernels", f"{len(summary.kernels)}: {names}" if names else None),
@@ -88,7 +89,7 @@ def summary_text(summary: FileSummary, *, units: bool = False) -> list[str]:
         ("holds", "code objects: `dwarfgpu ls` lists them" if summary.has_embedded else None),
         *(() if summary.dwarf is None else _dwarf(summary.dwarf)),
     ]
-    lines = [style("kind", shown(image.name)), *labels(pairs)]
+    lines = [style("kind", shown(summary.name)), *labels(pairs)]
     if units and summary.dwarf is not None:
         lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
     lines += _sections(summary.sections)
@@ -198,7 +199,7 @@ DWARF = Record(
     fact("augmentations", value=lambda dwarf: _rows("text", dwarf.augmentations)),
 )  # fmt: skip
 SUMMARY = Record(
-    "file=image.name path=image.path address_size=image.address_size byte_order=image.byte_order "
+    "file=name path=image.path address_size=image.address_size byte_order=image.byte_order "
     "machine=image.machine machine_name=image.machine_name osabi=image.osabi osabi_name=image.osabi_name "
     "abi_version=image.abi_version type=image.type_name flags=image.flags entry=image.entry "
     "code_object_version build_id=image.build_id",

@@ -96,6 +96,10 @@ def _prompt(runner: Runner) -> int:
 
 def _open(debugger: Debugger, options: Any) -> None:
     """Open the file and the state of the command line, and select what it names."""
+    from dwarfgpu.states.program import is_state
+
+    if options.state is None and options.file is not None and is_state(options.file):
+        options.state, options.file = options.file, None
     for name in ("wave", "frame", "lane", "sysroot"):
         if options.state is None and getattr(options, name) is not None:
             raise needs_state(name)

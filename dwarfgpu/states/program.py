@@ -7,10 +7,12 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.compilers import code_of
-from dwarfgpu.errors import DwarfGpuError, Handle, MissingFile, UsageError
+from dwarfgpu.compilers import is_source
+from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingFile, UsageError
 from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.objfile.elf.header import ET_CORE, MAGIC
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
+from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -281,7 +283,6 @@ def open_program(
     18
     """
     source: Any = file if hasattr(file, "read") else os.fspath(file)
-    source = code_of(source) if isinstance(source, str) else source
     return Program(opened(source, attributes), dialect=dialect, repair=policy_named(repair))
 
 
@@ -303,15 +304,18 @@ def open_core(
     1:1:1:1 stopped 10
     1:1:1:2 MEMORY_VIOLATION 10
     """
-    from dwarfgpu.states.opening import names_its_code, open_with_its_code
+    from dwarfgpu.states.opening import STATE_HINT, names_its_code, open_with_its_code
     from dwarfgpu.states.stopped import OpenOptions, without_part
 
     paths, policy = paths_of(state), policy_named(repair)
     for path in paths:
         if not os.path.exists(without_part(path)):  # noqa: PTH110 (`pathlib` costs start-up time)
             raise MissingFile("unreadable", f"{path}: {os.strerror(errno.ENOENT)}")
+        if not is_state(path):
+            what = "a source, not a state" if is_source(path) else "neither a core file nor a snapshot"
+            raise MalformedFile("bad_state", f"{path} is {what}", hint=STATE_HINT)
     if not names_its_code(paths, moved):
-        message = f"{' and '.join(paths)} does not name its code"
+        message = f"{' and '.join(paths)} names no code that is here"
         raise UsageError(message, hint="open the file of the code, and attach the state to it")
     stopped = open_with_its_code(paths, OpenOptions(dialect=dialect, repair=policy, moved=moved or {}))
     return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
@@ -324,6 +328,23 @@ def policy_named(name: str) -> Policy:
     from dwarfgpu.program.code.repairs import policy_of
 
     return policy_of(name)
+
+
+def is_state(path: str) -> bool:
+    """Return whether a file is a state: a snapshot, a core file, or the text of the debug agent."""
+    if not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+        path = path.rpartition("@")[0]  # a part of a file: FILE@gfx90a
+    if not os.path.isfile(path):  # noqa: PTH113
+        return os.path.isdir(path)  # noqa: PTH112
+    with open_input(path) as file:
+        head = file.read(18)
+    if head[:4] == MAGIC:
+        order: Any = "big" if head[5:6] == b"\x02" else "little"
+        return int.from_bytes(head[16:18], order) == ET_CORE
+    from dwarfgpu.states.agent_text import is_agent_text
+    from dwarfgpu.states.opening import begins_json
+
+    return begins_json(path) or is_agent_text(path)
 
 
 def paths_of(state: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:

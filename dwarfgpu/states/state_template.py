@@ -411,7 +411,7 @@ def _code_object(file: CodeObject, output: str | None) -> Json:
     path = file.image.path
     if path is None:
         raise UsageError("the code is not in a file that a state could name", hint="write it to a file first")
-    named = file.name
+    named = file.image.name
     folder = os.path.dirname(output or "") or "."  # noqa: PTH120
     is_whole = os.path.isfile(named)  # noqa: PTH113 (else it is FILE@2, or an URI)
     entry: Json = {"path": os.path.relpath(named, folder) if is_whole and not os.path.isabs(named) else named}  # noqa: PTH117

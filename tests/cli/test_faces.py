@@ -37,7 +37,7 @@ EQUAL = (
     (f"kernels {FILE} --fields", "info kernels FORM -fields"),
     (f"info {FILE} --units", "info file FORM -units"),        (f"ls {FILE}", "info images FORM"),
     (f"snapshot info {STATE}", f"maint snapshot FORM info {STATE}"),
-    (f"core info {CORE}", f"maint core FORM info {CORE}"),    (f"waves {FILE} --state {STATE}", "info waves FORM"),
+    (f"core {CORE}", f"maint core FORM info {CORE}"),    (f"waves {FILE} --state {STATE}", "info waves FORM"),
     (f"lanes {FILE} --state {STATE} --lane 0-5", "info lanes FORM -lane 0-5"),
     (f"bt {FILE} --state {STATE} --registers", "bt FORM -registers"),
     (f"bt {FILE} --state {STATE} --full --lane 2", "bt FORM -full -lane 2"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dwarfgpu as dg
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).parents[2]
@@ -160,3 +161,94 @@ def test_a_value_apart_from_its_option_is_hinted_at(launch, run, option, value):
     name = option.lstrip("-")
     assert f"hint: did you mean --{name}={value}?" in launch("gfx1100", "O0", option, value)[2]
     assert f"--{name}[=" in run("run", "--help")[1]
+
+
+CORE, SNAPSHOT = "dwarfgpu/examples/blur.core", "dwarfgpu/examples/stopped.json"
+
+
+@pytest.mark.parametrize("words", ["waves", "bt", "files", "locals --wave 1", "lanes --wave 1", "kernel-args --wave 1"])
+def test_a_state_may_stand_in_place_of_the_file(run, words):
+    command, *options = words.split()
+    there = run(command, CORE, *options)
+    assert there == run(command, "--state", CORE, *options)
+    assert there[0] == 0
+
+
+def test_a_state_in_place_of_the_file_leaves_the_operands(run):
+    assert run("waves", CORE, "2") == run("waves", "--state", CORE, "2")
+    assert run("eval", CORE, "x + 1", "--wave", "2") == run("eval", "--state", CORE, "x + 1", "--wave", "2")
+    assert run("core", CORE) == run("core", "info", CORE)
+    assert run("debug", CORE, "-batch", "-ex", "info waves") == run(
+        "debug", "--state", CORE, "-batch", "-ex", "info waves"
+    )
+
+
+def test_what_is_no_state_or_no_code_is_named(run, tmp_path):
+    status, _out, err = run("waves", "dwarfgpu/examples/blur.co")
+    assert (status, "required: --state" in err, "a state is a core file" in err) == (2, True, True)
+    assert run("waves", "nothere")[2] == "dwarfgpu: error: nothere: No such file or directory\n"
+    assert f"{CORE} is a core file: it is not a code object" in run("kernels", CORE)[2]
+    assert "if this is a snapshot" in run("kernels", SNAPSHOT)[2]
+    status, _out, err = run("waves", SNAPSHOT)
+    assert (status, err.count("required: FILE\nhint: the state names no code that is here")) == (2, 1)
+    err = run("debug", "-batch", "-ex", f"file {CORE}")[2]
+    assert f"{CORE} is a state, not code\nhint: `core-file {CORE}` attaches it" in err
+
+
+def test_a_crash_ends_with_the_command_that_opens_it(run):
+    err = " ".join(run("fault", CORE)[2].split())
+    words = re.fullmatch(r"hint: `dwarfgpu (debug .* --wave 2 --lane \d+)` looks around: .*", err)[1].split()
+    status, out, _err = run(*words, "-batch", "-ex", "p $_exitcode", "-ex", "frame")
+    assert (status, "blur" in out) == (0, True)
+
+
+KERNELS = "kernel void first(global int *out, int n) { int at = n; out[0] = at; }\nkernel void second() {}\n"
+
+
+@pytest.fixture
+def source(require_tool, tmp_path, monkeypatch):
+    """The name of a source in the folder."""
+    require_tool("clang-22")
+    monkeypatch.chdir(tmp_path)
+    Path("own.cl").write_text(KERNELS)
+    return "own.cl"
+
+
+SIZES = ("--grid", "1", "--work-group", "1")
+WRONG = [
+    (("run", "own.cl", "frist", *SIZES), "own.cl has no kernel 'frist'\nhint: did you mean first?"),
+    (("run", "own.cl@gfx90a", "x", *SIZES), "own.cl@gfx90a has no kernel 'x'\nhint: it has first, second"),
+    (("run", "own.cl", "out=zeros(1)", *SIZES), "the name of a kernel is missing before out=zeros(1)\nhint: the file"),
+    (("run", "own.cl", "first", "zeros(1)", "1", *SIZES, "--watch", "ta"), "no variable `ta` in first, at column 1"),
+    (("run", "own.cl", "first", "zeros(1)", "[1]", *SIZES), "argument n (int) of first is int, not [1]"),
+    (("fault", "own.cl"), "own.cl is code, not a state"),
+    (("fault", CORE, "own.cl"), "own.cl is not among the 1 code objects of the core file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words, message", WRONG)
+def test_messages_have_the_name_of_the_source(source, run, words, message):
+    words = [str(ROOT / word) if word == CORE else word for word in words]
+    status, out, err = run(*words)
+    assert (out, " ".join(message.split()) in " ".join(err.split())) == ("", True)
+    assert status in (1, 2)
+
+
+def test_answers_have_the_name_of_the_source(source, run):
+    for words in (
+        ("info", source),
+        ("ls", source, "--json"),
+        ("verify", source, "--json"),
+        ("kernels", source, "--json"),
+    ):
+        _status, out, _err = run(*words)
+        assert f'"file": "{source}"' in out or out.startswith(f"{source}\n")
+    assert "compiled to" in run("info", source)[1]
+
+
+def test_a_source_that_has_changed_is_launched_anew(source):
+    machine, out = dg.machine_for(source, "first"), np.zeros(1, "i4")
+    launched = [dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1])]
+    Path(source).write_text(KERNELS.replace("= n", "= n + 1"))
+    launched.append(dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1]))
+    assert len({each.plan.file.image.path for each in launched}) == 2

@@ -251,7 +251,7 @@ def test_standard_output_json_and_the_prompt_have_the_page(of_file, tmp_path):
 
 
 @for_each("words, status, message",
-    (("README.md",), 3, "README.md: this is neither an ELF file nor an offload bundle"),
+    (("README.md",), 3, "README.md is neither an ELF file nor an offload bundle"),
     (("nowhere.co",), 3, "nowhere.co: No such file or directory"),
     ((KERNEL, "nosuch"), 1, "no function `nosuch` with variables has code in"),
     ((FAST, "--state", STATE), 3, "is not the code object that the snapshot was made with"),

@@ -44,7 +44,7 @@ ANSWERS = (
     f"{SAXPY} 'x=ones(64)' 'y=ones(32)' 2 64000",
     f"debug {FILE} --state {STATE} -nx -batch -ex 'info line' -ex list -ex 'x/4i $pc' -ex 'info registers' -ex help",
     f"debug {FILE} --state {STATE} -nx -batch -ex 'help print' -ex 'apropos lane' -ex 'print gibberish#0x10'",
-    f"core info {CORE}",
+    f"core {CORE}",
     # what is refused
     "",                          "nosuch",                    "info",                      "info nosuchfile.co",
     f"eval {FILE} even --lane 99 --state {STATE}",            f"eval {FILE} nosuchvariable --state {STATE}",

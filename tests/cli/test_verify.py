@@ -83,7 +83,7 @@ def test_rules_and_parts_are_ignored_in_one_or_several_files(bad):
     assert done.returncode == 3
     assert "3 files, " in done.stdout
     assert "(1 file could not be read)" in done.stdout
-    assert "README.md: this is neither an ELF file nor an offload bundle" in done.stderr
+    assert "README.md is neither an ELF file nor an offload bundle" in done.stderr
 
 
 def test_json_and_a_baseline(bad, tmp_path):

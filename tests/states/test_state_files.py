@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.states.opening import names_its_code
 from dwarfgpu.states.program import open_core, open_program
@@ -180,7 +180,10 @@ def test_other_texts_are_no_states(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("nothing of interest")
     assert not names_its_code([str(path)])
-    assert "does not name its code" in str(raised(UsageError, open_core, path))
+    assert "neither a core file nor a snapshot" in str(raised(MalformedFile, open_core, path))
+    source = tmp_path / "k.cl"
+    source.write_text("kernel void k() {}")
+    assert str(raised(MalformedFile, open_core, source)) == f"{source} is a source, not a state"
 
 
 LANE_PC = FIXTURES / "asm/lane-pc.gfx90a.w64.co"

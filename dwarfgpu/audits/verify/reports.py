@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.audits.verify.file_check import FileCheck
+from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, list_contents, opened
@@ -74,7 +75,7 @@ def each_image(path: str, check: Callable[..., T | None], failed: Callable[[File
     one that cannot be opened.
     """
     try:
-        entries = list_contents(path).entries
+        entries = () if is_source(path) else list_contents(path).entries
     except DwarfGpuError as error:
         return [failed(FileReport(path, error=error))]
     names = [f"{path}@{number}" for number, entry in enumerate(entries) if entry.format != "empty"]

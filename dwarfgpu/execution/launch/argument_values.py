@@ -174,8 +174,8 @@ def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], by
         return float(text)
     except ValueError:
         pass
-    noun = "pointer" if argument.is_pointer else "value"
-    raise UsageError(f"{what} is a {noun}, not a value of type str", hint=form_hint(text))
+    noun = "a pointer" if argument.is_pointer else "a number or a structure"
+    raise UsageError(f"{what} is {noun}, not the text {text[:40]!r}", hint=form_hint(text))
 
 
 def form_hint(text: str) -> str:

@@ -287,8 +287,8 @@ def _names(arguments: Iterable[KernelArgument]) -> list[str]:
 
 
 def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
-    told = " ".join(filter(None, (argument.type_name, argument.name)))
-    return f"argument {index}{f' ({told})' if told else ''} of {kernel.source_name}"
+    kind = f" ({argument.type_name})" if argument.type_name else ""
+    return f"argument {index if argument.name is None else argument.name}{kind} of {kernel.source_name}"
 
 
 # --- Values -------------------------------------------------------------------------------------------------------
@@ -341,7 +341,8 @@ def _by_value(value: object, kind: Type | None, length: int, what: str) -> bytes
         return encoded(value, kind, what)
     number = _number(value)
     if number is None:
-        raise UsageError(f"{what} is a value, not {_told(value)}", hint="give a number, bytes or an array")
+        message = f"{what} is not a pointer, so it cannot be {_told(value)}"
+        raise UsageError(message, hint="give a number, bytes or an array")
     if isinstance(number, float):
         if scalar is not None:
             raise UsageError(f"{what} is an integer, not {number!r}")
@@ -365,7 +366,9 @@ def _exact(data: bytes, length: int, what: str) -> bytes:
 
 
 def _told(value: object) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__}"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    return "None" if value is None else f"a {type(value).__name__} of Python"
 
 
 # --- Hidden arguments ---------------------------------------------------------------------------------------------

@@ -96,10 +96,10 @@ class Launched:
 
 
 def _named(file: File) -> CodeObject | str:
-    """Return what a user means: of a program its file, and of a source what it is compiled to."""
+    """Return what a user means: of a program its file."""
     if isinstance(file, Program):
         return file.file
-    return file if isinstance(file, CodeObject) else code_of(os.fspath(file))
+    return file if isinstance(file, CodeObject) else os.fspath(file)
 
 
 def machine_for(file: File, kernel: str) -> Gpu:
@@ -288,10 +288,11 @@ def _free(machine: Gpu) -> int:
 
 def _opened(machine: Gpu, name: str) -> CodeObject:
     """Return a file that can be loaded: the one of an earlier launch if it has not changed, 3 times as fast."""
-    known = machine.opened.get(name)
+    path = code_of(name)
+    known = machine.opened.get(path)
     if known is None or known[2] is None or known[2] != _stamp(known[0]):
-        file = opened(name)
-        known = machine.opened[name] = file, runnable(file), _stamp(file)
+        file = opened(path, name=None if path == name else name)
+        known = machine.opened[path] = file, runnable(file), _stamp(file)
     loadable: CodeObject = known[1]
     return loadable
 

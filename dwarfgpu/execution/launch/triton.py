@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,9 +62,10 @@ def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, l
     if triton is not None:
         named = file.kernels.kernels.named(words[0]) if words else []
         return triton.kernel, list(words[1:] if named else words)
-    if not words:
-        known = ", ".join(file.kernel_names()[:12])
-        raise UsageError("the name of a kernel is missing", hint=f"there are {known}" if known else "there are none")
+    if not words or re.match(r"[A-Za-z_]\w*=", words[0]):
+        before = f" before {words[0][:40]}" if words else ""
+        known = ", ".join(file.kernel_names()[:12]) or "no kernels"
+        raise UsageError(f"the name of a kernel is missing{before}", hint=f"the file has {known}")
     return words[0], list(words[1:])
 
 

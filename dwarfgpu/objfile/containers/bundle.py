@@ -476,14 +476,16 @@ class Container:
         )
 
     def _not_a_container(self) -> MalformedFile:
-        kind = _format_of(bytes(self.data[:8])) if self.data else "empty"
+        head = bytes(self.data[:8])
+        kind = "JSON" if head.lstrip()[:1] == b"{" else _format_of(head) if head else "empty"
         hints = {
             "archive": "extract a member of the archive first, for example with ar x",
             "bitcode": "compile the bitcode first: it holds no DWARF yet",
+            "JSON": "the command needs code; if this is a snapshot, `dwarfgpu debug` and `dwarfgpu waves` take it",
         }
         ending = "" if kind == "unknown" else f"; it is {kind}"
-        message = f"this is neither an ELF file nor an offload bundle{ending}"
-        return malformed(self.name, "not_elf", message, offset=0, spec="gABI", hint=hints.get(kind))
+        message = f"{self.name} is neither an ELF file nor an offload bundle{ending}"
+        return MalformedFile("not_elf", message, hint=hints.get(kind))
 
 
 def _format_of(head: bytes) -> str:

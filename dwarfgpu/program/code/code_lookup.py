@@ -201,7 +201,7 @@ def at_address(file: CodeObject, address: int) -> AtAddress:
     image = file.image
     if image.are_addresses_lost:
         names = ", ".join(section.name for section in image.code_sections[:3])
-        message = f"{image.name}: addresses are ambiguous: the code sections {names} overlap"
+        message = f"{file.name}: addresses are ambiguous: the code sections {names} overlap"
         hint = "keep the relocations of its debug sections: they tell the code sections apart, but were stripped"
         raise UsageError(message, kind="not_linked", hint=hint)
     code = image.code_sections
@@ -371,7 +371,7 @@ def _nothing_at(file: CodeObject, address: int, is_inside: bool) -> NotFound:  #
     if not image.is_linked:
         hint = "the file is not linked: link it, or give an offset in its code section"
     where = "nothing is known about" if is_inside else "the file has nothing at"
-    return NotFound("no_address", f"{image.name}: {where} the address {address:#x}", hint=hint)
+    return NotFound("no_address", f"{file.name}: {where} the address {address:#x}", hint=hint)
 
 
 # --- By name ------------------------------------------------------------------------------------------------------

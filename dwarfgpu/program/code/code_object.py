@@ -12,10 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.compilers import code_of, is_source
 from dwarfgpu.errors import DwarfGpuError, MissingContext, NotFound, UsageError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import parse_place
-from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_REL, SHT_NOBITS, SHT_SYMTAB
+from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, ET_CORE, ET_REL, SHT_NOBITS, SHT_SYMTAB
 from dwarfgpu.objfile.elf.image import BYTES, Image
 from dwarfgpu.objfile.opening import open_container, open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
@@ -152,9 +153,10 @@ AUTO = Policy()
 class CodeObject:
     """One ELF file and all its parts. ``attributes`` names the dialect of LLVM's attributes, if that is known."""
 
-    def __init__(self, image: Image, attributes: str | None = None) -> None:
+    def __init__(self, image: Image, attributes: str | None = None, name: str | None = None) -> None:
         self.image = image
-        self.name = image.name
+        self.name = image.name if name is None else name
+        """What messages call it: of a source that was compiled the name of that."""
         self.sections = ImageSections(image)
         self.line_tables: dict[Unit, LineTable] = {}
         """Those that have been asked for."""
@@ -182,7 +184,8 @@ class CodeObject:
         image = self.image
         if image.type != ET_REL or len(image.code_sections) < 2:
             return self
-        return CodeObject(Image(image.data, name=image.name, path=image.path, places_code=True), self.attributes)
+        placed = Image(image.data, name=image.name, path=image.path, places_code=True)
+        return CodeObject(placed, self.attributes, self.name)
 
     @cached_property
     def traps(self) -> TrapTable:
@@ -238,9 +241,11 @@ class CodeObject:
         from difflib import get_close_matches
 
         known = self.kernel_names()
-        close = get_close_matches(name, known, n=3) or known[:12]
-        more = f" and {len(known) - len(close)} more" if len(known) > len(close) else ""
-        hint = f"there are {', '.join(close)}{more}" if known else "it has no kernels"
+        close = get_close_matches(name, known, n=3)
+        more = f" and {len(known) - 12} more" if len(known) > 12 else ""
+        hint = (
+            f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(known[:12]) or 'no kernels'}{more}"
+        )
         return NotFound("no_kernel", f"{self.name} has no kernel {name!r}", hint=hint)
 
     def behind_header(self, address: int) -> int:
@@ -352,7 +357,7 @@ class CodeObject:
 
     def read_as(self, attributes: str | None) -> CodeObject:
         """Return the same file, of which nothing has been read yet, with another numbering of attributes."""
-        file = CodeObject(self.image, attributes)
+        file = CodeObject(self.image, attributes, self.name)
         file.debug_path = self.debug_path
         return file
 
@@ -416,12 +421,21 @@ def target_name_of(image: Image) -> str | None:
 
 
 def opened(
-    source: str | bytes | IO[bytes], attributes: str | None = None, select: str | None = None, *, name: str = BYTES
+    source: str | bytes | IO[bytes],
+    attributes: str | None = None,
+    select: str | None = None,
+    *,
+    name: str | None = None,
 ) -> CodeObject:
-    """Open a FILE, FILE@gfx90a, FILE@2, a code object URI, or an open file with ``select`` for what follows the @."""
+    """Open a FILE, FILE@gfx90a, FILE@2, a code object URI, or an open file with ``select`` for what follows the @.
+
+    A source is compiled. ``name`` is what messages call the file, if not by its own name.
+    """
     if not isinstance(source, (str, bytes)):
         return CodeObject(open_stream(source, target_of=target_name_of), attributes)
-    return CodeObject(open_image(source, select, name=name, target_of=target_name_of), attributes)
+    if isinstance(source, str) and is_source(source):
+        source, name = code_of(source), name or source
+    return CodeObject(open_image(source, select, name=name or BYTES, target_of=target_name_of), attributes, name)
 
 
 def runnable(file: CodeObject) -> CodeObject:
@@ -430,7 +444,7 @@ def runnable(file: CodeObject) -> CodeObject:
         return file
     from dwarfgpu.objfile.elf.linking import linked
 
-    return CodeObject(Image(linked(file.image), name=file.image.name), file.attributes)
+    return CodeObject(Image(linked(file.image), name=file.image.name), file.attributes, file.name)
 
 
 def check_attributes(name: str) -> None:
@@ -444,7 +458,8 @@ def check_has_kernels(file: CodeObject) -> None:
     """Refuse a file that can have no kernels."""
     if not file.is_amdgpu:
         hint = "name one of the code objects in it, which `dwarfgpu ls` lists" if file.has_embedded else None
-        message = f"{file.name} is for the machine {file.image.machine_name}: it is not a code object with kernels"
+        kind = "a core file" if file.image.type == ET_CORE else f"for the machine {file.image.machine_name}"
+        message = f"{file.name} is {kind}: it is not a code object with kernels"
         raise NotFound("no_kernels", message, hint=hint)
 
 
@@ -459,6 +474,8 @@ class CodeObjectContents:
 
 def list_contents(source: str | bytes, select: str | None = None, *, name: str = BYTES) -> CodeObjectContents:
     """Return the images of a file: itself, if it is an ELF file, and those packed in it; or only the named one."""
+    if isinstance(source, str) and is_source(source):
+        return evolve(list_contents(code_of(source), select), name=source)
     container = open_container(source, name=name, target_of=target_name_of)
     if isinstance(source, str):
         select = parse_place(source).select

@@ -79,6 +79,7 @@ class DwarfSummary:
 class FileSummary:
     """A file as a whole."""
 
+    name: str
     image: Image
     code_object_version: int | None
     noted_target: str | None
@@ -122,6 +123,7 @@ def summary(file: CodeObject) -> FileSummary:
     noted = hsa.problems if hsa is not None else ()
     problems = {str(error): error for error in (*image.problems, *noted, *file.problems)}
     return FileSummary(
+        file.name,
         image,
         code_object_version(image),
         target_name(image) if file.is_amdgpu else None,

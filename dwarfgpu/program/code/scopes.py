@@ -149,6 +149,11 @@ def scope_of_name(function: Die, name: str) -> list[tuple[int, int]]:
     return []
 
 
+def names_within(entry: Die) -> Iterator[str]:
+    """Yield the names of the variables and parameters that all scopes below an entry declare."""
+    return (die.name for die, _depth in entry.walk() if die.tag in DECLARED and die.name)
+
+
 def entry_points(function: Die) -> Iterator[Die]:
     """Yield the other entries of a function, each with a name and parameters of its own (DWARF 5, 3.3)."""
     return (die for die in function.children() if die.tag == dw.DW_TAG_entry_point)

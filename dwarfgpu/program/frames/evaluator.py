@@ -22,7 +22,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
-from dwarfgpu.program.code.scopes import scope_of_name
+from dwarfgpu.program.code.scopes import names_within, scope_of_name
 from dwarfgpu.program.frames.answers import Quantity, store
 from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
 from dwarfgpu.program.frames.names import NamedEnumerator, NamedFunction, Names, variable_called
@@ -1140,7 +1140,7 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
     if frame.place is None:
         return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
-    near = nearest(node.text, known)
+    near = nearest(node.text, [*known, *(names_within(frame.function) if frame.function is not None else ())])
     if near is not None:
         return f"did you mean {near}?"
     here = f"there are {_listed(known, MANY)}" if known else None

@@ -143,6 +143,10 @@ class ExpressionError(UsageError):
 class UnknownName(ExpressionError, KeyError):
     """A name that means nothing at a place."""
 
+    @property
+    def name(self) -> str:
+        return next(iter(re.findall(r"\w+", self.text[self.position :])), "")
+
 
 # --- Literals of C and C++ ----------------------------------------------------------------------------------------
 

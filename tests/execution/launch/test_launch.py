@@ -306,7 +306,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
     ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
     ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
     ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
-    ("group_x", {"args": ["x"]}, "argument 0 (int* out) of group_x is a pointer"),
+    ("group_x", {"args": ["x"]}, "argument out (int*) of group_x is a pointer"),
     ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
     ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
     ("scratch", {"private_size": 4}, "4 bytes of private memory are not possible for scratch"),
@@ -451,7 +451,7 @@ def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
     assert done.stdout.endswith("out_ptr = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
     (tmp_path / "add_scaled.json").unlink()
     done = run_command("run", str(path), *named, "--grid", "1024")
-    message = "several sizes" if named else "the name of a kernel is missing\nhint: there are add_scaled"
+    message = "several sizes" if named else "the name of a kernel is missing\nhint: the file has add_scaled"
     assert message in done.stderr
 
 
