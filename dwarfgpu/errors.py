@@ -242,11 +242,11 @@ def shown(number: int) -> str:
     return f"{'-' if number < 0 else ''}0x{digits[:16]}... ({number.bit_length()} bits)"
 
 
-def nearest(word: str, names: Iterable[str]) -> str | None:
-    """Return the name that is most like a word, if one is."""
+def nearest(word: str, names: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the name that is most like a word, if one is like it enough: 1 is the word itself."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, list(names), 1, 0.6)
+    close = get_close_matches(word, list(names), 1, likeness)
     return close[0] if close else None
 
 

@@ -1140,7 +1140,8 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
     if frame.place is None:
         return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
-    near = nearest(node.text, [*known, *(names_within(frame.function) if frame.function is not None else ())])
+    inner = () if frame.function is None else names_within(frame.function)
+    near = nearest(node.text, known) or nearest(node.text, inner, 0.75)
     if near is not None:
         return f"did you mean {near}?"
     here = f"there are {_listed(known, MANY)}" if known else None
