@@ -331,11 +331,12 @@ def _check_states(states: str | list[str] | None) -> None:
 
 def _settle_file(options: argparse.Namespace, command: Command, parser: _ArgumentParser) -> None:
     """Take a state in place of FILE as the state; where it names its code, FILE is the first operand, else needed."""
-    from dwarfgpu.states.program import is_state
-
     needed = {argument.name for argument in command.at_shell.selects if argument.is_required}
-    if options.state is None and options.file is not None and is_state(options.file):
-        options.state, options.file = options.file, None
+    if options.state is None and options.file is not None:
+        from dwarfgpu.states.program import is_state
+
+        if is_state(options.file):
+            options.state, options.file = options.file, None
     if options.state is None and "state" in needed:
         _check_states(options.file)
         parser.error("the following arguments are required: --state/-state")
