@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants
+from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.checks.findings import CHECKS
-from dwarfgpu.questions.selection import is_source, open_file
+from dwarfgpu.questions.selection import open_file
 from dwarfgpu.questions.settings import SETTINGS
 from dwarfgpu.questions.table import AT_SHELL
 

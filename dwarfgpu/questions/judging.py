@@ -12,13 +12,13 @@ from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, other_buil
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
+from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
-from dwarfgpu.questions.selection import is_source
 from dwarfgpu.questions.verification import asked, explained_rule, report_status, sarif_document, shown_of, verdict_of
 from dwarfgpu.render import judging as text_of
 from dwarfgpu.render.judging import judged_page, value_words
