@@ -179,7 +179,7 @@ BUDGETS: dict[str, float] = {
     "": 2.9,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.74,
-    "objfile": 12.13,
+    "objfile": 12.14,
     "expr": 7.55,  # the table of rule sets
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
@@ -188,9 +188,9 @@ BUDGETS: dict[str, float] = {
     "execution": 22.83,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
-    "program.code": 5.67,  # the code that frames are found by; stacks of profiles
+    "program.code": 5.69,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
-    "program.language": 2.11,
+    "program.language": 2.12,
     "program.frames": 9.11,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.38,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 89.79
+MOST_LINES_OF_TESTS = 89.89
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
