@@ -49,6 +49,8 @@ _CASTS = re.compile(rf"\*\s*{_TYPE}"), re.compile(rf"\(\s*{_TYPE}\s*\(?[\w.]+\)?
 _VECTOR = re.compile(r"([a-z_]+?)(2|3|4|8|16)?$")
 _FOLLOWED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:(?:->|\[[^\]]*\]\s*\.)\s*(\w+)|\[)")
 _STARRED = re.compile(r"(?:^|[=(,;{+\-*/%&|!~<>?:]|\breturn\b)\s*\*+\s*\(?\s*([A-Za-z_]\w*)()\b")
+_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\.\s*(\w+)")
+"""A member of a variable, which is a structure, or a vector, whose components are not looked at."""
 _PACKED = re.compile(r"packed\b|struct\s*__attribute|\]\]")
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+pack|.*_Pragma")
 MOST_LINES = 200
@@ -267,12 +269,13 @@ class SourceAccesses:
 
     def _followed(self, code: str, functions: set[str | None], text: SourceText) -> Iterator[Alignment | None]:
         """Yield the alignment of what each pointer or array of a line leads to."""
-        matches = (match for pattern in (_FOLLOWED, _STARRED) for match in pattern.finditer(code))
-        for name, member in sorted({(match[1], match[2] or "") for match in matches}):
+        patterns = _FOLLOWED, _STARRED, _MEMBER
+        matches = ((match, pattern is _MEMBER) for pattern in patterns for match in pattern.finditer(code))
+        for name, member, is_own in sorted({(match[1], match[2] or "", is_own) for match, is_own in matches}):
             for variable in self._variables.get(name, ()):
-                if owner_of(variable) not in functions:
-                    continue
                 kind = resolved(variable.type)
+                if owner_of(variable) not in functions or (is_own and not isinstance(kind, Struct)):
+                    continue
                 target = kind.to.get() if isinstance(kind, Pointer) else kind
                 target = kind.element if isinstance(kind, Array) and not kind.is_vector else target
                 size = natural(target, text, member)

@@ -281,7 +281,7 @@ def test_misaligned_accesses_of_hip_are_found_and_aligned_ones_are_not(require_t
         assert found == ([("misaligned", line)] if shift else [])
 
 
-COPIES = """
+ALIGNED_BY_CLANG = """
 kernel void copies(global int *out, global const int *in, local int *rows) {
   event_t done[2];
   done[0] = async_work_group_copy(rows, in, 1, 0);
@@ -289,20 +289,28 @@ kernel void copies(global int *out, global const int *in, local int *rows) {
   wait_group_events(2, done);
   out[get_local_id(0)] = rows[get_local_id(0)];
 }
+struct __attribute__((packed)) Foo { char tag; int number; };
+kernel void member(global int *out, struct Foo from) { *out = from.number; }
 """
+"""Registers of 64 bits that are saved at a multiple of 4, and a member of a packed variable beside a pointer."""
 
 
-def test_registers_of_64_bits_that_clang_saves_at_multiples_of_4_are_not_misaligned(require_tool, tmp_path):
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_what_clang_aligns_itself_is_not_misaligned(require_tool, tmp_path, level):
     require_tool("clang-22")
-    path = tmp_path / "copies.cl"
-    path.write_text(COPIES)
-    file = dg.open(path).file
-    args = ["zeros(4)", "arange(4)", 16]
-    done = launch(machine_for(file, "copies"), file, "copies", grid=4, work_group=4, args=args, check="all")
-    running = Running(done)
-    running.run()
-    assert running.findings == ()
-    assert done.buffers["out"].tolist() == [0, 1, 2, 3]
+    path, code = tmp_path / "k.cl", tmp_path / f"k{level}.co"
+    path.write_text(ALIGNED_BY_CLANG)
+    assert run("compile", path, "-o", code, f"-O{level}").returncode == 0
+    file = dg.open(code).file
+    for kernel, args, out in (
+        ("copies", ["zeros(4)", "arange(4)", 16], [0, 1, 2, 3]),
+        ("member", ["zeros(4)", bytes((9, 1, 2, 3, 4))], [0x04030201, 0, 0, 0]),
+    ):
+        done = launch(machine_for(file, kernel), file, kernel, grid=4, work_group=4, args=args, check="align,bounds")
+        running = Running(done)
+        running.run()
+        assert running.findings == ()
+        assert done.buffers["out"].tolist() == out
 
 
 TRITON = "fixtures/llvm24/triton.{}.co"
