@@ -210,8 +210,11 @@ def lost_register(activation: Activation, number: int, lanes: LaneSet) -> Unavai
     name = f"register {number}" if register is None else register.name
     below = activation.callee
     has_rule = below is not None and number in below.register_rules
-    how = "call frame information calls it undefined" if has_rule else "nothing says where it was saved"
-    message = f"it is in {name}, which the callee did not keep: {how}"
+    message = f"it is in {name}, which the callee did not keep: nothing says where it was saved"
+    if has_rule and activation.found:  # without call frame information
+        message = f"it is in {name}, which the code of the callee may have changed"
+    elif has_rule:
+        message = f"it is in {name}, which the callee did not keep: call frame information calls it undefined"
     return unavailable(UNDEFINED_RULE, message)
 
 

@@ -397,6 +397,22 @@ def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, 
     assert calls.counts["unknown"] == 0 or "other:" in text or "itself:" in text, calls.problems
 
 
+def test_a_register_that_the_callee_has_changed_says_so(require_tool, tmp_path):
+    executed(require_tool, tmp_path, "-x assembler", by_hand(OVER_TAIL_CALL))
+    commands = (
+        "target launch kernel 32 32",
+        "break *last+4",
+        "continue",
+        "gcore x.core",
+        "core x.core",
+        "up",
+        "print $v1",
+    )
+    commands = [each.replace("x.core", str(tmp_path / "x.core")) for each in commands]
+    printed = run("debug", "--batch", str(tmp_path / "other.co"), *(f"-ex={each}" for each in commands)).stdout
+    assert "(it is in v1, which the code of the callee may have changed)" in " ".join(printed.split()), printed
+
+
 def executed(require_tool, folder, words, text, arguments=(), lanes="32"):
     path = folder / "other.co"
     words = ["--target=amdgcn-amd-amdhsa", "-mcpu=gfx1100", *words.split(), "-", "-o", str(path)]
