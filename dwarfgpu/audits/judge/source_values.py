@@ -7,9 +7,12 @@ made of such variables, numbers, identifiers of the work-item, and elements of b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
 from typing import TYPE_CHECKING, Any
+
+from attrs import define
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
@@ -21,7 +24,7 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.model import Base, Enumeration, Pointer, stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
@@ -56,6 +59,7 @@ _HEADER = (
 _LITERAL = re.compile(r"\d+[uUlL]*")
 _STEPS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshift}
 _COMPARISONS = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
+_STORE = re.compile(r"\w+_store_|ds_write")
 _UNKNOWN_FLOW = re.compile(r"asm|goto")
 MOST_COUNTED = 4096
 """The values of a counter that are known, at most."""
@@ -76,9 +80,17 @@ class LoopCounter:
     """The values of a variable that nothing but the head of its loop changes."""
 
     head: str
-    values: frozenset[int]
+    values: tuple[int, ...]
     is_once: bool
     """Whether the loop is executed once, so that no value comes back."""
+
+
+@define
+class CountedRound:
+    """What a lane has executed while a counter had one value."""
+
+    value: int
+    stores: int = 0
 
 
 class SourceValues:
@@ -91,7 +103,7 @@ class SourceValues:
         self.rule = rule
         self._texts = texts
         self._known: dict[Any, KnownValue | LoopCounter | None] = {}
-        self._counted: dict[tuple[Any, int, int | None], list[int]] = {}
+        self._counted: dict[tuple[Any, int, int | None], list[CountedRound]] = {}
         """The values of a counter that a lane had, the last one at the end."""
         self._arguments = cache(self._find_arguments)
         plan = self.running.launched.plan
@@ -106,7 +118,7 @@ class SourceValues:
         for lane in chosen:
             try:
                 if isinstance(known, LoopCounter):
-                    message = self._count(arrival.wave(row), lane, variable, known)
+                    message = self._count(arrival, (variable.die, arrival.wave(row), lane), variable, known)
                 else:
                     message = self._compare(arrival.wave(row), lane, frame, variable, known)
             except DwarfGpuError:
@@ -115,20 +127,29 @@ class SourceValues:
                 self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
                 return
 
-    def _count(self, wave: int, lane: int | None, variable: Variable, counter: LoopCounter) -> str | None:
-        """Return what is wrong with the value of a counter: its loop does not take it, or takes it only once."""
+    def _count(
+        self, arrival: InstructionVisit, key: tuple[Any, int, int | None], variable: Variable, counter: LoopCounter
+    ) -> str | None:
+        """Return what is wrong with the value of a counter: the loop does not take it, or not there."""
+        lane = key[2]
         shown = _number(answer(variable, variable.name, None if lane is None else [lane]).by_lane[0].value)
         if shown is None:
             return None
         value = shown[0] - (shown[0] >> 8 * shown[1] - 1 << 8 * shown[1]) if shown[2] else shown[0]
         if value not in counter.values:
             return f"{variable.name} is {value}, which {counter.head} never makes it"
-        seen = self._counted.setdefault((variable.die, wave, lane), [])
-        if counter.is_once and value in seen[:-1] and value != seen[-1]:
-            return f"{variable.name} is {value} again, after {seen[-1]}, in {counter.head}"
-        if seen[-1:] != [value]:
-            seen.append(value)
-        return None
+        rounds, message = self._counted.setdefault(key, []), None
+        if not rounds or value != rounds[-1].value:
+            if counter.is_once and value in (each.value for each in rounds):
+                message = f"{variable.name} is {value} again, after {rounds[-1].value}, in {counter.head}"
+            elif counter.is_once and _left_out(rounds, value, counter):
+                message = f"{variable.name} goes from {rounds[-1].value} to {value} in {counter.head}, and was not"
+                message += (
+                    f" {counter.values[counter.values.index(value) - 1]} when the stores of that round were executed"
+                )
+            rounds.append(CountedRound(value))
+        rounds[-1].stores += _STORE.match(arrival.instruction.name) is not None
+        return message
 
     def _compare(self, wave: int, lane: int | None, frame: Frame, variable: Variable, known: KnownValue) -> str | None:
         """Return the value and the one that is right, if they differ; None where one of them is not known."""
@@ -238,7 +259,7 @@ class SourceValues:
         if len({*values}) != len(values) or len(values) == MOST_COUNTED:
             return None
         is_once = is_own and sum(loop.first <= int(line.value) <= loop.last for loop in text.loops) == 1
-        return LoopCounter(own[0][0], frozenset(values), is_once)
+        return LoopCounter(own[0][0], tuple(values), is_once)
 
     def _is_constant(self, name: str, text: FunctionText) -> bool:
         """Return whether a function changes a variable nowhere but in its declaration."""
@@ -291,6 +312,16 @@ class SourceValues:
             return f"{value}{'ul' if match['opencl'] else 'u'}"
 
         return _ITEM.sub(number, expression)
+
+
+def _left_out(rounds: Sequence[CountedRound], value: int, counter: LoopCounter) -> bool:
+    """Return whether the last value lasted for two rounds: it has the stores of two, and most before those of one."""
+    if len(rounds) < 3:
+        return False
+    *others, last = rounds
+    ((stores, count),) = Counter(each.stores for each in others).most_common(1)
+    is_next_but_one = counter.values.index(value) - counter.values.index(last.value) == 2
+    return is_next_but_one and 1 < count > len(others) / 2 and last.stores == 2 * stores > 0
 
 
 def _literal(text: str) -> int | None:

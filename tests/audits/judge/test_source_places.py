@@ -36,7 +36,7 @@ WORDS = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib"]
 COUNTED = """\
 kernel void counted(global int *out, global const int *in) {
   int id = __builtin_amdgcn_workitem_id_x();
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 6; ++i)
     out[id + 64 * i] = in[id + 64 * i];
 }
 """
@@ -130,8 +130,9 @@ def test_a_variable_in_another_register_is_found(found):
 @pytest.mark.parametrize("assembler", [COUNTED], indirect=True)
 @for_each("value, other, words",
     (0, 0, ()),
-    (2, 9, ("i is 9, which for (int i = 0; i < 4; ++i) never makes it",)),
-    (0, 2, ("i is 2 again, after 1, in for (int i = 0; i < 4; ++i)",)))  # fmt: skip
+    (2, 9, ("i is 9, which for (int i = 0; i < 6; ++i) never makes it",)),
+    (0, 2, ("i is 2 again, after 1, in for (int i = 0; i < 6; ++i)",)),
+    (4, 3, ("i goes from 3 to 5 in for (int i = 0; i < 6; ++i), and was not 4",)))  # fmt: skip
 def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words):
     """The loop is unrolled, so that its counter has a constant in each part."""
 
