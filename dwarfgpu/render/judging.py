@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 MOST_VARIABLES = 12
 """The variables that are shown if nothing else is said, the worst first."""
-LONGEST_NAME = 34
+LONGEST_NAME, LONGEST_FUNCTION = 34, 18
+"""Of a variable beside three numbers, and of a function beside seven, on a screen of 80 columns."""
 
 
 def judgement_text(
@@ -129,15 +131,15 @@ def _of_judged(name: str) -> Callable[[JudgedPart], str]:
     return text
 
 
-def cut_name(name: str) -> str:
+def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name that is short enough for a table on a screen of 80 columns."""
-    return shortened(shown(name), LONGEST_NAME)
+    return shortened(shown(name), longest)
 
 
 def _part_record(noun: str, *more: str) -> Record:
     """Return the row of a function or a kernel."""
     return Record(
-        fact(f"{noun}=name", noun, text=cut_name),
+        fact(f"{noun}=name", noun, text=partial(cut_name, longest=LONGEST_FUNCTION)),
         number("instructions"),
         *more,
         *(number(f"{name}=variables.{name}", name) for name in ("right", "wrong")),

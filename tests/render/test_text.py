@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dwarfgpu.audits.judge.judgement import JudgedFunction, Judgement
+from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.execution.halts import ENDED, Halt
@@ -143,9 +143,9 @@ def test_long_rows_go_on_below_and_styles_do_not_count():
 
 def test_long_names_of_functions_are_cut():
     report = FileReport("k.co")
-    long = JudgedFunction("very::long<int, int>" * 9, 123_456, 123_456, 0, 0)
-    functions = (long, JudgedFunction("short", 4, 2, 2, 0))
+    long = JudgedPart("very::long<int, int>" * 9, 123_456, frames_right=123_456)
+    functions = (long, JudgedPart("short", 4, frames_right=2, lanes_right=1))
     lines = list(judgement_text(Judgement(report, functions, Halt(ENDED, "all waves have ended"), 9), report))
     assert max(map(len, lines)) <= 80
-    assert lines[1].startswith("  very::long<int, int>very::long<...  ")
-    assert lines[2].split() == ["short", "4", "50%", "50%", "0%"]
+    assert lines[1].startswith("  very::long<int,...  ")
+    assert lines[2].split() == ["short", "4", "0", "0", "0", "-", "50%", "25%"]
