@@ -108,6 +108,8 @@ def _location_words(variable: Variable) -> str:
     if address is not None:
         is_default = address[0] in (None, variable.frame.target.default_space.name)
         text = f"{address[1]:#x}" if is_default else f"{address[0]}#{address[1]:#x}"
+    if not found[0].operations:
+        return f"at {text}, which is not in the file (repaired: {', '.join(each.name for each in found[0].repairs)})"
     return LocationWords(variable.frame.target, frame_base_of(variable), text).text(found)
 
 

@@ -133,15 +133,23 @@ def test_a_fault_says_which_work_items_of_the_grid(launch):
 
 
 def test_a_condition_without_a_value_names_the_variable(launch):
-    status, _out, err = launch("gfx1100", "O0", "--break", "segments.cl:18", "--if", "lid == 1 && cells[lid] == 1")
+    status, _out, err = launch("gfx1100", "O2", "--break", "segments.cl:18", "--if", "gid == 1 && lid == 1")
     assert status == 1
-    assert "(cells: it has neither a location nor a constant value)" in " ".join(err.split())
+    assert "(lid: it has no location at" in " ".join(err.split())
 
 
 def test_a_watched_expression_without_a_value_names_the_variable(launch):
-    status, out, _err = launch("gfx1100", "O0", "--watch", "j < cells[lid]")
+    status, out, _err = launch("gfx1100", "O2", "--watch", "lid < n")
     assert status == 1
-    assert "had no value where a line began: cells: it has neither" in " ".join(out.split())
+    assert "had no value where a line began: lid: it has no location at" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_local_memory_is_seen_without_optimization(launch, processor):
+    status, out, _err = launch(processor, "O0", "--break", "segments.cl:18", "--if", "lid == 5 && cells[lid] == 2")
+    assert (status, "lane 5" in out, "wave 1" in out or "1:1:1:1" in out) == (0, True, True)
+    status, out, _err = launch(processor, "O0", "--watch", "cells[lid]", "--wave", "1", "--lane", "4")
+    assert (status, {line.split()[-1] for line in out.splitlines()[4:]}) == (0, {"1"})
 
 
 def test_one_wave_and_one_lane_are_watched(launch):

@@ -131,11 +131,13 @@ def may_be_idiom(expression: Expression, attribute: str) -> bool:
 @cache
 def _allowed(attribute: str, producer: str | None, policy: Policy) -> tuple[Repair, ...]:
     return tuple(
-        repair
-        for repair in REPAIRS
-        if repair.attribute in (attribute, ANY)
-        and (repair.name in policy.names or (policy.auto and not repair.is_excluded(producer)))
+        repair for repair in REPAIRS if repair.attribute in (attribute, ANY) and is_allowed(repair, producer, policy)
     )
+
+
+def is_allowed(repair: Repair, producer: str | None, policy: Policy) -> bool:
+    """Return whether a policy allows a repair in the output of a producer."""
+    return repair.name in policy.names or (policy.auto and not repair.is_excluded(producer))
 
 
 @lru_cache(maxsize=4096)
@@ -152,6 +154,12 @@ def read_as_meant(expression: Expression, site: Site, policy: Policy) -> Express
         if possible:
             return Repaired(expression, expression.instructions, possible=possible)
     return result
+
+
+def at_local(expression: Expression, address: int) -> Repaired:
+    """Return an expression, which is empty, as the place in local memory that `UNWRITTEN` gives a variable."""
+    words = (("DW_OP_constu", (address,)), ("DW_OP_lit3", ()), ("DW_OP_LLVM_form_aspace_address", ()))
+    return Repaired(expression, tuple(instruction_of(name, operands, 0, 0) for name, operands in words), (UNWRITTEN,))
 
 
 def repairs_of(expression: Expression) -> tuple[Repair, ...]:
@@ -683,6 +691,12 @@ AT_LOCAL_0 = "DW_OP_lit0; DW_OP_lit3; DW_OP_LLVM_form_aspace_address"
 SOLE = "the kernel descriptors, which say how much local memory there is, and the compiled code, which stores it at 0"
 SYMBOL = "the ELF symbol of the variable has that address"
 
+UNWRITTEN = Repair(
+    "unwritten-local-variable", "no location", "DW_OP_constu ADDRESS; DW_OP_lit3; DW_OP_LLVM_form_aspace_address",
+    "the variable of an unoptimized kernel is in local memory: its other variables are in the frame, and those without "
+    "a location fill the local memory of the kernel, in the order in which LLVM places them", seen="clang 22 at -O0",
+    source="the kernel descriptor, LLVM's OptimizedStructLayout, and the compiled code, which stores it there",
+)  # fmt: skip
 REPAIRS: tuple[Repair, ...] = (
     Repair("kernel-private-variable", f"DW_OP_fbreg N; {SPACE}",
            "DW_OP_consts {N}; DW_OP_lit5; DW_OP_LLVM_form_aspace_address",
@@ -802,6 +816,7 @@ REPAIRS: tuple[Repair, ...] = (
            seen="clang 13 to 22, on every target", source="LLVM's integers have a width at each operation, and it "
            "writes constants without one; LLDB and GDB 13 compute such values where the type is as wide as the "
            "generic one", not_by="", is_of_lanes=False, change=with_one_type),
+    UNWRITTEN,
 )  # fmt: skip
 """In the order in which they are tried."""
 

@@ -16,6 +16,7 @@ from attrs import field
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.frames.launch_record import LOCAL
 from dwarfgpu.program.frames.variable import owner_of, variables_of
 from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
@@ -23,11 +24,16 @@ from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_siz
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.kernels.kernel import Kernel
+    from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.launch_record import LaunchRecord
     from dwarfgpu.program.frames.variable import Variable
 
 _UNDEFINED = "DW_OP_LLVM_undefined"
+_IN_FRAME = b"\x91"  # DW_OP_fbreg
 LARGEST_ALIGNMENT = 16
 """LLVM aligns a variable of more than 8 bytes to so many, whatever its type."""
 MAX_VARIABLES = 64
@@ -68,10 +74,12 @@ def _arguments(launch: LaunchRecord) -> Iterator[LocalObject]:
 def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
     """Yield the variables of the kernel, and of functions that are inlined or called."""
     code, function, kernel = launch.code, launch.function, launch.kernel
-    described = None if kernel is None else kernel.descriptor
-    if code is None or function is None or kernel is None or described is None:
-        return
-    room = described.group_segment_fixed_size
+    if code is not None and function is not None and kernel is not None:
+        yield from _variables_of(frame, code, function, kernel)
+
+
+def _variables_of(frame: Frame, code: LoadedCode, function: Die, kernel: Kernel) -> Iterator[LocalObject]:
+    room = 0 if kernel.descriptor is None else kernel.descriptor.group_segment_fixed_size
     if not room:
         return
     own: list[Variable] = []
@@ -90,6 +98,45 @@ def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
             yield from placed
             return
     yield from (LocalObject(each.name, None, known_size(each.type) or 0, each.type) for each in own if _is_large(each))
+
+
+class UnwrittenPlaces:
+    """Where variables of unoptimized kernels are that have no location: those in local memory."""
+
+    def __init__(self, state: Execution) -> None:
+        self._state = state
+        self._known: dict[Die, dict[str, int]] = {}
+
+    def place(self, variable: Variable) -> int | None:
+        """Return the address of a variable without a location, if it is certain."""
+        function = next((each for each in variable.die.ancestors() if each.tag == dw.DW_TAG_subprogram), None)
+        if function is None or not variable.code.file.is_amdgpu:
+            return None
+        if function not in self._known:
+            self._known[function] = {}  # variables whose places are searched have none
+            self._known[function] = dict(self._found(variable.code, function))
+        return self._known[function].get(variable.name)
+
+    def _found(self, code: LoadedCode, function: Die) -> Iterator[tuple[str, int]]:
+        """Yield variables with their addresses: all are certain, and nothing but them has no location."""
+        from dwarfgpu.program.frames.frame import Frame
+
+        name = function.name
+        kernels = [] if name is None else [each for each in code.file.kernels.kernels if each.source_name == name]
+        if len(kernels) != 1 or not _is_unoptimized(function):
+            return
+        rows = list(_variables_of(Frame(self._state, code, None), code, function, kernels[0]))
+        if all(row.is_certain and row.address is not None for row in rows):
+            yield from ((row.name, row.address) for row in rows if row.address is not None)
+
+
+def _is_unoptimized(function: Die) -> bool:
+    """Return whether each variable of a function is in its frame, or has no location."""
+    entries = [die for die, _depth in function.walk() if die.tag in DECLARED]
+    if any(die.number(dw.DW_AT_const_value) is not None for die in entries):
+        return False
+    located = [found for die in entries if (found := die.number(dw.DW_AT_location)) is not None]
+    return all(each.value_class != "loclist" and each.block().data[:1] == _IN_FRAME for each in located)
 
 
 def _place(variable: Variable) -> int | None:

@@ -20,7 +20,16 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.scopes import is_local, qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import FileUnit, location_list
-from dwarfgpu.program.code.repairs import Repair, as_written, possible_repairs, repairs_of, uses_frame_base
+from dwarfgpu.program.code.repairs import (
+    UNWRITTEN,
+    Repair,
+    as_written,
+    at_local,
+    is_allowed,
+    possible_repairs,
+    repairs_of,
+    uses_frame_base,
+)
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
@@ -245,9 +254,12 @@ class Variable(Quantity):
         frame, location = self.frame, self._location
         if location is None:
             constant = self.definition.find_number(dw.DW_AT_const_value)
-            if constant is None:
+            if constant is not None:
+                return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
+            unwritten = self._unwritten_place()
+            if unwritten is None:
                 raise reasons.unavailable(reasons.OPTIMIZED_OUT, "it has neither a location nor a constant value")
-            return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
+            return _Plan(frame.unit_info(self.die.unit, self.code), (unwritten,))
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
             raise reasons.unavailable(reasons.MISSING, "its location list can be read only at a program location")
@@ -256,6 +268,17 @@ class Variable(Quantity):
             bias, entries = self.code.in_program, location_list(location).entries
             raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
         return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
+
+    def _unwritten_place(self) -> Expression | None:
+        """Return where a variable is that has no location in the file, if something else tells."""
+        from dwarfgpu.program.frames.local_memory import UnwrittenPlaces
+
+        if not is_allowed(UNWRITTEN, self.die.unit.producer, self.code.repair):
+            return None
+        address = self.frame.state.part(UnwrittenPlaces).place(self)
+        if address is None:
+            return None
+        return at_local(self.code.expression(b"", self.die.unit.format, ".debug_info", self.die.offset), address)
 
     def at_entry(self, lanes: LaneSet) -> ScalarOperand:
         """Return the value that the call site gives a parameter; raise `Unavailable` where it says nothing."""
@@ -326,7 +349,8 @@ class Variable(Quantity):
         """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""
         location = self._location
         if location is None:
-            return ()
+            unwritten = None if self.is_constant() else self._unwritten_place()
+            return () if unwritten is None else (self._described(unwritten),)
         unit = self.frame.unit_info(location.die.unit, self.code)
         if location.value_class != "loclist":
             return tuple(map(self._described, _tuple(unit.expressions(location))))

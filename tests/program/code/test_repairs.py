@@ -27,6 +27,7 @@ from dwarfgpu.program.code.repairs import (
     CONDITIONS,
     OFF,
     REPAIRS,
+    UNWRITTEN,
     Repaired,
     Site,
     as_written,
@@ -234,7 +235,7 @@ EACH = {
 """What each repair is for: an expression, and where it stands."""
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", EACH)
 def test_each_repair_by_auto_all_off_and_its_name(name):
     text, where = EACH[name]
     other = next(each for each in BY_NAME if each != name)
@@ -249,7 +250,7 @@ def test_each_repair_by_auto_all_off_and_its_name(name):
     assert rewritten(text, site(producer=ROCM, **where), policy_of(f"{other},{name}"))[1] == [name]
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", EACH)
 def test_a_shape_that_is_not_repaired_names_the_option(name):
     text, where = EACH[name]
     here = site(**where)
@@ -458,6 +459,7 @@ def test_objects_larger_than_a_lane_of_a_register_are_not_in_one(text):
 
 
 def test_the_table_is_in_order():
+    assert [*EACH, UNWRITTEN.name] == [*BY_NAME]
     assert len(BY_NAME) == len(REPAIRS)
     for repair in REPAIRS:
         assert repair.source

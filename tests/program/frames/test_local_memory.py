@@ -11,7 +11,9 @@ import pytest
 import dwarfgpu
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import machine_for
+from dwarfgpu.program.code.repairs import UNWRITTEN
 from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
+from dwarfgpu.program.frames.variable import variables_of
 
 VECTORS = """
 typedef float float4 __attribute__((ext_vector_type(4)));
@@ -62,6 +64,36 @@ def test_variables_are_where_llvm_puts_them(
     launched.machine.run()
     assert [found[name].address for name in names] == [value & 0xFFFFFFFF for value in launched.buffers["out"].tolist()]
     assert all(found[name].is_certain for name in names)
+    for repair in ("auto", "off"):
+        program = dwarfgpu.open(str(tmp_path / "k.co"), repair=repair)
+        (unit,) = program.file.dwarf.units
+        known = {each.name: each for each in variables_of(program.outside, program.state.loaded.codes[0], unit)}
+        for name in names if level == "O0" else ():
+            assert bool(known[name].locations()) == (repair == "auto")
+            if repair == "auto":
+                assert known[name].object(None).address.value == found[name].address
+                assert [each.name for each in known[name].repairs] == [UNWRITTEN.name]
+
+
+WITHOUT_A_PLACE = {
+    "as large as": "local int t[4]; float u[4]; t[n] = n; u[n] = n; out[0] = t[0] + u[0];",
+    "of a constant": "local int t[4]; constant int u[4] = {1, 2, 3, 4}; t[n] = n; out[0] = t[0] + u[n];",
+}
+
+
+@pytest.mark.parametrize("body", WITHOUT_A_PLACE)
+def test_other_variables_without_a_location_are_not_in_local_memory(
+    body: str, require_tool: Any, tmp_path: Path
+) -> None:
+    (path := tmp_path / "k.cl").write_text(f"kernel void k(global int *out, int n) {{ {WITHOUT_A_PLACE[body]} }}")
+    words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-x", "cl", "-g", "-w", "-nogpulib", path]
+    for level in ("-O0", "-O2"):
+        subprocess.run([require_tool("clang-22"), *words, level, "-o", tmp_path / "k.co"], check=True)
+        program = dwarfgpu.open(str(tmp_path / "k.co"))
+        (unit,) = program.file.dwarf.units
+        known = variables_of(program.outside, program.state.loaded.codes[0], unit)
+        repaired = {each.name for each in known if UNWRITTEN in each.repairs}
+        assert repaired == ({"t"} if (level, body) == ("-O0", "as large as") else set())
 
 
 def launch(path: Path, **arguments: Any) -> tuple[Any, dict[str, LocalObject]]:
