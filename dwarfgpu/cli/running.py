@@ -70,7 +70,8 @@ def _run_once(session: Session, options: Any) -> int:
     for name, path in saves if halt.has_ended else ():
         running.save(name, path)
         written.append(preview(running, name, path))
-    previews = [preview(running, name) for name in options.print or ()]
+    saved = {name for name, _path in saves if halt.has_ended}
+    previews = [preview(running, name) for name in options.print or () if name not in saved]
     faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
     if options.state is not None:
         from dwarfgpu.questions.faults import note_changes

@@ -45,8 +45,7 @@ class Session:
             if isinstance(stream, io.TextIOWrapper):
                 with suppress(OSError):  # the pending output cannot be written; the next write reports it
                     stream.reconfigure(errors="backslashreplace")
-        if sys.stderr.isatty():
-            progress.show_on(sys.stderr)
+        progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
         self._color = color

@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.progress import begin
+from dwarfgpu.progress import DELAY, announce, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,8 +43,9 @@ class Clang:
     """All that it says of its version, which is what code that it made depends on."""
 
     def run(self, words: Sequence[str], *, doing: str = "") -> tuple[int, str]:
-        """Run it; return the exit status and what it wrote. ``doing`` is shown on a terminal if it takes long."""
+        """Run it; return the exit status and what it wrote. ``doing`` is told if it takes long."""
         progress = begin(f"s: {doing}")
+        told = time.monotonic() + DELAY if doing else float("inf")
         with subprocess.Popen(  # noqa: S603 (the clang of the user)
             [self.path, *words],
             stdin=subprocess.DEVNULL,
@@ -60,6 +62,9 @@ class Clang:
                     except subprocess.TimeoutExpired:
                         if doing:
                             progress.advance()
+                        if time.monotonic() > told:
+                            announce(doing)
+                            told = float("inf")
             except BaseException:
                 process.kill()
                 raise

@@ -51,6 +51,12 @@ _UNDEFINED = re.compile(r"undefined (?:hidden )?symbol: (.*)(?:\n>>> referenced 
 _UNDECLARED = re.compile(r"use of undeclared identifier '([A-Z_0-9]+)'")
 _UNKNOWN = re.compile("[Ii]nvalid target ID|unknown target CPU|unsupported HIP gpu architecture|(?<!_)wavefrontsize")
 """What clang says of a processor that it does not know."""
+_OF_WRAPPER = re.compile(
+    r"^.*: warning: local memory global used by non-kernel function\n(?:\s*\d* \|.*\n)*"
+    r"(?:\d+ warnings? generated\.\n)?",
+    re.MULTILINE,
+)
+"""What clang warns of each kernel of OpenCL C with local memory: the kernel calls its body, which clang made of it."""
 _ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
 
 
@@ -108,6 +114,8 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         if status:
             _check_processor(clang, target, messages)
             raise _refused(path, messages, undefined)
+        if language == "cl":
+            messages = _OF_WRAPPER.sub("", messages)
         return Compiled(read_input(out), clang, target, messages)
 
 

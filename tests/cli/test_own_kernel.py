@@ -129,7 +129,7 @@ def test_a_fault_says_which_work_items_of_the_grid(launch):
     status, out, _err = launch("gfx1100", "O0", out="zeros(100)")
     assert status == 1
     text = " ".join(out.split())
-    assert "work-items between [39,0,0] and [63,0,0], global ids between (103,0,0) and (127,0,0)) write" in text
+    assert "work-items between [39,0,0] and [63,0,0], global ids between (103,0,0) and (127,0,0)) wrote" in text
 
 
 def test_a_condition_without_a_value_names_the_variable(launch):
@@ -260,3 +260,27 @@ def test_a_source_that_has_changed_is_launched_anew(source):
     Path(source).write_text(KERNELS.replace("= n", "= n + 1"))
     launched.append(dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1]))
     assert len({each.plan.file.image.path for each in launched}) == 2
+
+
+def test_a_buffer_that_is_saved_and_printed_is_one_line(source, run):
+    out = run("run", source, "first", "zeros(1)", "7", *SIZES, "--save", "out=out.npy", "--print", "out")[1]
+    assert [line for line in out.splitlines() if line.startswith("out = ")] == ["out = {7} (1 int32) -> out.npy"]
+
+
+LOCAL = "kernel void k(global int *out, int n) { local int t[4]; t[n] = n; out[0] = t[0]; %s }"
+
+
+def test_what_clang_says_of_its_own_body_of_a_kernel_is_not_told(source, run):
+    Path("local.cl").write_text(LOCAL % "")
+    assert "warning" not in run("compile", "local.cl", "-O2")[2]
+    Path("local.cl").write_text(LOCAL % "n == 1;")
+    err = run("compile", "local.cl", "-O2")[2]
+    assert ("result unused" in err, "non-kernel function" in err) == (True, False)
+
+
+def test_a_library_that_is_built_is_told_where_there_is_no_terminal(source, run, monkeypatch):
+    monkeypatch.setattr("dwarfgpu.compilers.clang.DELAY", 0.0)
+    monkeypatch.setattr("dwarfgpu.compilers.clang._WAIT", 0.001)
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert "building OpenCL's functions for amdgcn-gfx1100-wave32 (once, " in run("kernels", source)[2]
+    assert run("kernels", source)[2] == ""

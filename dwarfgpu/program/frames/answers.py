@@ -644,7 +644,8 @@ class Values(ShownInNotebooks):
     def to_pandas(self) -> Any:
         """Return a table of pandas with a row for each lane: ``value``, or the members of a structure, and ``state``.
 
-        Lanes that do not count have NaN, or None. Of several waves the index has the name of the wave, too.
+        Lanes that do not count have NaN, None, or <NA> among integers, which keep their type. Of several waves the
+        index has the name of the wave, too.
         """
         try:
             import pandas as pd
@@ -653,8 +654,13 @@ class Values(ShownInNotebooks):
             raise UsageError("pandas is not installed", kind="no_pandas", hint=hint) from None
         keys = [self._key(slot) for slot in range(self.slot_count)]
         index = pd.MultiIndex.from_tuples(keys, names=["wave", "lane"]) if self.by_wave else pd.Index(keys, name="lane")
-        values, members = self._flat(self.filled()), self.elements.dtype.names
-        if members is None:
+        plain = self.elements
+        values, members = self._flat(self.filled()), plain.dtype.names
+        if members is None and plain.dtype.kind in "iu" and plain.size == len(keys):
+            missing = self._seen(self._masked())
+            values = pd.arrays.IntegerArray(plain.ravel(), missing.ravel()) if missing.any() else plain.ravel()
+            columns: dict[str, Any] = {"value": values}
+        elif members is None:
             columns = {"value": values}
         else:
             rows = [value and value.tolist() for value in values]

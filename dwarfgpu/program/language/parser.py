@@ -55,6 +55,8 @@ def parse(text: str, is_type: Callable[[str], bool] | None = None) -> s.SyntaxNo
         no_type = ""
         if isinstance(tree, s.Name) and text.lstrip().startswith("("):  # what follows would be a cast
             no_type = f": {tree.text[:80]} is not a type"
+        if parser.token.text == ",":
+            raise parser.error("one expression is expected, and a comma follows it")
         raise parser.error(f"{parser.shown()} does not belong here{no_type}")
     return tree
 
