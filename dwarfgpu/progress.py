@@ -6,6 +6,7 @@ and before anything else is written. A face says where it is shown (`show_on`); 
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -22,8 +23,8 @@ BAR = 30
 
 _stream: IO[str] | None = None
 """The terminal that it is shown on."""
-_log: IO[str] | None = None
-"""What takes its place where it is no terminal, for `announce`."""
+is_announced = False
+"""Whether there is no terminal, so that what takes many seconds is a line of standard error (`announce`)."""
 shown: Progress | None = None
 """What is on the terminal now, which is to be taken away before something else is written."""
 _current: Progress | None = None
@@ -31,18 +32,17 @@ _current: Progress | None = None
 
 
 def show_on(stream: IO[str] | None) -> None:
-    """Show progress on a stream from now on, if it is a terminal; on others only what is announced."""
-    global _stream, _log, _current, shown  # noqa: PLW0603 (there is one terminal)
-    is_terminal = stream is not None and stream.isatty()
-    _stream, _log = (stream, None) if is_terminal else (None, stream)
+    """Show progress on a stream from now on, if it is a terminal."""
+    global _stream, _current, shown  # noqa: PLW0603 (there is one terminal)
+    _stream = stream if stream is not None and stream.isatty() else None
     _current = shown = None
 
 
 def announce(text: str) -> None:
     """Write a line about what takes many seconds, where no terminal shows progress."""
-    if _log is not None:
-        _log.write(f"{text}\n")
-        _log.flush()
+    if is_announced:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 class Progress:

@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.9,  # code on disk, for compiled blocks and for sources
+    "": 2.91,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.74,
     "objfile": 12.14,
@@ -188,7 +188,7 @@ BUDGETS: dict[str, float] = {
     "execution": 22.83,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
-    "program.code": 5.69,  # the code that frames are found by; stacks of profiles
+    "program.code": 5.86,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.12,
     "program.frames": 9.11,  # arguments of a launch; tables of pandas; where variables of local memory are
@@ -212,10 +212,10 @@ BUDGETS: dict[str, float] = {
     "dap": 2.65,  # 40 requests of editors
     "cases": 1.4,
     "fleet": 2.13,
-    "compilers": 0.38,  # a part of the library for groups
+    "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 89.91
+MOST_LINES_OF_TESTS = 89.98
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

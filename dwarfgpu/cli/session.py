@@ -45,7 +45,9 @@ class Session:
             if isinstance(stream, io.TextIOWrapper):
                 with suppress(OSError):  # the pending output cannot be written; the next write reports it
                     stream.reconfigure(errors="backslashreplace")
-        progress.show_on(sys.stderr)
+        progress.is_announced = not sys.stderr.isatty()
+        if not progress.is_announced:
+            progress.show_on(sys.stderr)
         self.as_json = as_json
         self.as_lines = as_lines
         self._color = color

@@ -229,8 +229,8 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
 
 
 @for_each("words, error, hint",
-    (f"waves {CORE}", "the following arguments are required: --state/-state",
-        f"{CORE} is a state: `dwarfgpu waves --state {CORE}`"),
+    ("waves", "the following arguments are required: --state/-state",
+        "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"),
     ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
 )  # fmt: skip
 def test_what_is_missing_is_named(words: str, error: str, hint: str) -> None:

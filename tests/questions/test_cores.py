@@ -278,7 +278,10 @@ def test_core_info_is_text_and_json(pair):
     assert [row["stop"] for row in data["waves"]] == ["MEMORY_VIOLATION", "stopped"]
     status, out, _error = shell("core", "info", "--jsonl", CORE)
     assert json.loads(out)["schema"] == 1
-    for words, text in ((("core", "show", CORE), "does info"), (("core", "info", KERNEL), "is not a core file")):
+    for words, text in (
+        (("core", "show", CORE), "show: No such file"),
+        (("core", "info", KERNEL), "is not a core file"),
+    ):
         status, _out, error = shell(*words)
         assert status != 0
         assert text in error

@@ -71,6 +71,12 @@ def qualified_name(die: Die) -> str | None:
     return "::".join([*(scope for scope, _ in scopes_of(die)), name])
 
 
+def enclosing_function(die: Die) -> Die | None:
+    """Return the function that an entry is in, or the inlined copy of one; None outside of functions."""
+    functions = (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine)
+    return next((owner for owner in die.ancestors() if owner.tag in functions), None)
+
+
 def split_name(text: str) -> tuple[str, ...]:
     """Split a qualified name into its parts; an empty first part means the outermost scope.
 

@@ -17,7 +17,7 @@ from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.scopes import is_local, qualified_name
+from dwarfgpu.objfile.info.scopes import enclosing_function, is_local, qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import (
@@ -271,11 +271,11 @@ class Variable(Quantity):
 
     def _unwritten_place(self) -> Expression | None:
         """Return where a variable is that has no location in the file, if something else tells."""
-        from dwarfgpu.program.frames.local_memory import UnwrittenPlaces
+        from dwarfgpu.program.code.local_layout import unwritten_place
 
         if not is_allowed(UNWRITTEN, self.die.unit.producer, self.code.repair):
             return None
-        address = self.frame.state.part(UnwrittenPlaces).place(self)
+        address = unwritten_place(self.code, self.die, self.frame.state.types)
         if address is None:
             return None
         return at_local(self.code.expression(b"", self.die.unit.format, ".debug_info", self.die.offset), address)
@@ -486,10 +486,8 @@ def variables_of(frame: Frame, code: LoadedCode, unit: Unit) -> Iterator[Variabl
 
 def owner_of(variable: Variable) -> str | None:
     """Return the name of the function that a variable belongs to."""
-    for owner in variable.die.ancestors():
-        if owner.tag in (dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine):
-            return qualified_name(owner)
-    return None
+    function = enclosing_function(variable.die)
+    return None if function is None else qualified_name(function)
 
 
 def checked(variable: Variable) -> list[Checked]:

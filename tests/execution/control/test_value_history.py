@@ -88,12 +88,12 @@ def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
     assert answer.stdout.count(shown) == 2
     assert "$1 = 12\n" in answer.stdout
     assert path.read_text().count("\n") > 12
-    assert "nothere had no value where a line began: no variable `nothere` in walk" in answer.stderr
+    assert "error: no variable `nothere` in walk, at column 1" in answer.stderr
 
 
 @pytest.mark.parametrize("words, status, message", [
     (["--watch=at = 3"], 2, "is an assignment"), (["--watch=at +"], 2, "an operand is missing"),
-    (["--watch=nothere"], 1, "no variable `nothere`"), (["--history=x.csv"], 2, "--history needs --watch"),
+    (["--watch=nothere"], 2, "no variable `nothere`"), (["--history=x.csv"], 2, "--history needs --watch"),
     (["--watch=at", "--history=x.txt"], 2, "name FILE.csv"), (["--watch=at", "--history=/none/x.csv"], 2, "/none"),
 ])  # fmt: skip
 def test_what_cannot_be_watched_is_refused(source, words, status, message):

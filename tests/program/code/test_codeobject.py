@@ -167,7 +167,7 @@ def test_kernels_by_the_names_of_source_and_symbol():
     assert [each.name for each in code.kernels_named(["tiny", "tiny.kd"])] == ["tiny"]
     caught = raised(NotFound, code.kernels_named, ["tin"])
     assert "no kernel 'tin'" in str(caught)
-    assert caught.hint == "there are tiny"
+    assert caught.hint == "did you mean tiny?"
 
 
 def test_a_host_program_has_no_kernels():
