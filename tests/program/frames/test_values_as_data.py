@@ -140,6 +140,8 @@ def test_dictionaries_and_tables_of_pandas(frame, attached):
     assert (table.index.name, [*table.columns], len(table)) == ("lane", ["value", "state"], 64)
     assert table[table.state == "active"].value.tolist() == [TWICE[lane] for lane in EXECUTING]
     assert table.value.mean() == 18
+    absent = frame["even"].values().to_pandas()  # lane 3 is not in scope
+    assert (str(absent.value.dtype), absent.value[4], str(absent.value[3])) == ("Int32", 18, "<NA>")
     assert frame["slots"].values().to_pandas().value[2].tolist() == [20, 21, 22, 23]
     assert set(frame["unused"].values().to_pandas().state) == {"absent"}
     (waves,) = all_waves(attached, "2 * $lane")
