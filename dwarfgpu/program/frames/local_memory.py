@@ -64,15 +64,19 @@ def _variables(frame: Frame, launch: LaunchRecord) -> Iterator[LocalObject]:
         return
     own: list[Variable] = []
     others: list[Variable] = []
-    is_told = False
+    is_told, names = False, {kernel.source_name, function.name}
+    kernels = {each.source_name for each in code.file.kernels.kernels} - names
     for variable in variables_of(frame, code, function.unit):
+        owner = owner_of(variable)
+        if owner in kernels:  # whose local memory is another
+            continue
         size = known_size(variable.type)
         place = _place(variable)
         if place is not None and size:
             is_told = True
             yield LocalObject(variable.name, place, size, variable.type)
         elif size and _may_be_local(variable):
-            (own if owner_of(variable) in {kernel.source_name, function.name} else others).append(variable)
+            (own if owner in names else others).append(variable)
     typed = [[(each.die, each.type) for each in group] for group in (own, own + others)]
     for group in () if is_told else typed:
         placed = laid_out(group, room)
