@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.compilers.sources import NotCompiled, Recipe, compile_source
@@ -42,5 +43,6 @@ def compile_file(session: Session, options: Any) -> int:
     else:
         session.print(f"{path}: {compiled.target.name}, {', '.join(kernels) or 'no kernel'}")
     if kernels:
-        session.hint(f"`dwarfgpu run {path} {kernels[0]} --grid N --work-group N ARG...` executes it")
+        words = f"{quote(str(path))} {quote(kernels[0])}"
+        session.hint(f"`dwarfgpu run {words} --grid N --work-group N ARG...` executes it")
     return OK
