@@ -262,7 +262,8 @@ class Examination:
         self.counts["reads"] += 1
         self.counts[outcome.name] += 1
         text = self.entries[variable.die.section_offset].at(pc)
-        needed = text is not None and oracle.needs_repair(text)
+        is_placed = outcome.name == oracle.NO_LOCATION and bool(used)  # in local memory, by the layout of LLVM
+        needed = is_placed if text is None else oracle.needs_repair(text)
         self.counts["repaired"] += bool(used)
         if needed and (not used or outcome.name in UNEXPLAINED):
             self.counts["repair missed"] += 1
@@ -316,7 +317,15 @@ class Examination:
         if text is None:
             raise oracle.NoValue(oracle.NOT_HERE)
         base = 0 if entry.block is None else entry.block.frame_base()
+        if base == oracle.FRAME and "DW_OP_fbreg" in text and not self._has_frame(pc):
+            raise oracle.NoValue(oracle.NO_FRAME)
         return oracle.meant(text, base, size, lane, is_private_pointer=is_private_pointer)
+
+    def _has_frame(self, pc: int) -> bool:
+        """Whether a statement follows where its function sets s33, its frame pointer; a kernel's memory begins at 0."""
+        function = next(each for each in _functions(self.program) if each[0] <= pc < each[1])
+        set_at = [at for at, line in self.code if "s_mov_b32 s33, s32" in line and function[0] <= at < function[1]]
+        return not set_at or set_at[0] < pc
 
     def _without_value(self, variable: Any, reason: Any, wanted: list[oracle.Bytes] | str) -> Outcome:
         """Return what is known of a variable without a value."""
@@ -370,7 +379,10 @@ def _reason_of_compiler(reason: Any, repairs: Sequence[Any]) -> str:
         return oracle.EMPTY if "empty" in reason.message else oracle.NO_LOCATION
     if reason.kind == "undefined_operation" and repairs:
         return oracle.POINTED if repairs[0].name == "pointed-variable" else oracle.LOCAL
-    return {"no_location_here": oracle.NOT_HERE, "undefined": oracle.PART}.get(reason.kind, "")
+    if reason.kind == "memory_unavailable" and any(each.name == "unwritten-local-variable" for each in repairs):
+        return oracle.NO_LOCATION
+    kinds = {"no_location_here": oracle.NOT_HERE, "undefined": oracle.PART, "register_unset": oracle.NO_FRAME}
+    return kinds.get(reason.kind, "")
 
 
 def _functions(program: Any) -> list[tuple[int, int]]:

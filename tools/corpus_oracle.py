@@ -22,7 +22,8 @@ EMPTY = "empty location"
 PART = "a part without location"
 LOCAL = "no address in local memory"
 POINTED = "only its address is in a register"
-REASONS = (NO_LOCATION, NOT_HERE, EMPTY, PART, LOCAL, POINTED)
+NO_FRAME = "the function has no frame yet"
+REASONS = (NO_LOCATION, NOT_HERE, EMPTY, PART, LOCAL, POINTED, NO_FRAME)
 """Why a compiler lets a variable be without a value."""
 
 

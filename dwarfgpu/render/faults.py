@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.faults import waits
+from dwarfgpu.audits.faults import last_changes, waits
 from dwarfgpu.audits.faults.fault_log import reported_address
-from dwarfgpu.audits.faults.last_changes import MOST_SECONDS
 from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME, wave_faults, with_changes
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
@@ -471,7 +470,8 @@ def _read_lines(row: WaitingWaves, ended: frozenset[str], *, is_still: bool) -> 
     if spin is None:
         return
     if row.site.is_search_cut:
-        yield from fitted(f"    who changed it last was not found in {MOST_SECONDS:g} s: `watch` goes further", 6)
+        limit = f"{last_changes.MOST_SECONDS:g} s"
+        yield from fitted(f"    who changed it last was not found in {limit}: `watch` goes further", 6)
     who = f"wave {spin.wave + 1}"
     certain = "" if row.site.is_certain else "probably "
     yield f"    {who} {certain}cannot leave it{' until others write what it reads:' if spin.reads else ''}"

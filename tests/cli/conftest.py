@@ -19,3 +19,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return status, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said does not depend on how busy the machine is."""
+    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST_SECONDS", 60.0)
+    monkeypatch.setattr("dwarfgpu.questions.faults.MOST_SECONDS", 60.0)

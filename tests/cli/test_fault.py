@@ -13,6 +13,8 @@ import dwarfgpu
 from dwarfgpu.questions import faults
 from tests.builders.code_objects import run as call
 
+pytestmark = pytest.mark.usefixtures("patience")
+
 FIXTURES = Path(__file__).parents[2] / "fixtures/amdgpu"
 SAXPY = "saxpy --grid 64 --work-group 64 a=2 n=64"
 CRASHES = {
