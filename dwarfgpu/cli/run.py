@@ -453,7 +453,8 @@ def _arguments(command: Command, given: dict[str, Any], form: str) -> Arguments:
         if option.setting is not None:
             settings[option.setting.name] = "on" if value is True else value
         else:
-            values[option.name] = "" if value is True else tuple(value) if option.is_many else value
+            many = (value,) if isinstance(value, str) else value
+            values[option.name] = "" if value is True else tuple(many) if option.is_many else value
     return Arguments(
         command, (given.get("format") or "").removeprefix("/"), values, " ".join(words), settings, form, tuple(words)
     )

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from contextlib import suppress
+from itertools import chain
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from dwarfgpu.render.values import value_line
 from dwarfgpu.states.opening import STATE_HINT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.faults.fault_log import LoggedFault
     from dwarfgpu.audits.faults.wave_faults import WaveFault
@@ -60,7 +61,9 @@ def fault(selection: Selection, arguments: Arguments) -> Document:
     from the console or from Linux's log; without a STATE it explains the log.
     """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
-    words = _select_state(selection, arguments, is_logged=logged is not None) if arguments.words else ()
+    words: tuple[str, ...] = ()
+    if arguments.words or arguments.has("state"):
+        words = _select_state(selection, arguments, is_logged=logged is not None)
     if selection.attached is None and logged is not None:
         return _logged_document(logged, selection.program)
     if selection.attached is None:
@@ -97,22 +100,33 @@ def _select_state(selection: Selection, arguments: Arguments, *, is_logged: bool
     """Select the state and the file of the words; return the words with which `debug` opens them."""
     if selection.attached is not None:
         raise arguments.wrong("takes no operand: the state is attached")
+    if arguments.has("state"):
+        states = arguments.many("state")
+        return _attach(selection, arguments, states if len(states) > 1 else states[0], arguments.words)
     state, *files = arguments.words
     if is_logged and not files and _is_code(state):
         select(selection, {"file": state})
         return ()
-    if len(files) > 1:
-        raise UsageError(f"`fault` is about one state and one file, not {len(arguments.words)}")
     if " " in state and not os.path.lexists(state):
         hint = "a line of the console or of the kernel's log follows -log"
         raise UsageError(f"there is no file {state[:60]!r}", hint=hint)
     if _is_code(state):
         if not files or _is_code(files[0]):
             raise UsageError(f"{state} is code, not a state: `dwarfgpu fault STATE FILE`", hint=STATE_HINT)
-        state, files = files[0], [state]
+        state, files = files[0], [state, *files[1:]]
+    return _attach(selection, arguments, state, files)
+
+
+def _attach(
+    selection: Selection, arguments: Arguments, state: str | Sequence[str], files: list[str]
+) -> tuple[str, ...]:
+    if len(files) > 1:
+        raise UsageError(f"`fault` is about one state and one file, not {1 + len(files)}")
     select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
-    forced = ("--force",) if arguments.has("force") else ()
-    return (*files, "--state", state, *forced) if files else (state,)
+    if isinstance(state, str) and not files:
+        return (state,)
+    states = chain.from_iterable(("--state", each) for each in ((state,) if isinstance(state, str) else state))
+    return (*files, *states, *(("--force",) if arguments.has("force") else ()))
 
 
 def _with_changes(selection: Selection, arguments: Arguments, faults: list[WaveFault]) -> list[WaveFault]:
@@ -134,15 +148,17 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
         return fault
     lane, wave, until = fault.lane, access.lanes[0].number, process_time() + MOST_SECONDS
     found: list[Any] = []
-    named = re.findall(r"\w+", access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or "")))
-    own = [row for row in fault.values if row[0] in named]
+    accessed = access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or ""))
+    own = [row for row in fault.values if row[0] in re.findall(r"\w+", accessed)]
+    calls = [(each.frame, each.values, each.line or "") for each in fault.callers]
     try:
         debugging.history.fill(until)
-        for frame, rows in ((fault.frame, own), *((each.frame, each.values) for each in fault.callers)):
+        for frame, rows, line in ((fault.frame, own, accessed), *calls):
             parameters = {each.name for each in frame.variables() if each.kind == PARAMETER}
-            for name in sorted((name for name, _value in rows), key=parameters.__contains__):
+            names = sorted((row[0] for row in rows), key=parameters.__contains__)
+            for name, text in ((each, text) for each in names for text in _members(each, line)):
                 with suppress(DwarfGpuError):
-                    change = debugging.last_change(name, wave, lane, frame.number, until, _line_text)
+                    change = debugging.last_change(text, wave, lane, frame.number, until, _line_text)
                     is_own = name not in parameters or (
                         change is not None and not debugging.running.reader.at(change.pc).is_prologue
                     )
@@ -150,12 +166,27 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
             if found:
                 break
         made = debugging.last_address(access.address, wave, lane, until) if not found else []
-        found += [each for each in made if (place := source_at(fault.frame, each.pc)) and place != fault.source]
+        found += [each for each in made if _is_elsewhere(fault, each.pc)]
     except TimeoutError:
         if not found:
             why = f"what changed the variables last was not found in {MOST_SECONDS:g} s: `watch` goes further"
             return evolve(fault, problems=(*fault.problems, why))
     return with_changes(fault, debugging.machine, found)
+
+
+def _members(name: str, line: str) -> list[str]:
+    """Return the members of a structure that a line names, such as ``s.next``; the variable itself if there are none.
+
+    What changed another member is no cause.
+    """
+    found = re.findall(rf"(?<![\w.>]){re.escape(name)}(?:\s*\.\s*[A-Za-z_]\w*)+", line)
+    return [*dict.fromkeys(found)] or [name]
+
+
+def _is_elsewhere(fault: WaveFault, pc: int) -> bool:
+    """Return whether an instruction is of another line than the one that failed."""
+    place, failed = source_at(fault.frame, pc), fault.source
+    return place is not None and (failed is None or (place.file, place.line) != (failed.file, failed.line))
 
 
 def _begins(frame: Frame, pc: int) -> bool:

@@ -135,7 +135,7 @@ def _select(debugger: Debugger, halt: Halt) -> bool:
     has_switched = chosen != debugger.wave_number
     debugger.wave_number, debugger.frame_number = chosen, 0
     mask = 0 if chosen is None else lanes.get(chosen, 0)
-    if chosen is not None and mask and halt.kind != "step":
+    if chosen is not None and mask and (halt.kind != "step" or halt.change is not None):
         lane = debugger.lanes.get(chosen)
         if lane is None or not mask >> lane & 1:
             debugger.lanes[chosen] = (mask & -mask).bit_length() - 1

@@ -544,7 +544,7 @@ COMMANDS = (
              shell=shell(START, "fault", SYSROOT,
                          operand("[STATE]", "a snapshot, a core file, or the debug agent's text"),
                          operand("[CODE]", "the code object, if STATE does not name one"),
-                         options=(FORCE,),
+                         options=(MAYBE_STATE, FORCE),
                          examples=("dwarfgpu fault gpucore.1234", "dwarfgpu fault stopped.json k.co",
                                    "dwarfgpu fault core.1234 --address 0x7f31a0200000",
                                    "dwarfgpu fault --log console.txt k.co"))),

@@ -56,8 +56,8 @@ def save_history(history: ValueHistory, path: str) -> None:
 
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
-    """Run the kernel once more, up to here, and show the values of an expression in all lanes: a row for each line at
-    which they have changed. Without an expression, show the last ten lines that you typed, or N.
+    """Run the kernel once more, up to here, and show the values of an expression in all lanes: a row for each line that
+    has changed them. Without an expression, show the last ten lines that you typed, or N.
     """
     if not arguments.text or arguments.text.lstrip("-").isdecimal():
         return _typed(debugger, arguments)

@@ -62,7 +62,7 @@ OUTSIDE = Record(
 )
 ACCESS = Record(
     "address# instruction source action space size outstanding=is_outstanding null=is_null alignment other_lanes",
-    "overflows expression",
+    "overflows pointer expression",
     nested("outside=lanes", OUTSIDE),
     nested("missed", MISSED),
 )
@@ -333,7 +333,9 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
     nulls = [row for row in access.missed if access.is_null and not row.address]
     others = [row for row in access.missed if row not in nulls]
     also = any(row.why == ALSO_NULL for row in nulls)
-    if access.is_null:
+    if access.pointer is not None:
+        yield f"  `{shown(access.pointer)}` is null"
+    elif access.is_null:
         names = " or ".join(f"`{shown(row.name)}`" for row in nulls)
         what = f"one of {names}" if len(nulls) > 1 and not also else "the pointer" if also else names
         what = what if what and all(row.is_certain for row in nulls) else f"probably {what or 'the pointer'}"

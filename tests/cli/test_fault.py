@@ -282,3 +282,79 @@ def test_what_only_the_machine_says_is_a_reason(run, tmp_path):
     (fault,) = json.loads(run("fault", state, file, "--json")[1])["faults"]
     assert (fault["waves"], fault["reasons"], fault["detail"]) == ([details[0]], [], details[0])
     assert f": {details[0]} wave 1" in " ".join(run("fault", state, file)[1].split())
+
+
+CALLS = """
+typedef struct { int cols; global float *data; } View;
+
+__attribute__((noinline)) int twice(int v) {
+  return 2 * v;
+}
+
+__attribute__((noinline)) float get(View v, int row) {
+  v.cols++;
+  return v.data[row * v.cols];
+}
+
+kernel void views(global float *out, global float *in, int cols) {
+  int i = get_global_id(0);
+  View v = {cols, in};
+  int row = twice(i);
+  out[row] = get(v, i) + in[i * v.cols];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def calls(require_tool, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calls")
+    (folder / "calls.cl").write_text(CALLS)
+    require_tool("ld.lld-22")
+    for level in ("O0", "O2"):
+        options = f"-cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -g -{level}"
+        words = *options.split(), "-Dget_global_id(d)=(int)__builtin_amdgcn_workitem_id_x()"
+        call(require_tool("clang-22"), *words, folder / "calls.cl", "-o", folder / f"{level}.co")
+    return folder
+
+
+VIEWS = ("views", "--grid", "64", "--work-group", "64", "out=zeros(128)")
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_without_its_file_the_instruction_is_read_in_memory(run, calls, tmp_path, level):
+    """Where the function has no symbol that is loaded."""
+    code, state, core = tmp_path / "k.co", tmp_path / "s.json", tmp_path / "c.core"
+    code.write_bytes((calls / f"{level}.co").read_bytes())
+    run("run", code, *VIEWS, "in=0", "cols=4", "--state", state)
+    assert run("debug", code, "--state", state, "-batch", "-ex", f"generate-core-file {core}")[0] == 0
+    (known,) = json.loads(run("fault", core, "--json")[1])["faults"]
+    code.unlink()
+    (fault,) = json.loads(run("fault", core, "--json")[1])["faults"]
+    kept = "address", "instruction", "action", "size", "outside", "null"
+    assert [[row[key] for key in kept] for row in fault["accesses"]] == [[known["accesses"][0][key] for key in kept]]
+    assert (known["function"], fault["function"], fault["kernel"]) == ("get", None, "views")
+
+
+def test_the_member_that_is_null_and_the_one_that_has_changed_are_named(run, calls):
+    text = " ".join(run("run", calls / "O0.co", *VIEWS, "in=0", "cols=4")[1].split())
+    assert "this is `v.data[row * v.cols]` `v.data` is null" in text
+    assert "`v.cols` was last changed at" in text
+    assert "calls.cl:9, from 4 to 5 (wave 1, lane 0)" in text
+    assert "`v` was last changed" not in text
+
+
+def test_a_call_that_has_returned_is_no_access_in_flight(run, calls, tmp_path):
+    """Its stores may be, and those of variables in private memory have not failed."""
+    state, core = tmp_path / "s.json", tmp_path / "c.core"
+    run("run", calls / "O0.co", *VIEWS, "in=zeros(100)", "cols=1", "--state", state)
+    run("debug", calls / "O0.co", "--state", state, "-batch", "-ex", f"generate-core-file {core}")
+    (fault,) = json.loads(run("fault", core, "--json")[1])["faults"]
+    assert [row["expression"] for row in fault["accesses"]] == ["v.data[row * v.cols]"]
+    assert fault["problems"] == []
+
+
+def test_the_state_may_be_an_option(run):
+    core = str(FIXTURES.parents[1] / "dwarfgpu/examples/blur.core")
+    assert run("fault", "--state", core)[:2] == run("fault", core)[:2]
+    assert run("fault", "--state", core, "--state", core)[:2] == run("fault", core)[:2]
+    assert "is about one state and one file, not 3" in run("fault", "--state", core, CODE, CODE)[2]

@@ -118,6 +118,13 @@ def test_a_watchpoint_stops_at_a_change_and_back_at_the_last_one(launched):
     assert "Old value = 5\nNew value = 4\n" in text
 
 
+def test_a_watchpoint_selects_a_lane_that_wrote(spaces):
+    """The lane in which the expression was read need not be one of them."""
+    spaces("break kernels.cl:115", "run", "delete", "watch out[5]")
+    assert "with lane [5]" in spaces("continue")
+    assert ", lane 5 " in spaces("thread")
+
+
 def test_reads_are_watched(launched):
     launched(IN_LANES, "run", "rwatch step")
     text = launched("continue")

@@ -157,6 +157,8 @@ class FailedAccess:
     missed: tuple[MissedBuffer, ...]
     """The argument that is certain, or several: one of them."""
     is_null: bool = False
+    pointer: str | None = None
+    """The part of the expression that is null in each lane that failed: an argument, a variable or a member."""
     expression: str | None = None
     """The part of the source line whose address is that of each lane."""
     alignment: int | None = None
@@ -339,6 +341,11 @@ def _begins(variable: Any, source: SourceLine | None) -> bool:
     return line is not None and source is not None and line.unsigned() == source.line
 
 
+def _stores(function: FunctionCode) -> bool:
+    """Return whether a function stores to memory that other work-items may see."""
+    return any(step.action.is_shared and step.action.operation != "load" for step in function.steps)
+
+
 class FaultSearch:
     """The search for what failed in waves at one place."""
 
@@ -485,25 +492,32 @@ class FaultSearch:
         if own is not None and is_precise:
             yield own
             return
-        lost = []
+        lost, called = [], []
         for row in rows:
             index = -1 if row.address is None else function.addresses.index(row.address)
             if index < 0 or function.steps[index].action.space == actions.PRIVATE:
                 continue
+            place = f"at {code.in_program(row.address or 0):#x}"
+            if row.place is not None:
+                place = f"of {row.place.path}:{row.place.line}"
+            if function.steps[index].is_call:
+                called.append(place)
+                continue
             written, is_exec = self._written_since(function, index, at)
             if not written.isdisjoint(actions.read_registers(function.steps[index].instruction)):
-                lost.append(row)
+                lost.append(f"{row.instruction} {place}")
                 continue
             other = self._access(function, index, None, is_outstanding=True)
             if other is not None:
                 yield evolve(other, other_lanes=is_exec)
         if own is not None:
             yield own
+        if called and any(map(_stores, (each for each in check.code.functions() if not each.is_kernel))):
+            what = "a store of a function that has returned may have failed, too: the call"
+            self.problems.append(f"{what} {', '.join(called)}")
         if lost:
-            names = ", ".join(f"{row.instruction} of {row.place.path}:{row.place.line}" for row in lost if row.place)
-            what = names or f"{len(lost)} accesses"
             why = "the registers of the addresses were written since"
-            self.problems.append(f"outstanding too, and may have failed: {what} ({why})")
+            self.problems.append(f"outstanding too, and may have failed: {', '.join(lost)} ({why})")
 
     @staticmethod
     def _written_since(function: FunctionCode, index: int, at: int) -> tuple[set[actions.Register], bool]:
@@ -551,12 +565,16 @@ class FaultSearch:
         line = None if line is None else line.partition("//")[0]
         expression = self._expression(line, outside[0]) if outside else None
         missed, is_null = self._missed(every, made[0], expression, line, outside[0]) if outside else ((), False)
+        nulls = {self._null_pointer(expression, each) for each in outside} if space in GLOBAL_SPACES else set()
+        pointer = nulls.pop() if len(nulls) == 1 else None
+        if pointer is not None:
+            missed, is_null = tuple(row for row in missed if not row.address), True
         unit = None
         if outside and "ADDRESS_ERROR" in self.stop.reasons and not missed:
             unit = next((each.unit for each in made if any(at % each.unit for at in every)), None)
         return FailedAccess(
             loaded, instruction_text(step.instruction), source, action, space, size, is_outstanding, tuple(outside),
-            missed, is_null, expression, unit,
+            missed, is_null, pointer, expression, unit,
             overflows=bool(missed) and missed[0].nearest >= 0 and made[0].is_of_stack,
         )  # fmt: skip
 
@@ -728,7 +746,7 @@ class FaultSearch:
         """Yield the variable or the argument that addresses of local memory are meant to be in; of several none."""
         frame = self.stopped.wave(first.number).frame(0)
         rows = [] if self.launch is None else local_objects(frame, self.launch)
-        base = next((each for each in _bases(expression or "") if self._is(Pointer, frame, each, first.lanes)), None)
+        base = self._pointer_in(expression or "", frame, first)
         values = None if base is None else self._numbers(frame, f"(unsigned long) ({base})", first.lanes)
         starts = {value & 0xFFFFFFFF for value in values or ()}
         held = [row for row in rows if row.address is not None and starts == {row.address}]
@@ -783,7 +801,7 @@ class FaultSearch:
         frame = self.stopped.wave(first.number).frame(0)
         if expression is None:
             return [], False
-        base = next((text for text in _bases(expression) if self._is(Pointer, frame, text, first.lanes)), None)
+        base = self._pointer_in(expression, frame, first)
         if base is None:  # an array that is a variable
             start = expression.lstrip("*(")
             pointers = self._pointers()
@@ -795,6 +813,16 @@ class FaultSearch:
         within = [row for row in rows if row in held or all(0 < value - row[1] <= (row[2] or 0) for value in values)]
         both = [row for row in alike if row in within]
         return both or held or within or alike, bool(both)
+
+    def _pointer_in(self, expression: str, frame: Frame, first: LanesOutside) -> str | None:
+        """Return the part of an expression that is the pointer it counts from."""
+        return next((text for text in _bases(expression) if self._is(Pointer, frame, text, first.lanes)), None)
+
+    def _null_pointer(self, expression: str | None, first: LanesOutside) -> str | None:
+        frame = self.stopped.wave(first.number).frame(0)
+        base = self._pointer_in(expression or "", frame, first)
+        values = None if base is None else self._numbers(frame, f"(unsigned long) ({base})", first.lanes)
+        return base if values is not None and set(values) == {0} else None
 
     @staticmethod
     def _is(kind: Any, frame: Frame, text: str, lanes: tuple[int, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,11 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 from dwarfgpu.isa.memory_actions import GENERIC, PRIVATE, Register, action_of, needed_registers, registers_of
+from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.instructions import machine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterator, Sequence
+    from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.isa.memory_actions import MemoryAction
@@ -74,6 +76,18 @@ class FunctionCode:
         own = self.block_at(index)
         return own in _reached(own, [block.successors for block in self.blocks])
 
+    def connected(self, address: int) -> tuple[int, int]:
+        """Return where the blocks begin and end that branches and falling through connect with an address."""
+        both: list[set[int]] = [{*block.successors} for block in self.blocks]
+        for number, block in enumerate(self.blocks):
+            for successor in block.successors:
+                both[successor].add(number)
+        own = self.block_at(bisect_right(self.addresses, address) - 1)
+        numbers = _reached(own, [[*each] for each in both]) | {own}
+        last = self.blocks[max(numbers)].stop - 1
+        size = max(self.steps[last].instruction.size, 4)
+        return self.addresses[self.blocks[min(numbers)].first], self.addresses[last] + size
+
     def between(self, index: int, at: int) -> list[range]:
         """Return what may be executed from one instruction on, before it is executed again, up to another one."""
         home, there = self.block_at(index), self.block_at(at)
@@ -125,9 +139,11 @@ class CodeFunctions:
         if name is not None and not wanted:
             message = f"there is no function {name[:60]!r} in {file.name}"
             raise NotFound("no_function", message, hint="`dwarfgpu info FILE` and `dwarfgpu kernels FILE` list names")
+        if at is not None:
+            wanted = [row for row in wanted if row.value <= at < row.value + row.size]
+            if not wanted:
+                yield from self._unnamed(rows.values(), at)
         for symbol in sorted(wanted, key=lambda row: (row.section_index, row.value)):
-            if at is not None and not symbol.value <= at < symbol.value + symbol.size:
-                continue
             kernel = kernels.get(symbol.value)
             has_kernel = kernel is not None and kernel.size in (None, symbol.size)
             wave_size = self.wave_size
@@ -141,6 +157,20 @@ class CodeFunctions:
             else:
                 code = file.image.symbol_bytes(symbol, symbol.size)
             yield self._function(symbol.demangled, symbol.value, code, wave_size, mode, is_kernel=has_kernel)
+
+    def _unnamed(self, symbols: Iterable[Symbol], at: int) -> Iterator[FunctionCode]:
+        """Yield the code around an address that no symbol covers, as far as jumps and falling through connect it.
+
+        The image of a code object in memory has symbols for kernels, and none for the functions that they call.
+        """
+        for segment in self.file.image.segments:
+            if segment.type == PT_LOAD and segment.flags & PF_X and 0 <= at - segment.address < segment.file_size:
+                first = max([segment.address, *(row.value + row.size for row in symbols if row.value <= at)])
+                last = min([segment.address + segment.file_size, *(row.value for row in symbols if row.value > at)])
+                read = self.file.image.read
+                whole = self._function("??", first, bytes(read(first, last - first)), self.wave_size, None)
+                start, end = whole.connected(at)
+                yield self._function("??", start, bytes(read(start, end - start)), self.wave_size, None)
 
     def _symbols(self, entries: Container[int | None]) -> dict[tuple[int, int], Symbol]:
         """Return the symbols of functions by section and address. One without a size reaches to the next one."""
@@ -161,7 +191,7 @@ class CodeFunctions:
         return {key: symbol for key, symbol in rows.items() if symbol.size > 0}
 
     def _function(
-        self, name: str, start: int, code: bytes, wave_size: int, mode: str | None, *, is_kernel: bool
+        self, name: str, start: int, code: bytes, wave_size: int, mode: str | None, *, is_kernel: bool = False
     ) -> FunctionCode:
         decode = decoder(self.processor, wave_size)
         addresses: list[int] = []
@@ -212,11 +242,12 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
         for operand in instruction.destinations:
             registers: list[Hashable] = [*registers_of(operand)]
             if instruction.name in {"v_writelane_b32", "v_readlane_b32"} and len(sources) > 1:
-                lane = instruction.sources[1].text
+                lane = instruction.sources[-1].text
+                sources = [sources[-2]]  # v_writelane reads its destination, too
                 if instruction.name == "v_writelane_b32":
                     registers = [(registers[0], lane)]
-                else:
-                    sources = [[(sources[0][0], lane)]] if sources[0] else []
+                elif sources[0]:
+                    sources = [[(sources[0][0], lane)]]
             for number, register in enumerate(registers):
                 is_last = number == len(registers) - 1
                 made = [

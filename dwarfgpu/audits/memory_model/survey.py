@@ -148,7 +148,7 @@ def _strongest(
 
 def outstanding_at(check: MemoryCheck, address: int) -> tuple[FunctionCode, list[OutstandingAccess]]:
     """Return what may be outstanding before the instruction at an address, the earliest first."""
-    for function in check.code.functions():
+    for function in check.code.functions(at=address):
         if address in function.addresses:
             return function, _outstanding(check, function, function.addresses.index(address))
     message = f"no instruction of a function begins at {address:#x}"

@@ -1,4 +1,4 @@
-"""All values of an expression while a kernel runs, in all lanes: a row where a line begins and a value has changed."""
+"""All values of an expression while a kernel runs, in all lanes: a row for each line that has changed it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class PastValue:
     """The instructions that were executed before."""
     wave: str
     position: CodePosition
+    """The line that has changed the values: the one that these lanes have executed before."""
     values: Any
     """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
 
@@ -58,6 +59,8 @@ class ValueHistory:
         """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
         self._where: dict[int, tuple[Any, ...]] = {}
         """By wave, the line that it has begun last."""
+        self._executed: dict[int, list[CodePosition | None]] = {}
+        """By wave and lane, the line that it has executed last."""
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
         self._why = self._unnamed = ""
@@ -101,6 +104,10 @@ class ValueHistory:
         if begin and batch.pc not in self._unknown:
             for row, values in self._values(batch, begin):
                 self._keep(waves[row], position, values)
+        for row in begin:
+            executed = self._executed.setdefault(waves[row], [None] * batch.lanes)
+            for lane in executing(batch)[row].nonzero()[0].tolist():
+                executed[lane] = position
         return False
 
     def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
@@ -146,22 +153,30 @@ class ValueHistory:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
         before = self._latest.get(wave)
         counts = ~np.ma.getmaskarray(values)
+        changed = counts
         if before is not None and before.dtype == values.dtype:
             same = ~np.ma.getmaskarray(before) & (before.data == values.data)
-            if not (counts & ~same).any():
-                return
+            changed = counts & ~same
             merged = before.copy()
             merged[counts] = values[counts]
         else:
             merged = values.copy()
-        if not counts.any():
+        if not changed.any():
             return
         self._latest[wave] = merged
-        if len(self.rows) == MOST:
-            self.left += 1
-            return
-        machine = self._running.machine
-        self.rows.append(PastValue(self._device.executed, machine.ids[wave], position, values.copy()))
+        executed, time = self._executed.get(wave, [None] * len(values)), self._device.executed
+        writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
+        for lane in changed.reshape(len(values), -1).any(axis=1).nonzero()[0].tolist():
+            writer = executed[lane] or position
+            writers.setdefault((writer.file, writer.line), (writer, []))[1].append(lane)
+        for writer, lanes in writers.values():
+            own = values.copy()
+            if len(writers) > 1:
+                own[[lane for lane in range(len(own)) if lane not in lanes]] = np.ma.masked
+            if len(self.rows) == MOST:
+                self.left += 1
+                continue
+            self.rows.append(PastValue(time, self._running.machine.ids[wave], writer, own))
 
 
 def csv_of(rows: Sequence[PastValue]) -> bytes:

@@ -42,17 +42,29 @@ def test_an_integer_in_each_turn_of_a_loop(source):
     expected = [[lane + 3 * turn if lane + 3 * turn < COUNT else None for lane in range(32)] for turn in range(4)]
     for text, scale in (("at", 1), ("at * 2 + 1", 2)):
         computed = [[None if each is None else each * scale + scale - 1 for each in row] for row in expected]
-        assert at_line(rows_of(source, text), 5) == computed
+        assert at_line(rows_of(source, text), 4) == computed
+
+
+def test_rows_have_the_line_that_wrote(source):
+    """Where lanes have parted, each lane that of its own side."""
+    source = source.with_name("parts.cl")
+    source.write_text(
+        "kernel void parts(global int *out) {\n  int i = get_global_id(0), own = 7;\n  if (i & 1)\n    own = 1;\n"
+        "  else\n    own = 2;\n  out[i] = own;\n}\n"
+    )
+    words = "run", str(source), "parts", "--grid=32", "--work-group=32", "out=zeros(32)", "--watch", "own"
+    rows = document(*words)["history"]["rows"]
+    assert {row["line"]: {*row["values"]} - {None} for row in rows[1:]} == {2: {7}, 4: {1}, 6: {2}}
 
 
 def test_what_only_the_frame_can_tell(source):
     rows = rows_of(source, "sum")
-    assert at_line(rows, 2) == [[0.0] * 32]
+    assert at_line(rows, 1) == [[0.0] * 32]
     for lane in (0, 1, 5, 11):
         turns = [range(lane, end, 3) for end in range(lane + 1, COUNT + 1, 3)]
-        seen = [row[lane] for row in at_line(rows, 4) if row[lane] is not None]
+        seen = [row[lane] for row in at_line(rows, 6) if row[lane] is not None]
         assert seen == [sum(at for at in turn if at & 1) for turn in turns]
-    assert at_line(rows_of(source, "in[at]"), 5)[1][:12] == [*map(float, range(3, 12)), None, None, None]
+    assert at_line(rows_of(source, "in[at]"), 4)[1][:12] == [*map(float, range(3, 12)), None, None, None]
 
 
 def test_text_table_arrays_and_picture_have_the_same_rows(source, tmp_path):
