@@ -239,7 +239,9 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
         data = text_of.kernels_json(rows, total, report, made)
 
         def text(output: Output) -> Iterator[str]:
-            yield from text_of.kernels_text(rows, total, report, made, low, **shown_of(arguments))
+            yield from text_of.kernels_text(
+                rows, total, report, made, low, is_compared=arguments.has("against"), **shown_of(arguments)
+            )
 
         document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
         document.hints += [*hints, *_build(selection)]

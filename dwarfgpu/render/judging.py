@@ -55,7 +55,8 @@ def judgement_text(
         yield from comparison_text(judgement.comparison, shows_all=shows_all)
         yield ""
     how = "" if total.problem is None else f"; {total.problem}"
-    yield from _verdict_lines(f"{total.executed:,} instructions executed{how}", total, report, low)
+    done = f"{total.executed:,} instructions executed{how}"
+    yield from _verdict_lines(done, total, report, low, is_compared=judgement.comparison is not None)
 
 
 def kernels_text(
@@ -65,6 +66,7 @@ def kernels_text(
     made: Sequence[MadeLaunch],
     low: Sequence[DwarfGpuError] = (),
     *,
+    is_compared: bool = False,
     shows_all: bool = False,
     shows_limits: bool = False,
 ) -> Iterator[str]:
@@ -77,7 +79,7 @@ def kernels_text(
             yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}", 4)
     yield ""
     done = f"{counted(len(rows), 'kernel')}, {total.executed:,} instructions executed"
-    yield from _verdict_lines(done, total, report, low)
+    yield from _verdict_lines(done, total, report, low, is_compared=is_compared)
 
 
 def _found_text(
@@ -93,15 +95,20 @@ def _found_text(
     yield from ("",) if made else ()
 
 
-def _verdict_lines(done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError]) -> Iterator[str]:
-    """Yield what was executed, what share of the values is right, and in the last line the verdict."""
+def _verdict_lines(
+    done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError], *, is_compared: bool
+) -> Iterator[str]:
+    """Yield what was executed, what share of the values or locations is right, and in the last line the verdict."""
     part = total.variables
     count = part.right + part.wrong + part.missing
     if count:
         shares = (
             f"{share_text(part.right / count)} right, {part.wrong:,} wrong, {share_text(part.missing / count)} absent"
         )
-        done += f"; {count:,} values of variables: {shares}"
+        noun = "values" if is_compared else "locations"
+        done += f"; {count:,} {noun} of variables: {shares}"
+    if not is_compared:
+        done += "; values are compared only with --against OTHER"
     yield from fitted(done, 4)
     words = [*(error.message for error in low), verdict_text(report.findings, report.known)]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
@@ -188,6 +195,9 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
     yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=room(), is_headed=True)
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
+    uncertain = comparison.total().uncertain
+    if uncertain:
+        yield f"  {uncertain:,} more values are uncertain: the loop is unrolled, and some rounds have them"
     between = comparison.between
     if between.right or between.wrong:
         yield f"  {between.right + between.wrong:,} values between statements are compared, {between.wrong:,} are wrong"
@@ -205,7 +215,7 @@ def share_text(share: float | None) -> str:
 
 PART = Record(
     fact("name", "", text=cut_name),
-    "right wrong missing",
+    "right wrong missing uncertain",
     number("", "values", lambda part: part.right + part.wrong + part.missing),
     fact("availability", "available", text=share_text, side="r"),
     fact("correctness", "correct", text=share_text, side="r"),
@@ -215,7 +225,7 @@ VARIABLE = Record(
     "name function file",
     fact("line", "line", side="r"),
     *map(number, ("right", "wrong", "missing")),
-    "first_wrong first_missing",
+    "uncertain first_wrong first_missing",
 )
 COMPARISON = Record(
     "other stops aligned is_cut",

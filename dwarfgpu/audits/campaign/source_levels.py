@@ -208,4 +208,4 @@ def _different(kernel: str, results: dict[str, bytes], host: dict[str, bytes]) -
     for name, content in results.items():
         found = difference(content, host.get(name, content), "the host")
         if found is not None:
-            yield SourceFinding(RESULT, kernel, name, 0, 0, f"{name}: {found}")
+            yield SourceFinding(RESULT, kernel, name, 0, 0, f"{name}{found}")

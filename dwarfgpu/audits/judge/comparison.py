@@ -3,6 +3,9 @@
 The other build is taken for the truth where a variable has a value in it: from its initialization on, or from its first
 change. A variable that has none here is missing only while it is alive: if a statement that names it comes before the
 next one that assigns it.
+
+A loop that one build has unrolled, or whose instructions it has moved from one round to another, has rounds that are
+not certain: there a value is wrong only if no round has it, and right only if every round has it.
 """
 
 from __future__ import annotations
@@ -47,10 +50,12 @@ RULES: dict[str, CheckRule] = rules(
      "keep the line with an instruction of it, and is_stmt in its row"),
     ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
      "look for a miscompilation, a race, or a value that nothing has written"),
+    ("rounding", NOTE, "C11, 6.5 (8)", "The floats that a kernel leaves in its buffers are rounded as elsewhere.",
+     "compile both builds with -ffp-contract=off, and without -ffast-math, to see whether they still differ"),
 )  # fmt: skip
 
-RIGHT, WRONG, MISSING = "right", "wrong", "missing"
-MAX_TRUTHS = 64
+COUNTED = RIGHT, WRONG, MISSING, UNCERTAIN = "right", "wrong", "missing", "uncertain"
+MAX_TRUTHS = 256
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
 MAX_ALIGNED = 2048
 """The visits of a sequence that are aligned, the first ones."""
@@ -61,7 +66,7 @@ class ComparedValue:
     """What a variable is at a stop of one work-item, and what it is in the other build."""
 
     result: str
-    """``right``, ``wrong`` or ``missing``."""
+    """``right``, ``wrong``, ``missing`` or ``uncertain``."""
     value: str = ""
     """What it is where it is wrong, or why it has no value."""
     other: str = ""
@@ -94,7 +99,7 @@ class DifferentValue:
 
 @frozen
 class ComparedVariable:
-    """How often a variable was right, wrong, and missing while it was alive, in all lanes."""
+    """How often a variable was right, wrong, missing while it was alive, and not certain, in all lanes."""
 
     function: str
     file: str
@@ -103,6 +108,7 @@ class ComparedVariable:
     right: int = 0
     wrong: int = 0
     missing: int = 0
+    uncertain: int = 0
     first_wrong: DifferentValue | None = None
     first_missing: DifferentValue | None = None
 
@@ -115,16 +121,18 @@ class ComparedPart:
     right: int
     wrong: int
     missing: int
+    uncertain: int = 0
+    """The values that some rounds of a loop have in the other build; which round this is, is not certain."""
 
     @property
     def availability(self) -> float | None:
         """The share of what is needed that has a value."""
-        count = self.right + self.wrong + self.missing
-        return (self.right + self.wrong) / count if count else None
+        available = self.right + self.wrong + self.uncertain
+        return available / (available + self.missing) if available + self.missing else None
 
     @property
     def share_right(self) -> float | None:
-        """The share of what is needed that is right."""
+        """The share of what is needed that is right, of what is certain."""
         count = self.right + self.wrong + self.missing
         return self.right / count if count else None
 
@@ -165,9 +173,9 @@ class BuildJudgement:
     def _sums(self, name_of: Callable[[ComparedVariable], str]) -> tuple[ComparedPart, ...]:
         sums: dict[str, list[int]] = {}
         for variable in self.variables:
-            counts = sums.setdefault(name_of(variable), [0, 0, 0])
-            for index, count in enumerate((variable.right, variable.wrong, variable.missing)):
-                counts[index] += count
+            counts = sums.setdefault(name_of(variable), [0, 0, 0, 0])
+            for index, result in enumerate(COUNTED):
+                counts[index] += getattr(variable, result)
         return tuple(ComparedPart(name, *counts) for name, counts in sums.items())
 
 
@@ -215,7 +223,7 @@ class Counterparts:
 
     is_certain: bool
     """Whether every longest common subsequence has it."""
-    visits: tuple[int, ...]
+    visits: Sequence[int]
 
 
 def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counterparts | None]:
@@ -251,6 +259,34 @@ def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counter
     return aligned
 
 
+def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> list[Counterparts | None]:
+    """Align visits by their lines. Where the round of a loop is not certain, neither is a visit of it.
+
+    The rounds of a line are certain if it begins at the same instruction in each, and if there are as many rounds in
+    the other build: the compiler has left the loop as it is. Else the instructions of any round can be at any place of
+    the loop, and the order of lines does not tell them apart.
+    """
+    aligned = align([visit.line for visit in visits], [visit.line for visit in others])
+    rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
+    for index, each in enumerate(aligned):
+        own, there = rounds[visits[index].line], other_rounds.get(visits[index].line, [])
+        if each is None or not each.is_certain or len(there) < 2:
+            continue
+        is_kept = len(own) == len(there) and len({visits[number].stops[0].pc for number in own}) == 1
+        if not is_kept or tuple(each.visits) != (there[own.index(index)],):
+            aligned[index] = Counterparts(False, each.visits)
+    _widen(aligned, len(others[:MAX_ALIGNED]))
+    return aligned
+
+
+def _rounds_of(visits: Sequence[LineVisit]) -> dict[tuple[str, int], list[int]]:
+    """Return the numbers of the visits of each line."""
+    rounds: dict[tuple[str, int], list[int]] = {}
+    for number, visit in enumerate(visits):
+        rounds.setdefault(visit.line, []).append(number)
+    return rounds
+
+
 def _widen(aligned: list[Counterparts | None], count: int) -> None:
     """Let visits that are not certain be any place between their certain neighbours."""
     following = [count - 1] * len(aligned)
@@ -267,7 +303,7 @@ def _widen(aligned: list[Counterparts | None], count: int) -> None:
         if each.is_certain:
             first = each.visits[0]
         else:
-            aligned[index] = Counterparts(False, tuple(range(first, following[index] + 1)))
+            aligned[index] = Counterparts(False, range(first, following[index] + 1))
 
 
 def _lengths(left: Any, right: Any) -> Any:
@@ -317,6 +353,7 @@ class ReferenceStops:
     def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str) -> None:
         self.stops = stops
         self.visits = visits_of(stops)
+        self._starts = [visit.first for visit in self.visits]
         self._uses = uses
         self._source = source
         """The file of the statements as the build that is judged calls it."""
@@ -368,8 +405,9 @@ class ReferenceStops:
             if len(unknown) < len(value.leaves):
                 yield number, frozenset(unknown)
 
-    def is_alive(self, key: DeclarationKey, visit: int, *, is_first: bool) -> bool:
+    def is_alive(self, key: DeclarationKey, number: int, *, is_first: bool) -> bool:
         """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
+        visit = bisect_right(self._starts, number) - 1
         return self._alive(key)[visit][0 if is_first else 1]
 
     def _find_alive(self, key: DeclarationKey) -> list[tuple[bool, bool]]:
@@ -402,7 +440,7 @@ class StatementComparison:
         self.sightings = sightings
         self.values = ValueComparison(history.names, other.names)
         self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
-        self._alignments: dict[tuple[tuple[tuple[str, int], ...], ...], list[Counterparts | None]] = {}
+        self._alignments: dict[Hashable, list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
         self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[int, DifferentValue]] = {}
 
@@ -453,7 +491,7 @@ class StatementComparison:
                 if reference is None:
                     reference = references[key] = ReferenceStops(there, self.uses, here[0].file)
                 truths = self._around(here, count - 1, reference)
-                if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for _v, number in truths):
+                if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for number in truths):
                     continue
                 self.sightings.note(RULES["between"], stop.pc)
                 for name in stop.values:
@@ -469,26 +507,17 @@ class StatementComparison:
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0)
 
     def _compare_near(
-        self,
-        item: WorkItem,
-        key: DeclarationKey,
-        stop: StatementStop,
-        reference: ReferenceStops,
-        truths: list[tuple[int, int]],
+        self, item: WorkItem, key: DeclarationKey, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
     ) -> ComparedValue | None:
         """Return what comparing a value with those around it gives, where the variable has one; None without any."""
         value = stop.value(key, item)
         if key in self.other.shared or not isinstance(value, RecordedValue):
             return None
-        others: list[tuple[RecordedValue, frozenset[str]]] = []
-        for _visit, number in truths:
-            other, unknown = reference.stops[number].value(key, item), reference.unknown(key, item, number)
-            if isinstance(other, RecordedValue) and unknown is not None:
-                others.append((other, unknown))
-        compared = self._compare_value(value, others, is_alive=False) if others else None
+        others = _values_at(key, item, reference, truths)
+        compared = self._compare_value(value, others, is_alive=False, is_certain=True) if others else None
         return None if compared is None or compared.result == MISSING else compared
 
-    def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> list[tuple[int, int]]:
+    def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop."""
         visits = visits_of(stops)
         alignment = self._alignment(visits, reference)
@@ -497,18 +526,17 @@ class StatementComparison:
         before = [each for index, each in certain if index <= at]
         behind = next((each for index, each in certain if index > at), None)
         if not before or behind is None:
-            return []  # where one build may have come further than the other
+            return ()  # where one build may have come further than the other
         last = reference.visits[behind.visits[-1]]
         end = min(last.first + len(last.stops) + 1, len(reference.stops))
-        starts = [visit.first for visit in reference.visits]
-        start = starts[before[-1].visits[0]]
-        return [(bisect_right(starts, place) - 1, place) for place in range(start, end)]
+        return range(reference.visits[before[-1].visits[0]].first, end)
 
     def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
-        key = tuple(visit.line for visit in visits), tuple(visit.line for visit in reference.visits)
+        lines = tuple((visit.line, visit.stops[0].pc) for visit in visits)
+        key = lines, tuple(visit.line for visit in reference.visits)
         alignment = self._alignments.get(key)
         if alignment is None:
-            alignment = self._alignments[key] = align(*key)
+            alignment = self._alignments[key] = align_visits(visits, reference.visits)
         return alignment
 
     def _compare_lines(self) -> None:
@@ -571,7 +599,7 @@ class StatementComparison:
 
     def _aligned(
         self, stops: list[StatementStop], reference: ReferenceStops
-    ) -> Iterator[tuple[StatementStop, list[tuple[int, int]], bool]]:
+    ) -> Iterator[tuple[StatementStop, Truths, bool]]:
         """Yield the stops that are compared: with what, and whether each is the first of its visit."""
         visits = visits_of(stops)
         for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
@@ -579,52 +607,54 @@ class StatementComparison:
                 continue
             for index, stop in enumerate(visit.stops):
                 truths = _truths(visit, index, reference, counterparts)
-                if stop.values is None or not 0 < len(truths) <= MAX_TRUTHS:
+                if stop.values is None or not 0 < len(truths.stops) <= MAX_TRUTHS:
                     continue
-                if any(reference.stops[number].values is None for _visit, number in truths):
+                if any(reference.stops[number].values is None for number in truths.stops):
                     continue
                 yield stop, truths, stop is visit.stops[0]
 
     def _compared(
-        self,
-        items: list[WorkItem],
-        stop: StatementStop,
-        reference: ReferenceStops,
-        truths: list[tuple[int, int]],
-        *,
-        is_first: bool,
+        self, items: list[WorkItem], stop: StatementStop, reference: ReferenceStops, truths: Truths, *, is_first: bool
     ) -> Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]:
         """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
-        for key in reference.stops[truths[0][1]].values or ():
+        keys = dict.fromkeys(key for number in truths.stops for key in reference.stops[number].values or ())
+        for key in keys:
             if key in self.other.shared:
                 continue
-            is_alive = all(reference.is_alive(key, visit, is_first=is_first) for visit, _number in truths)
+            is_alive = all(reference.is_alive(key, number, is_first=is_first) for number in truths.stops)
             for item in items:
-                others: list[tuple[RecordedValue, frozenset[str]]] = []
-                for _visit, number in truths:
-                    value = reference.stops[number].value(key, item)
-                    unknown = reference.unknown(key, item, number)
-                    if not isinstance(value, RecordedValue) or unknown is None:
-                        break
-                    others.append((value, unknown))
-                else:
-                    compared = self._compare_value(stop.value(key, item), others, is_alive=is_alive)
-                    if compared is not None:
-                        yield item, key, compared
+                others = _values_at(key, item, reference, truths.stops)
+                is_known_everywhere = len(others) == len(truths.stops)
+                if not others or (truths.is_certain and not is_known_everywhere):
+                    continue
+                compared = self._compare_value(
+                    stop.value(key, item),
+                    others,
+                    is_alive=is_alive and is_known_everywhere,
+                    is_certain=truths.is_certain,
+                )
+                if compared is not None:
+                    yield item, key, compared
 
     def _compare_value(
-        self, value: Recorded | None, others: list[tuple[RecordedValue, frozenset[str]]], *, is_alive: bool
+        self,
+        value: Recorded | None,
+        others: list[tuple[RecordedValue, frozenset[str]]],
+        *,
+        is_alive: bool,
+        is_certain: bool,
     ) -> ComparedValue | None:
         """Return what comparing a value gives; None for one that is missing where the source does not need it."""
         truth, unknown = others[0]
         if not isinstance(value, RecordedValue):
             reason = "it is not visible" if value is None else value.reason
             return ComparedValue(MISSING, reason, value_text(truth, self.other.names)) if is_alive else None
-        differences = [self.values.difference(value, other, leaves) for other, leaves in others]
-        if None not in differences:
-            first = differences[0]
-            assert first is not None  # noqa: S101 (so it was asked)
+        differences = [self.values.difference(value, other, leaves) for other, leaves in dict.fromkeys(others)]
+        first = next((difference for difference in differences if difference is not None), None)
+        if first is not None and None not in differences:
             return ComparedValue(WRONG, first.text, first.other, first.path)
+        if first is not None and not is_certain:
+            return ComparedValue(UNCERTAIN, first.text, first.other, first.path)
         lacking = [
             leaf.path
             for leaf, bits in zip(value.leaves, value.patterns, strict=True)
@@ -644,7 +674,7 @@ class StatementComparison:
         result = compared.result
         counts: dict[str, int] = {result: getattr(variable, result) + 1}
         self._variables[where] = evolve(variable, **counts)  # type: ignore[arg-type]
-        if result == RIGHT:
+        if result in (RIGHT, UNCERTAIN):
             return
         order = self._order[id(stop)]
         seen = self._seen.get((result, *where[:1], key, stop.pc))
@@ -684,29 +714,39 @@ def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementS
     return contexts
 
 
-def _truths(
-    visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts
-) -> list[tuple[int, int]]:
-    """Return the stops of the other build that a stop can be, each with the number of its visit.
+def _values_at(
+    key: DeclarationKey, item: WorkItem, reference: ReferenceStops, places: Sequence[int]
+) -> list[tuple[RecordedValue, frozenset[str]]]:
+    """Return the values of a variable at stops of the other build, with the leaves that are not known."""
+    values: list[tuple[RecordedValue, frozenset[str]]] = []
+    for number in places:
+        value, unknown = reference.stops[number].value(key, item), reference.unknown(key, item, number)
+        if isinstance(value, RecordedValue) and unknown is not None:
+            values.append((value, unknown))
+    return values
 
-    In a visit they are those of the same round, if it has as many, and of the same column. Without one they are all of
-    them, and the one behind: the statement may have done its work.
+
+@frozen
+class Truths:
+    """The stops of the other build that a stop can be."""
+
+    stops: Sequence[int]
+    is_certain: bool
+    """Whether they are one round of a loop; else the stop may be any of them."""
+
+
+def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts) -> Truths:
+    """Return the stops of the other build that a stop can be; none if there are too many.
+
+    In a certain visit they are those of the same round, if it has as many, and of the same column. Without one they
+    are all of them, and the one behind: the statement may have done its work.
     """
     stop, round_ = visit.stops[index], visit.rounds[index]
-    truths: list[tuple[int, int]] = []
-    for number in counterparts.visits:
-        other = reference.visits[number]
-        numbered = list(enumerate(other.stops, other.first))
-        if counterparts.is_certain and len(counterparts.visits) == 1 and visit.rounds[-1] == other.rounds[-1]:
-            numbered = [pair for pair, each in zip(numbered, other.rounds, strict=True) if each == round_]
-        same = [place for place, candidate in numbered if candidate.column == stop.column]
-        if same and counterparts.is_certain:
-            truths += [(number, place) for place in same]
-            continue
-        truths += [(number, place) for place, _candidate in numbered]
-        behind = numbered[-1][0] + 1
-        if behind < other.first + len(other.stops):
-            truths.append((number, behind))
-        elif number + 1 < len(reference.visits):
-            truths.append((number + 1, behind))
-    return list(dict.fromkeys(truths))
+    last = reference.visits[counterparts.visits[-1]]
+    end = min(last.first + len(last.stops) + 1, len(reference.stops))
+    if not counterparts.is_certain or len(counterparts.visits) > 1 or visit.rounds[-1] != last.rounds[-1]:
+        start = reference.visits[counterparts.visits[0]].first
+        return Truths(() if end - start > MAX_TRUTHS else tuple(range(start, end)), is_certain=False)
+    numbered = [number for number, each in enumerate(last.rounds, last.first) if each == round_]
+    same = [number for number in numbered if reference.stops[number].column == stop.column]
+    return Truths(tuple(same or [*numbered, *range(numbered[-1] + 1, min(numbered[-1] + 2, end))]), is_certain=True)

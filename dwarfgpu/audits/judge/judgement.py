@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits import run_checks
 from dwarfgpu.audits.judge import comparison, lane_places, source_places, statements, unwinding, variable_values
-from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses
+from dwarfgpu.audits.judge.comparison import COUNTED, ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
+from dwarfgpu.audits.judge.recorded_values import differ_by_rounding
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
@@ -71,7 +73,7 @@ def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> Judge
     """Return the sum of some parts, under a name."""
     parts = list(parts)
     of = [part.variables for part in parts]
-    variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in ("right", "wrong", "missing")))
+    variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in COUNTED))
     keys = "instructions", "frames_right", "frames_missing", "lanes_right", "executed"
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys}
     return JudgedPart(name, variables=variables, **{**numbers, **more})
@@ -112,6 +114,8 @@ class Judge:
         self.against = against
         self.sightings = Sightings(running)
         self.first_wave = running.machine.ids[0]
+        self.entry = 0
+        """The instruction that is executed first."""
         self.followed = followed = FollowedRun(running, self._observe, self._end_call)
         self.frames = UnwindingJudge(followed, self.sightings)
         self.lanes = LaneJudge(followed, self.sightings)
@@ -131,6 +135,7 @@ class Judge:
         self.statements.end(waves, call.number)
 
     def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], going_on: Any, ends: bool) -> None:  # noqa: FBT001
+        self.entry = self.entry or batch.pc
         self.lanes.observe(batch, going_on)
         for arrival in arrivals:
             self.values.observe(arrival)
@@ -204,11 +209,15 @@ class Judge:
         executed = self.statements.executed
         if any("atomic" in self.followed.calls.instruction(pc).name for pc in executed):
             return
+        forms = {buffer.name: np.dtype(buffer.form[0]) for buffer in self.running.launched.plan.buffers}
         for name, content in results_of(self.running).items():
-            found = difference(content, other.results.get(name, content), other.name)
+            expected = other.results.get(name, content)
+            rule, found = "rounding", rounded(content, expected, other.name, forms[name])
+            if found is None:
+                rule, found = "result", difference(content, expected, other.name, forms[name])
             if found is not None:
-                subject = Subject(comparison.RULES["result"], name)
-                self.sightings.add(subject, min(executed), Sighting(f"{name}: {found}", self.first_wave))
+                subject = Subject(comparison.RULES[rule], name)
+                self.sightings.add(subject, self.entry, Sighting(f"{name}{found}", self.first_wave))
 
 
 def results_of(running: Running) -> dict[str, bytes]:
@@ -217,13 +226,37 @@ def results_of(running: Running) -> dict[str, bytes]:
     return {buffer.name: bytes(buffers[buffer.name]) for buffer in running.launched.plan.buffers}
 
 
-def difference(content: bytes, expected: bytes, name: str) -> str | None:
-    """Return in which word a buffer differs from that of another build first; None if it does not."""
+def rounded(content: bytes, expected: bytes, name: str, form: Any) -> str | None:
+    """Return where a buffer of floats differs from that of another build, if it differs by rounding alone."""
+    if content == expected or form.kind != "f" or len(content) != len(expected):
+        return None
+    size = len(content) // form.itemsize * form.itemsize
+    own, other = (np.frombuffer(each[:size], form) for each in (content, expected))
+    bits = f"<u{form.itemsize}"
+    (places,) = np.nonzero(own.view(bits) != other.view(bits))
+    if content[size:] != expected[size:] or not differ_by_rounding(own[places], other[places]).all():
+        return None
+    first = int(places[0])
+    count = f"elements that differ by rounding: {len(places)} of {len(own)}"
+    return f"[{first}] is {own[first]} at the end, and {other[first]} in {name}; {count}"
+
+
+def difference(content: bytes, expected: bytes, name: str, form: Any = None) -> str | None:
+    """Return in which element or word a buffer differs from that of another build first; None if it does not."""
     if content == expected:
         return None
+    if form is not None and form.kind in "fiu" and form.itemsize > 1 and len(content) == len(expected):
+        size = len(content) // form.itemsize * form.itemsize
+        values, others = (np.frombuffer(each[:size], form) for each in (content, expected))
+        is_other = values != others
+        if form.kind == "f":
+            is_other &= ~(differ_by_rounding(values, others) | np.isnan(values) | np.isnan(others))
+        if is_other.any():
+            index = int(np.argmax(is_other))
+            return f"[{index}] is {values[index]} at the end, and {others[index]} in {name}"
     at = next((i for i, (own, other) in enumerate(zip(content, expected, strict=False)) if own != other), len(content))
     own, other = (int.from_bytes(each[at & ~3 :][:4], "little") for each in (content, expected))
-    return f"32-bit word {at // 4} is {own:#x} at the end, and {other:#x} in {name}"
+    return f": 32-bit word {at // 4} is {own:#x} at the end, and {other:#x} in {name}"
 
 
 def _chosen(rows: Any, visits: int) -> list[int]:

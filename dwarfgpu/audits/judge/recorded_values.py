@@ -2,13 +2,16 @@
 
 A value is a row of leaves: scalars, each with its path in the value (``.position.x``, ``[3]``). What is between the
 members of a structure is in no leaf. Two values are the same if the leaves that both have are: floating-point numbers
-by their bits, integers as numbers, pointers by what they point to, as buffers and code are elsewhere in another build.
+but for rounding, integers as numbers, pointers by what they point to, as buffers and code are elsewhere in another
+build.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
@@ -349,7 +352,12 @@ class ValueComparison:
         if leaf.bits == other.bits and bits == there:
             return True
         if FLOAT in (leaf.kind, other.kind) or BYTES in (leaf.kind, other.kind):
-            return leaf.kind != other.kind or leaf.bits != other.bits  # of other types: nothing can be said
+            if leaf.kind != other.kind or leaf.bits != other.bits:
+                return True  # of other types: nothing can be said
+            form = _FLOATS.get(leaf.bits) if leaf.kind == FLOAT else None
+            if form is None:
+                return False
+            return bool(differ_by_rounding(_float(bits, leaf.bits, form), _float(there, leaf.bits, form)))
         return number_of(leaf, bits) == number_of(other, there) or (
             leaf.bits == other.bits == 64
             and any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))
@@ -363,6 +371,24 @@ class ValueComparison:
             return True
         kinds = {label[0] for label in labels}, {label[0] for label in others}
         return any({mine, theirs} == {LOCAL_MEMORY, SYMBOL} for mine in kinds[0] for theirs in kinds[1])
+
+
+_FLOATS = {16: "<f2", 32: "<f4", 64: "<f8"}
+
+
+def _float(bits: int, size: int, form: str) -> Any:
+    return np.frombuffer(bits.to_bytes(size // 8, "little"), form)[0]
+
+
+def differ_by_rounding(floats: Any, others: Any) -> Any:
+    """Return which floats agree with others in half of their digits, and so may be the same but for rounding.
+
+    A compiler may contract a multiplication and an addition, or may not (C11, 6.5 (8)).
+    """
+    share = 2.0 ** -(np.finfo(floats.dtype).nmant // 2)
+    with np.errstate(all="ignore"):
+        is_near = np.abs(floats - others) <= share * np.minimum(np.abs(floats), np.abs(others))
+    return is_near & np.isfinite(floats) & (floats != 0)
 
 
 def _has_pointer(leaves: tuple[Leaf, ...]) -> bool:

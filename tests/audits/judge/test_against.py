@@ -1,18 +1,21 @@
 """Variables compared with those of another build: what is wrong is found where it begins, and nothing else is."""
 
+import json
 import random
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from dwarfgpu.audits.judge.judgement import GpuBuild, Judge
+from dwarfgpu.audits.judge.judgement import GpuBuild, Judge, difference, rounded
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
+from tests.builders.commands import run
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each, some_of
@@ -62,7 +65,54 @@ def test_buffers_that_end_different_are_a_finding():
     same, other = ["zeros(64)", "ones(64)", 2, 60], ["zeros(64)", "ones(64)", 2, 50]
     assert results_found(path, "saxpy", same, same, **sizes) == []
     (found,) = results_found(path, "saxpy", same, other, **sizes)
-    assert found == "saxpy+0x0: y: 32-bit word 50 is 0x40000000 at the end, and 0x0 in kernels.co"
+    assert found == "saxpy+0x0: y[50] is 2.0 at the end, and 0.0 in kernels.co"
+
+
+@for_each("content, expected, form, wrong, near",
+    ([1.0, 2.0], [1.0, 2.0000002], "<f4", None, "[1] is 2.0 at the end, and 2.000000238418579 in other"),
+    ([1.0, 2.0], [1.0, 2.5], "<f4", "[1] is 2.0 at the end, and 2.5 in other", None),
+    ([0.0], [-0.0], "<f8", ": 32-bit word 1 is 0x0 at the end, and 0x80000000 in other", None),
+    ([1.0, 5.0], [1.0000001, 6.0], "<f4", "[1] is 5.0 at the end, and 6.0 in other", None),
+    ([3], [-4], "<i2", "[0] is 3 at the end, and -4 in other", None),
+    ([3], [4], "|u1", ": 32-bit word 0 is 0x3 at the end, and 0x4 in other", None))  # fmt: skip
+def test_floats_that_are_rounded_in_another_way_are_no_error(content, expected, form, wrong, near):
+    own, other = (np.array(each, form).tobytes() for each in (content, expected))
+    found = rounded(own, other, "other", np.dtype(form))
+    if near is None:
+        assert found is None
+        assert difference(own, other, "other", np.dtype(form)) == wrong
+    else:
+        assert found == f"{near}; elements that differ by rounding: 1 of 2"
+
+
+UNROLLED = """
+kernel void k(global const int *in, global int *out)
+{
+    int i = get_global_id(0);
+    int best = 0;
+    for (int k = 0; k < 4; k++) {
+        int v = in[i * 4 + k];
+        int square = v * v;
+        best = max(best, square);
+    }
+    out[i] = best;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
+def test_rounds_of_an_unrolled_loop_are_not_confused(target, tmp_path):
+    (tmp_path / "k.cl").write_text(UNROLLED)
+    paths = [tmp_path / f"k.O{level}" for level in "02"]
+    for path in paths:
+        done = run("compile", str(tmp_path / "k.cl"), "--target", target, f"-{path.suffix[1:]}", "-o", str(path))
+        assert done.returncode == 0, done.stderr
+    done = run("judge", str(paths[1]), "k", "--against", str(paths[0]), "--ignore", "against-missing", "--json")
+    assert done.returncode == 0, done.stdout
+    total = json.loads(done.stdout)["against"]["total"]
+    assert total["wrong"] == 0
+    assert total["uncertain"] > 0
 
 
 def check_defects(processor, tools, folder, defects):

@@ -3,13 +3,14 @@
 import itertools
 import re
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.audits.judge.comparison import align
+from dwarfgpu.audits.judge.comparison import LineVisit, align, align_visits
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     BYTES,
@@ -50,6 +51,28 @@ def text_of(lines, others):
     ids=str)  # fmt: skip
 def test_visits_are_aligned(lines, others, expected):
     assert text_of(lines, others) == expected
+
+
+def visits(stops):
+    return [
+        LineVisit(("k.cl", line), (SimpleNamespace(pc=pc),), number, (0,)) for number, (line, pc) in enumerate(stops)
+    ]
+
+
+@for_each("stops, others, expected",
+    # a loop that is as it was: each round is that of the other build
+    ([(1, 0), (2, 4), (3, 8), (2, 4), (3, 8)], [1, 2, 3, 2, 3], ["0", "1", "2", "3", "4"]),
+    # unrolled, though the lines have the same order: an instruction of one round can be in front of those of another
+    ([(1, 0), (2, 4), (3, 8), (2, 12), (3, 16), (4, 20)], [1, 2, 3, 2, 3, 4], ["0", *["?0,1,2,3,4,5"] * 4, "5"]),
+    # unrolled, and the loads of both rounds are in front
+    ([(1, 0), (2, 4), (3, 8), (4, 12)], [1, 2, 3, 2, 3, 4], ["0", "?0,1,2,3,4,5", "?0,1,2,3,4,5", "5"]),
+    # only the inner one of two loops is unrolled
+    ([(1, 0), (2, 4), (3, 8), (1, 0), (2, 4), (3, 8)], [1, 2, 3, 2, 3, 1, 2, 3, 2, 3],
+     ["0", *["?0,1,2,3,4,5"] * 2, "5", *["?5,6,7,8,9"] * 2]),
+    ids=str)  # fmt: skip
+def test_rounds_of_loops_that_a_compiler_has_changed_are_not_certain(stops, others, expected):
+    found = align_visits(visits(stops), visits([(line, 0) for line in others]))
+    assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
 
 
 def common(lines, others):
@@ -114,6 +137,8 @@ RAW = Leaf("<0>", BYTES, 64)
     (I32, 0xFFFFFFFF, I64, (1 << 64) - 1),  # -1 in both
     (F32, 0x7FC00001, F32, 0x7FC00001),
     (F32, 0x3F800000, F64, 0x3FF0000000000000),  # of other types: nothing can be said
+    (F32, 0x3F800000, F32, 0x3F800001),  # a multiplication and an addition, contracted in one build
+    (F64, 0x3FF0000000000000, F64, 0x3FF0000000001000),
     (P64, 0x1010, P64, 0x9010),
     (P64, 0x1100, P64, 0x9100),  # the end of one buffer is the start of the next
     (P64, 0, P64, 0),
@@ -133,7 +158,9 @@ def test_values_are_the_same(leaf, bits, other, there):
     (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),                   (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
     (U32, 7, U32, 8, ("7", "8")),
     (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
-    (F32, 0x80000000, F32, 0, ("-0", "0")),
+    (F32, 0x80000000, F32, 0, ("-0", "0")),                   (F32, 0x3F800000, F32, 0xBF800000, ("1", "-1")),
+    (F32, 0x3F800000, F32, 0x3F810000, ("1", "1.0078125")),
+    (F32, 0x7F800000, F32, 0x7F7FFFFF, ("inf", "3.40282347e+38")),
     (P64, 0x1010, P64, 0x9014, ("buffer out+0x10", "buffer out+0x14")),
     (P64, 0x1110, P64, 0x9010, ("buffer in+0x10", "buffer out+0x10")),
     (P64, 0, P64, 0x9000, ("0x0", "buffer out")),             (P64, 0x510, P64, 0x710, ("leaf", "other")),
