@@ -77,8 +77,7 @@ def judged(checked: CheckReport, report: FileReport) -> CheckReport:
 
 
 def _file_finding(finding: NamedFinding, file: str) -> FileFinding:
-    rule, place = rule_of(finding), finding.sides[-1].position
-    source = (place.file, place.line) if place.file is not None and place.line else None
+    rule, source = rule_of(finding), finding.sides[-1].line
     severity: Severity = ERROR if finding.severity == ERROR else NOTE
     return FileFinding(
         rule, severity, finding.message, rule.clause, file, None, None, path_of(finding), source, None, executed=finding

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.run_checks import path_of, rule_of
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding, NamedSide
+    from dwarfgpu.program.code.scopes import SourceCall
 
 _DOES = {
     "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
@@ -66,9 +69,11 @@ def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
 def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
     deeper = len(mark) + 2
     yield from fitted(f"{mark}{done(each)}", deeper)
-    for function, line in each.callers:
-        where = "" if line is None or not line.line else f" at {line.file}:{line.line}"
-        yield from fitted(f"{mark}  inlined into {function or '?'}{where}", deeper + 2)
+    for call, caller in pairwise(each.calls):
+        line = caller.source
+        where = f" at {Path(line.file).name}:{line.line}" if line is not None and line.file and line.line else ""
+        word = "inlined into" if call.inlined else "called by"
+        yield from fitted(f"{mark}  {word} {caller.function or '?'}{where}", deeper + 2)
     yield from fitted(f"{mark}  {who(each)}", deeper + 2)
 
 
@@ -106,17 +111,17 @@ def side_places(finding: NamedFinding) -> list[dict[str, Any]]:
 
 
 def _place(side: NamedSide) -> dict[str, Any]:
-    position = side.position
     logical = {"logicalLocations": [{"fullyQualifiedName": side.function or "?"}]}
-    if position.file is None or not position.line:
+    if side.line is None:
         return logical
-    region = {"artifactLocation": {"uri": uri(position.file)}, "region": {"startLine": position.line}}
+    file, line = side.line
+    region = {"artifactLocation": {"uri": uri(file)}, "region": {"startLine": line}}
     return logical | {"physicalLocation": region}
 
 
 SIDE = Record(
     "action=side.action? pc=position.address# function file=position.file line=position.line? text",
-    fact("callers", value=lambda each: [_caller(*call) for call in each.callers]),
+    fact("callers", value=lambda each: [*map(_caller, each.calls[1:])]),
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),
     "work_items=side.items lane=side.lane value",
@@ -131,5 +136,6 @@ FINDING = Record(
 )
 
 
-def _caller(function: str | None, line: Any) -> dict[str, Any]:
-    return {"function": function, "file": line and line.file, "line": (line and line.line) or None}
+def _caller(call: SourceCall) -> dict[str, Any]:
+    line = call.source
+    return {"function": call.function, "file": line and line.file, "line": (line and line.line) or None}

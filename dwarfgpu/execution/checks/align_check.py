@@ -104,7 +104,7 @@ class AlignCheck(KeptState):
             lanes = np.flatnonzero(wrong[row])
             first = int(np.broadcast_to(address, shape)[row, lanes[0]]) & (1 << 64) - 1
             wave = int(batch.waves[row]) + self.first_wave()
-            side = self.side(self.now.action, self.now.pc, wave, lanes, int(lanes[0]))
+            side = self.side(self.now.action, self.now.pc, wave, lanes, int(lanes[0]), batch=batch)
             kind = MISALIGNED[self.now.action]
             name = SPACES.get(space, "global")
             if space == FLAT and first >> 32 in self.spaces:

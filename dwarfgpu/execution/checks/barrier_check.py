@@ -55,8 +55,8 @@ class BarrierCheck(KeptState):
             row = rows[0]
             wave = int(batch.waves[row]) + self.order.first
             sides = (
-                self.side(ARRIVE, pc, wave, np.flatnonzero(flags[row])),
-                self.side("", pc, wave, np.flatnonzero(missing[row])),
+                self.side(ARRIVE, pc, wave, np.flatnonzero(flags[row]), batch=batch),
+                self.side("", pc, wave, np.flatnonzero(missing[row]), batch=batch),
             )
             self._report(DIVERGENT, sides, len(rows))
 

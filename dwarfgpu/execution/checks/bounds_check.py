@@ -256,7 +256,7 @@ class BoundsCheck(KeptState):
             lanes = np.flatnonzero(flags[row])
             known_value = None if value is None else value(row, int(lanes[0]))
             wave = int(batch.waves[row]) + self.first_wave()
-            side = self.side(self.action, self.pc, wave, lanes, int(lanes[0]), known_value)
+            side = self.side(self.action, self.pc, wave, lanes, int(lanes[0]), known_value, batch=batch)
             finding = self.found[key] = CheckFinding(BOUNDS, kind or INVALID[self.action], (side,), space, low, size)
             finding.buffer = buffer
         finding.address = min(low, finding.address or low)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, SCRATCH, AccessShape, shape_of
+from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
@@ -33,7 +34,7 @@ from dwarfgpu.execution.checks.init_check import InitCheck
 from dwarfgpu.execution.checks.kept_state import KeptState, size_of
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
-from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SYNC_LOAD, SYNC_STORE, RaceCheck
+from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
@@ -53,6 +54,8 @@ Lanes = Any
 _DONE = {"load": READ, "store": WRITE, "atomic": ATOMIC}
 _COUNTERS = ("ds_append", "ds_consume")
 _SIGN = 1 << 31
+MOST_BEFORE_SWAP = 64
+"""The instructions from a load to a compare-and-swap that are looked at."""
 MOST_ATOMIC = 8
 """The bytes of a lane that can be atomic."""
 
@@ -161,13 +164,18 @@ class CheckedMemory(MemoryAccess):
         return ids[at], GridPosition(tuple(groups[at].tolist()), int(numbers[at]), 0), grid
 
     def _side(
-        self, action: str, pc: int, wave: int, lanes: Lanes, lane: int | None = None, value: bytes | None = None
-    ) -> FindingSide:
+        self, action: str, pc: int, wave: int, lanes: Lanes, lane: int | None = None, value: bytes | None = None, *,
+        batch: WaveBatch | None = None,
+    ) -> FindingSide:  # fmt: skip
+        """Return what a wave did, with the calls it is in if it is in a batch that executes it now."""
         name, place, grid = self._place(wave)
         mask = sum(1 << lane for lane in set(lanes.tolist()))
         ends = [int(lanes.min()), int(lanes.max())] if len(lanes) else []
         items = tuple((int(x), int(y), int(z)) for x, y, z in (grid.item(place, lane) for lane in ends))
-        return FindingSide(action, pc, name, place.group, mask, items, lane, value)
+        callers: tuple[int, ...] | None = ()
+        if batch is not None:
+            callers = return_addresses(batch.each_calls()[batch.waves.tolist().index(wave - self.order.first)])
+        return FindingSide(action, pc, name, place.group, mask, items, lane, value, callers or ())
 
     def _used(self, waves: Lanes) -> Lanes:
         _first, _ids, groups, numbers = self.launched[-1]
@@ -298,6 +306,8 @@ class CheckedMemory(MemoryAccess):
         )  # fmt: skip
         if action.operation.startswith("rmw") or instruction.name in _COUNTERS:
             return RMW, reach if self.family == "GFX12" else AGENT
+        if action.operation == actions.LOAD and self._begins_swap(instruction, address):
+            return SWAP_LOAD, reach
         if action.space == actions.SCALAR or instruction.encoding == "DS":
             return PLAIN, reach
         if self.family == "GFX11" and "dlc" in action.bits:  # volatile; atomic loads of this family have glc alone
@@ -311,6 +321,28 @@ class CheckedMemory(MemoryAccess):
         if has_scopes:
             return SYNC_STORE if reach >= WORK_GROUP else PLAIN, reach
         return SYNC_STORE if address in self._behind_waits else SMALL_STORE, reach
+
+    def _begins_swap(self, load: GpuInstruction, address: int) -> bool:
+        """Return whether clang has made a load and a loop that compares and swaps of one atomic operation.
+
+        The line table has both at the same place, and no load of that size between them.
+        """
+        source, size = self.machine.source, sum(each.bits for each in load.destinations) // 8
+        at = address + load.size
+        for _number in range(MOST_BEFORE_SWAP if source is not None else 0):
+            try:
+                instruction = self.machine.device.instruction(at)
+            except MachineFault:
+                break
+            shape = shape_of(instruction.name)
+            if shape is not None and shape.action in ("cmpswap", "cmpst") and shape.size == size:
+                return bool(source.is_one_place(address, at))
+            if actions.action_of(instruction, self.generation).operation == actions.LOAD:
+                is_like = sum(each.bits for each in instruction.destinations) // 8 == size
+                if is_like and instruction.encoding == load.encoding and source.is_one_place(address, at):
+                    break
+            at += instruction.size
+        return False
 
     # --- What waves do ------------------------------------------------------------------------------------------------
 

@@ -120,6 +120,8 @@ class FindingSide:
     """The lane that accesses the address of the finding; None for a barrier."""
     value: bytes | None = None
     """What it reads or writes there; None if that is not known."""
+    callers: tuple[int, ...] = ()
+    """Where the calls return to that it is in, innermost first; none of an earlier access."""
 
 
 class CheckFinding(KeptState):

@@ -464,7 +464,7 @@ class InitCheck(KeptState):
         if finding is None:
             row = int(np.flatnonzero(flags.any(axis=1))[0])
             wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
-            sides = [self.side(USE if kind != UNDEFINED_STORE else WRITE, pc, wave, lanes)]
+            sides = [self.side(USE if kind != UNDEFINED_STORE else WRITE, pc, wave, lanes, batch=batch)]
             register = None
             if origin.space is not None:
                 sides.insert(0, self.side(READ, origin.pc, wave, lanes))

@@ -52,10 +52,10 @@ MANY_ROWS = 1 << 20
 """The rows that there are before those that nothing refers to are forgotten."""
 MOST_LISTED, LISTED_BYTES = 64, 1 << 22
 """The reads that are listed at most, and the bytes of their places."""
-PLAIN, SYNC_LOAD, SMALL_STORE, SYNC_STORE, RMW = range(5)
+PLAIN, SYNC_LOAD, SMALL_STORE, SYNC_STORE, RMW, SWAP_LOAD = range(6)
 """Accesses: neither of the following, a load that passes caches by, a store that could be an atomic one, one that has
-a scope or follows a wait as a release does, an atomic operation. Code does not tell relaxed atomic loads and stores
-from plain ones everywhere."""
+a scope or follows a wait as a release does, an atomic operation, the load before a loop that compares and swaps, which
+is not looked at. Code does not tell relaxed atomic loads and stores from plain ones everywhere."""
 FINE = np.zeros((5, 5), bool)
 """Pairs that are atomic on both sides, or may be."""
 for _first, _second in ((SYNC_LOAD, SMALL_STORE), (SYNC_LOAD, SYNC_STORE), (SYNC_LOAD, RMW), (SYNC_STORE, SYNC_STORE),
@@ -181,7 +181,7 @@ class RaceCheck(KeptState):
         """Begin an instruction of some waves."""
         if self.order.rows + batch.count > self.most_rows:
             self._forget_rows()
-        self.now, self.first, self.waves = site, self.order.rows, batch.waves
+        self.now, self.first, self.batch, self.waves = site, self.order.rows, batch, batch.waves
         first, last = self.first, self.first + batch.count
         self.order.rows = last
         if last > len(self.wave_of):
@@ -287,6 +287,8 @@ class RaceCheck(KeptState):
         return bool((shadow.written[groups] >= floor).any() or (is_write and (shadow.read[groups] >= floor).any()))
 
     def _read(self, shadow: Shadow, read: ListedRead) -> None:
+        if self.classes[self.now] == SWAP_LOAD:
+            return
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
         if shadow.is_local and self.order.is_alone:
@@ -523,7 +525,15 @@ class RaceCheck(KeptState):
             now = None if accessed.new is None else accessed.new[found[first]].tobytes()
         sides = (
             self.side(does, self.pcs[site], other, before[rows] & LANE, int(before[first]) & LANE, earlier),
-            self.side(accessed.action, self.pcs[self.now], mine, marks[rows] & LANE, int(marks[first]) & LANE, now),
+            self.side(
+                accessed.action,
+                self.pcs[self.now],
+                mine,
+                marks[rows] & LANE,
+                int(marks[first]) & LANE,
+                now,
+                batch=self.batch,
+            ),
         )
         address = int(at[first]) * shadow.unit
         if shadow.is_local:

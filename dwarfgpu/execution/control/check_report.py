@@ -19,7 +19,9 @@ from dwarfgpu.execution.faults import FREED
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
 from dwarfgpu.program.frames.variable import all_variables, owner_of
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression
-    from dwarfgpu.program.code.scopes import SourceLine
+    from dwarfgpu.program.code.scopes import SourceCall
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 MOST_DEPTH = 8
@@ -48,8 +50,8 @@ class NamedSide:
     position: CodePosition
     function: str | None
     """The function of the source, also if its code has another name; else the place in the code."""
-    callers: tuple[tuple[str | None, SourceLine | None], ...]
-    """The functions that this is inlined into, and the lines of the calls, innermost first."""
+    calls: tuple[SourceCall, ...]
+    """The calls that this is in, innermost first, with the lines of the next ones."""
     value: int | float | None
     text: str | None = None
     """The line of the source."""
@@ -57,9 +59,16 @@ class NamedSide:
     """The global id of the first work-item of the work-group."""
 
     @property
+    def line(self) -> tuple[str, int] | None:
+        """The file and the line, of a caller if this is code without lines."""
+        lines = ((call.source.file, call.source.line) for call in self.calls if call.source is not None)
+        own = self.position.file, self.position.line
+        return next(((file, line) for file, line in (own, *lines) if file is not None and line), None)
+
+    @property
     def source(self) -> tuple[Any, ...]:
-        """What it does in which line of the source, and where the line is inlined."""
-        return self.side.action, self.position.file, self.position.line, self.callers
+        """What it does in which line of the source, and in which calls."""
+        return self.side.action, self.line, self.calls[0].function, self.calls[1:]
 
 
 @frozen
@@ -127,7 +136,7 @@ def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
     found: dict[Any, NamedFinding] = {}
     for row in rows:
         key: Any = id(row)
-        if len(row.sides) == 2 and all(side.position.line for side in row.sides):
+        if len(row.sides) == 2 and all(side.line for side in row.sides):
             name = _WORD.match(row.variable or "")
             key = row.kind, row.severity, row.space, name and name[0], frozenset(side.source for side in row.sides)
         first = found.get(key)
@@ -288,12 +297,13 @@ class FindingNames:
         return f"{buffer.reach(near, far)} of {buffer.name} ({number}{buffer.size} bytes)"
 
     def _side(self, side: FindingSide, *, is_float: bool) -> NamedSide:
-        calls = self.running.attached.state.loaded.calls_at(side.pc)
-        callers = tuple((call.function, call.source) for call in calls[1:])
+        calls = calls_of(stack_levels(self.running.attached.state.loaded, side.pc, side.callers))[::-1]
+        if len(calls) > 1 and is_body(calls[-2].linkage_name):
+            calls = calls[:-1]  # which is what clang makes of the kernel
         position = self.running.position(side.pc)
         function = calls[0].function or position.place
         value, origin = _number(side.value, is_float=is_float), self.running.launched.geometry.origin(side.work_group)
-        return NamedSide(side, position, function, callers, value, self._text(side.pc), origin)
+        return NamedSide(side, position, function, calls, value, self._text(side.pc), origin)
 
     @cached_property
     def _arguments(self) -> list[Any]:

@@ -124,6 +124,12 @@ class SourceAccesses:
         calls = self.running.attached.state.loaded.calls_at(pc)
         return {name for call in calls for name in (call.function, call.linkage_name)} | {None}
 
+    def is_one_place(self, pc: int, other: int) -> bool:
+        """Return whether two instructions belong to the same column of a line, inlined into the same calls."""
+        loaded = self.running.attached.state.loaded
+        calls = loaded.calls_at(pc)
+        return bool(calls[0].source and calls[0].source.column) and calls == loaded.calls_at(other)
+
     # --- Arrays -------------------------------------------------------------------------------------------------------
 
     def arrays(self, space: str, pc: int, batch: WaveBatch, row: int) -> tuple[NamedArray, ...]:

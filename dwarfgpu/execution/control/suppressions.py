@@ -31,14 +31,14 @@ class Suppression:
 
 def _functions(finding: NamedFinding) -> Iterator[str]:
     for side in finding.sides:
-        for function in (side.function, *(function for function, _line in side.callers)):
+        for function in (side.function, *(call.function for call in side.calls[1:])):
             if function is not None:
                 yield function
 
 
 def _lines(finding: NamedFinding) -> Iterator[str]:
     for side in finding.sides:
-        for place in (side.position, *(line for _function, line in side.callers)):
+        for place in (side.position, *(call.source for call in side.calls[1:])):
             if place is not None and place.line:
                 yield f"{place.file}:{place.line}"
 
@@ -50,7 +50,7 @@ def _variables(finding: NamedFinding) -> Iterator[str]:
 NAMES: dict[str, Callable[[NamedFinding], Iterator[str]]] = {
     "function": _functions, "line": _lines, "variable": _variables,
 }  # fmt: skip
-"""What a line may name, and what a finding has of it: of one side, or of a function that it is inlined into."""
+"""What a line may name, and what a finding has of it: of one side, or of a function that calls it."""
 
 
 def suppressions(text: str, path: str) -> tuple[Suppression, ...]:

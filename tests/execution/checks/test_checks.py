@@ -212,6 +212,75 @@ def test_a_missing_barrier_in_an_unrolled_loop_is_one_finding(require_tool, tmp_
     assert ([side["line"] for side in row["sides"]], row["variable"]) == ([8, 9], "sums[31]")
 
 
+SUMS = """#include <hip/hip_runtime.h>
+__global__ void sums(const float *in, float *out, double *all) {
+  __shared__ double sum;
+  if (threadIdx.x == 0)
+    sum = 0;
+  __syncthreads();
+  LOOK;
+  atomicAdd(&sum, (double)in[threadIdx.x]);
+  atomicAdd(&out[threadIdx.x & 7], in[threadIdx.x]);
+  atomicAdd(all, 1.0);
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x + 8] = sum;
+}
+"""
+SUMS_LOOKED_AT = "if (sum < 9 && out[threadIdx.x & 7] < 9)", {("local", 8, 9), ("global", 8, 10)}
+"""A plain read of what others add to, and the races: the space and both lines."""
+
+
+@pytest.mark.parametrize("processor, level", [
+    ("gfx90a", "0"), ("gfx1100", "2"),
+    *(pytest.param(each, level, marks=pytest.mark.slow) for each in ("gfx942", "gfx1030", "gfx1200") for level in "02"),
+])  # fmt: skip
+def test_a_loop_that_is_an_atomic_operation_has_no_race(require_tool, tmp_path, processor, level):
+    """Where hardware cannot add such numbers, clang writes a loop that begins with a plain load."""
+    require_tool("clang-22")
+    for look, races in (("", set()), SUMS_LOOKED_AT):
+        (tmp_path / "k.hip").write_text(SUMS.replace("LOOK;", f"\n{look}"))
+        path = str(tmp_path / "k.co")
+        assert main(["compile", str(tmp_path / "k.hip"), f"-O{level}", "-target", processor, "-o", path]) == 0
+        machine = machine_for(path, "sums")
+        args = ["ones(128, f4)", "zeros(264, f4)", "zeros(1, f8)"]
+        running = Running(launch(machine, path, "sums", grid=256, work_group=128, args=args, check="race"))
+        assert running.run().has_ended
+        assert {(row.space, *(side.position.line for side in row.sides)) for row in running.findings} == races
+
+
+LIBRARY = """float doubled(float x) {
+  return exp(x) * 2;
+}
+kernel void grow(global const float *in, global float *out) {
+  int i = get_global_id(0);
+  float x;
+  if (in[i] > 0)
+    x = in[i];
+  out[i] = exp(x);
+  out[i] += doubled(x);
+}
+"""
+
+
+def test_what_a_function_of_the_library_does_has_the_lines_of_its_callers(require_tool, tmp_path, capsys):
+    require_tool("clang-22")
+    source, log, known = tmp_path / "k.cl", tmp_path / "log", tmp_path / "known"
+    source.write_text(LIBRARY)
+    known.write_text("init function=doubled\n")
+    words = "run", str(source), "grow", "--grid=32", "--work-group=32", "in=arange(32,f4)", "out=zeros(32,f4)"
+    assert main([*words, "--check", f"--sarif={log}"]) == 1
+    text = capsys.readouterr().out
+    assert re.search(r"  use in dg_exp, 0x\w+\n    called by grow at k.cl:9\n    wave", text)
+    assert re.search(r"in dg_exp, .*\n    called by doubled at k.cl:2\n    called by grow at k.cl:10\n    wave", text)
+    results = json.loads(log.read_text())["runs"][0]["results"]
+    lines = {(each["ruleId"], each["locations"][0]["physicalLocation"]["region"]["startLine"]) for each in results}
+    assert lines == {("init-branch", 9), ("init-branch", 2), ("init-store", 9), ("init-store", 10)}
+    assert main([*words, "--check", f"--suppress={known}", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)["check"]
+    callers = [each["sides"][-1]["callers"] for each in document["findings"] if each["rule"] == "init-branch"]
+    assert [[(each["function"], each["line"]) for each in row] for row in callers] == [[("grow", 9)]]
+
+
 def told(findings):
     """What findings say, without what goes with a wave that may be another one."""
     return {(row.kind, row.variable, row.count, *(str(side.position) for side in row.sides)) for row in findings}
