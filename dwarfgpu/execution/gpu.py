@@ -63,6 +63,7 @@ class Gpu(Machine):
         self.past: Any = None
         """Its `History`, if that is kept."""
         self._device: Device | None = None
+        self._check: str | None = None
 
     def launched_segment(self, dispatch: int) -> bytes | None:
         return self.segments.get(dispatch)
@@ -98,6 +99,21 @@ class Gpu(Machine):
                 self.buffers[number] = evolve(buffer, access=FREED)
                 return
         raise UsageError(f"no buffer begins at {address:#x}", hint="take it from `Launched.addresses`")
+
+    @property
+    def check(self) -> str | None:
+        """What is checked in kernels that are launched later: ``"race,wait"``, ``"all"``, or None for nothing."""
+        return self._check
+
+    @check.setter
+    def check(self, names: str | None) -> None:
+        from dwarfgpu.execution.checks.findings import check_names
+
+        if names is not None:
+            check_names(names, is_weak=False)
+        if self.wave_count and (self.is_running or not self.has_run):
+            raise UsageError("the waves were launched with other checks", hint="set `check` before `launch`")
+        self._check = names
 
     @property
     def device(self) -> Device:

@@ -155,9 +155,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
     ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
 
-    ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; `Running.findings` is what that
-    has found. Buffers of the arguments ``read_only`` are not to be written, besides those that the source declares
-    ``const``, and those of ``write_only`` are not to be read.
+    ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; without it `machine.check` does.
+    `Running.findings` is what that has found. Buffers of the arguments ``read_only`` are not to be written, besides
+    those that the source declares ``const``, and those of ``write_only`` are not to be read.
 
     >>> import dwarfgpu as dg
     >>> machine = dg.machine_for("blur.co", "blur")
@@ -177,6 +177,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         raise UsageError(f"{agents} agents: there are 1 to {MOST_AGENTS}")
     if weak_memory is None and (agents > 1 or fine_grained):
         raise UsageError("agents and fine-grained buffers go with weak memory", hint="name a seed with --weak-memory")
+    check = machine.check if check is None else check
     checks = None if check is None else check_names(check, is_weak=weak_memory is not None)
     if machine.is_running:
         raise UsageError("waves of an earlier launch have not ended", hint="run the machine to their end first")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.cli import main
+from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.debugging import Debugging
@@ -279,6 +280,22 @@ def test_what_a_function_of_the_library_does_has_the_lines_of_its_callers(requir
     document = json.loads(capsys.readouterr().out)["check"]
     callers = [each["sides"][-1]["callers"] for each in document["findings"] if each["rule"] == "init-branch"]
     assert [[(each["function"], each["line"]) for each in row] for row in callers] == [[("grow", 9)]]
+
+
+def test_a_machine_checks_what_is_launched_later(built):
+    path, options = built("gfx1100", "O2"), {"grid": 512, "work_group": 128, "args": ["zeros(1024)", "arange(512)"]}
+    machine, counts = machine_for(path, "in_group"), []
+    with pytest.raises(UsageError, match="there is no check 'rase'"):
+        machine.check = "rase"
+    for check in ("race", "race", None):
+        machine.check = check
+        running = Running(launch(machine, path, "in_group", **options))
+        with pytest.raises(UsageError, match="launched with other checks"):
+            machine.check = "all"
+        assert running.run().has_ended
+        counts.append(len(running.findings))
+    assert counts == [1, 1, 0]
+    assert machine.check is None
 
 
 def told(findings):
