@@ -1,9 +1,15 @@
 // Runs one kernel with a thread for each work-item: KERNEL GROUPS ITEMS TOGETHER SIZE...
 // Work-groups run one after the other, because they share the variables of local memory, unless they run TOGETHER.
+// A buffer of a negative SIZE has no contents. The first buffer is what the sanitizer of memory looks at in the end.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#else
+#define __msan_check_mem_is_initialized(start, size)
+#endif
 typedef void kernel(void *, void *, void *, void *);
 static _Thread_local unsigned long local_id, group_id;
 static unsigned long groups, items;
@@ -27,7 +33,7 @@ int main(int count, char **words) {
   pthread_t *threads = calloc(groups * items, sizeof *threads);
   for (int number = 0; number < count - 5; number++) {
     int size = atoi(words[5 + number]);
-    buffers[number] = malloc(size);
+    buffers[number] = malloc(abs(size));
     for (int place = 0; place < size / 4; place++)
       ((int *)buffers[number])[place] = number ? place : 0;
   }
@@ -39,4 +45,5 @@ int main(int count, char **words) {
     for (unsigned long each = first * items; each < (first + together) * items; each++)
       pthread_join(threads[each], NULL);
   }
+  __msan_check_mem_is_initialized(buffers[0], atoi(words[5]));
 }

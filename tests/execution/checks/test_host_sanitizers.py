@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.execution.checks import test_bounds, test_checks
+from tests.execution.checks import test_bounds, test_checks, test_undefined
 
 HERE = Path(__file__).parent
 TOGETHER = "between_groups", "one_for_all", "total"
@@ -18,21 +18,23 @@ RACE, ACCESS = r"#0 [^\n]*\.cl:(\d+).*?#0 [^\n]*\.cl:(\d+)", r"#\d [^\n]*\.cl:(\
 UNSEEN = {
     "thread": {"fence_of_local", "last_group"},  # a barrier of the host orders all memory, and so does the next group
     "address": {"through_const", "add_to_const", "local_both"},  # 64 bytes behind an array are looked at, no const is
-}
+    "memory": {"local_array", "local_branch", "local_address", "local_bytes", "counter", "exchanged", "added_to"},
+}  # local memory has contents on the host, and what an atomic operation writes counts as initialized
 
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, gcc, folder = require_tool("clang-22"), require_tool("gcc"), tmp_path_factory.mktemp("host")
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("host")
 
     @cache
     def build(sanitizer: str, source: str, *options: str) -> str:
         code, program = (str(folder / f"{source}{''.join(options)}.{end}") for end in ("o", "exe"))
         words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "x86_64-linux-gnu", "-O1", "-g", "-w", *options]
-        words += [f"-fsanitize={sanitizer}", "-include", str(HERE / "host.h"), "-c", str(HERE / f"{source}.cl")]
+        sanitized = [f"-fsanitize={sanitizer}", *(["-fsanitize-memory-track-origins"] if sanitizer == "memory" else [])]
+        words += [*sanitized, "-include", str(HERE / "host.h"), "-c", str(HERE / f"{source}.cl")]
         subprocess.run([*words, "-o", code], check=True)
-        words = [gcc, "-g", f"-fsanitize={sanitizer}", "-rdynamic", str(HERE / "host.c"), code, "-o", program]
-        subprocess.run([*words, "-lpthread"], check=True)
+        words = [clang, "-g", *sanitized, "-rdynamic", str(HERE / "host.c"), code, "-o", program]
+        subprocess.run([*words, "-lpthread", "-ldl"], check=True)
         return program
 
     return build
@@ -76,3 +78,18 @@ def test_the_sanitizer_of_addresses_finds_the_same_accesses(built):
         expected = set() if kernel in UNSEEN["address"] else {test_bounds.line_of(kernel)}
         assert (kernel, lines_of_access(built("address", "bounds"), kernel)) == (kernel, expected)
         assert (kernel, lines_of_access(built("address", "bounds", "-DMENDED"), kernel)) == (kernel, set())
+
+
+def lines_of_use(program, kernel):
+    """The line of the use, or of the store to the first buffer."""
+    local = [-1024] if kernel == "local_argument" else []
+    return lines_found(ACCESS, program, kernel, 4, 128, 0, 16384, 2048, -2048, *local)
+
+
+@pytest.mark.slow
+def test_the_sanitizer_of_memory_finds_the_same_uses(built):
+    for kernel, line in test_undefined.LINES["cl"].items():
+        expected = set() if kernel in UNSEEN["memory"] else {line}
+        assert (kernel, lines_of_use(built("memory", "undefined"), kernel)) == (kernel, expected)
+        expected = {line} if "padding" in kernel else set()  # a copy of it counts as a use
+        assert (kernel, lines_of_use(built("memory", "undefined", "-DMENDED"), kernel)) == (kernel, expected)
