@@ -316,6 +316,8 @@ class Device:
         batch.passed = NOWHERE
         self.halt = None
         self._stops_at_faults = True
+        if self.compiled is not None:
+            self.compiled.ready = None
         with np.errstate(all="ignore"):
             if self._execute(batch, self._found_block(batch.pc, batch.mode, single=True)):
                 self.batches.append(batch)
@@ -367,7 +369,15 @@ class Device:
 
     def _turn(self, limit: int | None) -> None:
         """Run the batch with the lowest address until it meets another, parts, or waits."""
-        batch, left = self._chosen()
+        begun = self._begun(limit)
+        batch, left, execution = (*self._chosen(), None) if begun is None else begun
+        if execution is not None and execution.pause == Pause.END:  # most kernels that are short
+            self.is_together(batch, execution)
+        else:
+            self._continue(batch, left, limit, execution)
+
+    def _continue(self, batch: WaveBatch, left: int, limit: int | None, execution: CompiledRun | None) -> None:
+        """Run a batch whose turn has so many instructions left, and which may have executed compiled code already."""
         observer, breakpoints, is_exact = self.observer, self.breakpoints, self._has_turns
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
@@ -382,18 +392,20 @@ class Device:
         while True:
             pc, mode = batch.pc, batch.mode
             self._going = batch
-            if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
-                break
-            if observer is not None and observer(batch):
-                break
-            batch.passed = NOWHERE
-            execution = None if compiled is None or is_inside else compiled.run(batch, left, nearest, limit, since)
+            if execution is None:
+                if breakpoints and pc in breakpoints and batch.passed != pc and self._breaks(batch):
+                    break
+                if observer is not None and observer(batch):
+                    break
+                batch.passed = NOWHERE
+                execution = None if compiled is None or is_inside else compiled.run(batch, left, nearest, limit, since)
             if execution is not None:
                 count, is_whole, is_inside = execution.count, execution.is_whole, execution.is_inside
                 since = execution.since
                 if execution.passed and not self.batches:
                     left = self.patience(batch, is_alone=True) + execution.passed
                 goes_on = self.is_together(batch, execution)
+                execution = None
             else:
                 block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
                 if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
@@ -415,6 +427,26 @@ class Device:
                     break
         self._left = left
         self.batches.append(batch)
+
+    def _begun(self, limit: int | None) -> tuple[WaveBatch, int, CompiledRun] | None:
+        """Let the waves of a launch execute the compiled code where they begin, if it has their registers.
+
+        Return them with the instructions of their turn, and what they have done.
+        """
+        compiled = self.compiled
+        if compiled is None or compiled.ready is None:
+            return None
+        ready, compiled.ready = compiled.ready, None
+        batch = ready.batch
+        is_only = len(self.batches) == 1 and self.batches[0] is batch
+        if not is_only or self.observer is not None or batch.pc in self.breakpoints:
+            return None
+        left = self.patience(batch, is_alone=True)
+        execution = compiled.begin_ready(ready, left, limit)
+        if execution is None:
+            return None
+        self.batches.remove(batch)
+        return batch, left, execution
 
     def _chosen(self) -> tuple[WaveBatch, int]:
         """Take the batch whose turn it is or has not ended; return it with the instructions that are left to it."""

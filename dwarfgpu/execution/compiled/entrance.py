@@ -59,6 +59,10 @@ class Entrance:
         self._numbers_of_waves = np.empty((2, waves), np.int64)
         self._plans: dict[tuple[int, int, int], tuple[list[tuple[int, int]], list[tuple[int, int, int, bool]]]] = {}
         """What has been written where a region is left: vector registers with their slots, and scalar ones."""
+        self._vectors: Any = None
+        """The vector registers of a batch that has entered, which may be written."""
+        self._kept: list[Any] = []
+        """Those that are read where they are."""
         self._gathered: Any = None
         """The vector registers of waves some of which run at a time."""
         self.cells = (ctypes.c_int64 * len(Cell))()
@@ -79,13 +83,22 @@ class Entrance:
 
         It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
         """
-        self._shared[:] = table.shared
+        self.enter(batch, memory, entry)
+        return self.execute(batch, table, entry, stops)
+
+    def enter(self, batch: WaveBatch, memory: MemoryAccess, entry: int) -> None:
+        """Take the registers of a batch, which is then to execute the region from a block on."""
         if self.region.asks_for_waves:
             self._numbers_of_waves[0] = memory.group_of[batch.index]
             self._numbers_of_waves[1] = batch.waves
         self._enter_scalars(batch)
-        vectors, _kept = self._enter_vectors(batch, entry)
+        self._vectors, self._kept = self._enter_vectors(batch, entry)
+
+    def execute(self, batch: WaveBatch, table: MemoryTable, entry: int, stops: tuple[int, int, int]) -> int:
+        """Let the batch that has entered execute the region; return why it has left."""
+        self._shared[:] = table.shared
         reason = self._call(entry, stops)
+        vectors, self._vectors, self._kept = self._vectors, None, []
         place = self.cells[_PLACE]
         self._leave(batch, vectors, (self.visited, place >> 16, place & 0xFFFF if reason == _INSIDE else 0))
         return reason

@@ -21,7 +21,7 @@ from dwarfgpu.execution.compiled.memory_writer import HELPERS, write_memory
 from dwarfgpu.execution.compiled.native import CompilerError, NativeFunction, compiler
 from dwarfgpu.execution.compiled.region_writer import RegionWriter
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
-from dwarfgpu.immutable import immutable
+from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class CompiledRegions:
         self._rest = self._pause = 0
         """How many turns begin before waves run in one region again, and how many did the last time."""
         self._entrances: dict[tuple[CompiledRegion, int], Entrance] = {}
+        self.ready: ReadyWaves | None = None
+        """The waves of a launch, if they begin in compiled code and nothing has been executed since."""
 
     @property
     def compiler(self) -> str:
@@ -118,6 +120,7 @@ class CompiledRegions:
         self._latest = None, (0, 0)
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
+        self.ready = self._ready(batches)
         waves = sum(batch.count for batch in batches)
         if waves > MANY:
             self.heat = {}
@@ -155,6 +158,7 @@ class CompiledRegions:
             if not any(block.start <= address < block.following for block in region.blocks)
         }
         self._entrances.clear()
+        self.ready = None
         self.heat.clear()
         self._compilations.clear()
 
@@ -332,6 +336,31 @@ class CompiledRegions:
         traits = _longest(blocks), writer.asks_for_waves, has_barriers, frozenset(writer.expecting)
         return CompiledRegion(tuple(blocks), function, *registers, *traits)
 
+    def _ready(self, batches: list[WaveBatch]) -> ReadyWaves | None:
+        """Let the only batch of a launch enter the region where it begins."""
+        if len(batches) != 1 or self.device.machine.seed is not None or self.device.memory.is_weak:
+            return None
+        (batch,) = batches
+        found = self.entries.get((batch.pc, batch.mode))
+        if found is None or not found[0].fits(batch):
+            return None
+        region, number = found
+        entrance = self.entrance(region, batch.count)
+        entrance.enter(batch, self.device.memory, number)
+        return ReadyWaves(batch, (batch.pc, batch.mode), region, number, entrance)
+
+    def begin_ready(self, ready: ReadyWaves, left: int, limit: int | None) -> CompiledRun | None:
+        """Let the waves of a launch execute what they are ready for, as `run` does."""
+        batch, memory, region = ready.batch, self.device.memory, ready.region
+        if memory.watch is not None or memory.watch_waves is not None or not self.table.can_reach_all(memory):
+            return None
+        stop = self.stop(region, batch, left, limit, 0)
+        if (batch.pc, batch.mode) != ready.key or stop <= 0:
+            return None
+        barrier = self.device.patience_at_barriers(batch) if region.has_barriers else 0
+        reason = ready.entrance.execute(batch, self.table, ready.number, (stop, -1, barrier))
+        return self.result(region, ready.entrance, batch, reason, 0)
+
     # --- Executing ------------------------------------------------------------------------------------------------
 
     def run(
@@ -455,6 +484,19 @@ class CompiledRegions:
         elif parting is not None and last.ending is not None and last.ending.address is not None:
             target = NOWHERE if last.ending.is_far_branch else parting
             batch.calls = batch.calls_after_jump(target, last.following)
+
+
+@frozen(eq=False)
+class ReadyWaves:
+    """The waves of a launch that begin in compiled code, which has their registers."""
+
+    batch: WaveBatch
+    key: tuple[int, int]
+    """The address and MODE where they begin."""
+    region: CompiledRegion
+    number: int
+    """The block there."""
+    entrance: Entrance
 
 
 @immutable

@@ -434,6 +434,46 @@ def test_a_kernel_that_is_launched_often_is_compiled(build, monkeypatch, few, ma
     assert ends or not blocks  # it is no loop
 
 
+def changed(device):
+    device.machine.set_register("s6", 7)
+    device.machine.set_register("v0", np.arange(64)[::-1])
+
+
+def stopped(device):
+    device.add_breakpoint(Breakpoint(1, [device.batches[0].pc]))
+
+
+BEFORE_RUNNING = {
+    "nothing": repr,
+    "changed": changed,
+    "stepped": lambda device: device.step(),
+    "one wave stepped": lambda device: device.step(0),
+    "alone": lambda device: device.let_run(1),
+    "stopped": stopped,
+    "observed": lambda device: setattr(device, "observer", [].append),
+    "brought back": lambda device: device.restore(device.saved()),
+    "limit": lambda device: device.run(limit=device.executed + 40),
+    "faults stop": lambda device: device.run(stops_at_faults=True),
+}
+
+
+@pytest.mark.parametrize("kernel", ["saxpy", "tiles"])
+@pytest.mark.parametrize("before", BEFORE_RUNNING)
+def test_waves_that_are_launched_in_compiled_code_do_the_same(build, before, kernel):
+    """Compiled code has their registers from the launch on, until something else happens to them."""
+    devices = [ready(build("gfx90a", "O2"), kernel, hot)[0] for hot in (0, 1)]
+    for _ in range(3):
+        for device in devices:
+            device.run()
+            start(device.machine, build("gfx90a", "O2"), kernel, COUNT)
+    assert devices[1].compiled.ready is not None
+    for device in devices:
+        BEFORE_RUNNING[before](device)
+        device.run()
+    assert devices[1].compiled.ready is None
+    assert_same(*devices)
+
+
 def test_an_address_that_is_expected_to_be_private_is_given_up_where_it_is_not(build):
     devices = [ready(build("gfx90a", "O0"), "one_address", hot)[0] for hot in (0, 1)]
     for device in devices:
