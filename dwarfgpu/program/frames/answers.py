@@ -652,19 +652,22 @@ class Values(ShownInNotebooks):
         except ImportError:
             hint = "install it (pip install pandas), or use .to_dict()"
             raise UsageError("pandas is not installed", kind="no_pandas", hint=hint) from None
+        import numpy as np
+
         keys = [self._key(slot) for slot in range(self.slot_count)]
         index = pd.MultiIndex.from_tuples(keys, names=["wave", "lane"]) if self.by_wave else pd.Index(keys, name="lane")
-        plain = self.elements
-        values, members = self._flat(self.filled()), plain.dtype.names
-        if members is None and plain.dtype.kind in "iu" and plain.size == len(keys):
-            missing = self._seen(self._masked())
-            values = pd.arrays.IntegerArray(plain.ravel(), missing.ravel()) if missing.any() else plain.ravel()
-            columns: dict[str, Any] = {"value": values}
-        elif members is None:
-            columns = {"value": values}
-        else:
-            rows = [value and value.tolist() for value in values]
-            columns = {name: [row and row[at] for row in rows] for at, name in enumerate(members)}
+        plain = self.elements.reshape(len(keys), *self._array.shape[1:])
+        missing = self._seen(self._masked()).ravel()
+
+        def column(values: Any) -> Any:
+            if values.ndim > 1 or values.dtype.kind not in "iuf":
+                return _without(values if values.ndim > 1 else values.tolist(), missing)
+            if values.dtype.kind == "f":
+                return np.where(missing, values.dtype.type(np.nan), values)
+            return pd.arrays.IntegerArray(values, missing) if missing.any() else values
+
+        names = plain.dtype.names
+        columns = {"value": column(plain)} if names is None else {name: column(plain[name]) for name in names}
         return pd.DataFrame({**columns, "state": self._flat(self.states)}, index=index)
 
     def _flat(self, rows: Any) -> list[Any]:

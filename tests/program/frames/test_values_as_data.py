@@ -1,6 +1,7 @@
 """What numpy, pandas and a loop make of everything that holds values: values of lanes that count, and nothing else."""
 
 import copy
+import json
 import operator
 import pickle
 import sys
@@ -157,6 +158,21 @@ def test_members_are_columns(tmp_path):
     table = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)["p"].values().to_pandas()
     assert [*table.columns] == ["a", "b", "state"]
     assert (table.a.tolist(), table.b.tolist()) == ([*LANES], [1] * 64)
+
+
+def test_members_of_zeros_and_of_inactive_lanes_keep_their_type(tmp_path):
+    real = entry("base_type", "float", ("encoding", "data1", 4), byte_size=4, label="float")
+    pair = entry("structure_type", "P", member("a", "int"), member("b", "float", 4), byte_size=8, label="P")
+    file = gpu(variable("p", "P", "DW_OP_regx v0; DW_OP_piece 4; DW_OP_regx v1; DW_OP_piece 4"), types=[real, pair])
+    case = Case(tmp_path, file)
+    state = json.loads(case.state.read_text())
+    state["waves"][0] |= {"exec": "0x6"}
+    state["waves"][0]["registers"] |= {"v0": [0] * 64, "v1": [0] * 64}
+    case.state.write_text(json.dumps(state))
+    table = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)["p"].values().to_pandas()
+    assert (str(table.a.dtype), str(table.b.dtype)) == ("Int32", "float32")
+    assert (table.a[1], table.b[1]) == (0, 0)
+    assert (str(table.a[0]), str(table.b[0]), table.a.count(), table.b.count()) == ("<NA>", "nan", 2, 2)
 
 
 def test_what_is_not_there_is_an_error_of_python(frame, attached):
