@@ -230,9 +230,12 @@ def _run_seeds(session: Session, options: Any) -> int:
 
 
 def _save_pair(text: str) -> tuple[str, str]:
+    from dwarfgpu.execution.control.running import check_result_file
+
     name, equals, path = text.partition("=")
     if not equals or not name or not path:
         raise UsageError(f"--save {text[:60]!r} names no file", hint="write --save NAME=FILE.npy")
+    check_result_file(path)
     _check_folder(path)
     return name, path
 

@@ -57,7 +57,7 @@ def report_text(
     is_asked = halt.breakpoint is not None and halt.breakpoint.number == 0  # the run was asked to stop there
     if halt.has_ended:
         waves = "the wave has" if report.waves_ended == 1 else f"all {report.waves_ended:,} waves have"
-        yield f"{name}: {waves} ended after {report.instructions:,} instructions"
+        yield from folded(f"{name}: {waves} ended after {report.instructions:,} instructions", room(), 2)
     elif lines := [*paragraphs(fault_text(each, report.kernel) for each in faults)]:
         yield from lines
         yield _counts(report)
@@ -135,8 +135,17 @@ def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
     shape = " x ".join(map(str, buffer.shape))
     more = ", ..." if count > len(buffer.first) else ""
     path = f" -> {buffer.path}" if buffer.path else ""
-    first = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in buffer.first)
-    yield f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
+    first = ", ".join(map(_element_text, buffer.first))
+    text = f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
+    yield from folded(text, room(), 2)
+
+
+def _element_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name} = {_element_text(each)}' for name, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"{{{', '.join(map(_element_text, value))}}}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def report_json(

@@ -1,14 +1,18 @@
 import json
 import signal
+import struct
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
+import dwarfgpu as dg
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.machines import snapshot
 from tests.builders.folders import ROOT
+from tests.builders.parameters import for_each
 
 FILE = "fixtures/amdgpu/launch.gfx1100.w32.O2.co"
 LAUNCH = ("run", FILE, "group_x", "--grid", "300", "--work-group", "256")
@@ -23,9 +27,8 @@ def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):
     path = tmp_path / "out.npy"
     status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}")
     assert (status, err) == (0, "")
-    assert out == (
-        f"group_x: all 10 waves have ended after 60 instructions\nout = {{1, 0, 0, 0}} (4 int32) -> {path}\n"
-    )
+    ended = "group_x: all 10 waves have ended after 60 instructions"
+    assert out.split() == f"{ended} out = {{1, 0, 0, 0}} (4 int32) -> {path}".split()
     assert np.load(path).tolist() == [1, 0, 0, 0]
     assert [each.name for each in tmp_path.iterdir()] == ["out.npy"]
     np.save(tmp_path / "in.npy", np.full(3, 9, np.int32))
@@ -188,6 +191,14 @@ NAMED(global int *out, int x) {
 kernel void k(global int *out) { out[1] = f(out, 1); }
 typedef struct { float x; int n; } Point;
 kernel void points(global Point *p, global int *out) { out[0] = p[3].n; }
+typedef struct { global const float *data; global Point *points; int n; } View;
+kernel void views(View view, global const View *more) {
+  int i = __builtin_amdgcn_workitem_id_x();
+  if (i < view.n) {
+    view.points[i].x = view.data[i] + more->data[i];
+    view.points[i].n = i;
+  }
+}
 """
 
 
@@ -204,7 +215,84 @@ def test_zeros_for_a_pointer_to_structures_makes_structures(run, tmp_path, requi
     ended, missed, error = (run(*words, f"p={given}") for given in ("zeros(4)", "zeros(3)", "ones(4)"))
     assert ended[0] == 0
     assert "4 bytes past the end of `p`, which has 24 bytes" in missed[1]
-    assert 'ones cannot make structures\nhint: write objects, such as [{"NAME": 0}], or zeros(COUNT)' in error[2]
+    assert 'ones cannot make structures\nhint: write [{"x": 0, "n": 0}], or zeros(COUNT)' in error[2]
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory, require_tool):
+    return overloads(tmp_path_factory.mktemp("views"), require_tool)
+
+
+VIEWS = {
+    "view": '{"data": "arange(4)", "points": "zeros(4)", "n": 4}',
+    "more": '{"data": [1, 2, 3, 4.5], "points": null, "n": 0}',
+}
+
+
+def views_words(file, **changed):
+    words = [f"{name}={value}" for name, value in (VIEWS | changed).items()]
+    return ["run", file, "views", "--grid", "4", "--work-group", "4", *words]
+
+
+def test_pointers_in_structures_get_buffers_that_keep_their_types(run, views, tmp_path):
+    saved = {suffix: tmp_path / f"points.{suffix}" for suffix in ("npy", "csv", "bin")}
+    words = [word for path in saved.values() for word in ("--save", f"view.points={path}")]
+    status, out, err = run(*views_words(views), *words, "--print", "more")
+    assert (status, err) == (0, "")
+    assert "view.points = {{x = 1, n = 0}, {x = 3, n = 1}, {x = 5, n = 2}, {x = 7.5, n = 3}} (4 Point) ->" in (
+        " ".join(out.split())
+    )
+    assert "(1 View)" in out
+    rows = [(1, 0), (3, 1), (5, 2), (7.5, 3)]
+    points = np.load(saved["npy"])
+    assert (points.dtype.names, points.tolist()) == (("x", "n"), rows)
+    assert saved["csv"].read_text() == "x,n\n1.0,0\n3.0,1\n5.0,2\n7.5,3\n"
+    assert saved["bin"].read_bytes() == b"".join(struct.pack("<fi", *row) for row in rows)
+    document = json.loads(run(*views_words(views), "--print", "view.points", "--json")[1])
+    assert document["buffers"][0]["first"][3] == {"x": 7.5, "n": 3}
+    short = run(*views_words(views, more='{"data": "ones(3)", "points": null, "n": 0}'))
+    assert "just past the end of `more.data`, which has 12 bytes" in " ".join(short[1].split())
+
+
+@for_each("name, value, message, hint",
+    ("view", "3", "argument view (View) of views is View, not 3",
+     'write {"data": "zeros(8)", "points": "zeros(8)", "n": 0}'),
+    ("view", "{data: 1}", "argument view (View) of views: '{data: 1}' is not JSON",
+     "write names and texts in double quotes"),
+    ("more", '{"data": "zero(4)", "points": 0, "n": 0}',
+     "argument more.data of views is a pointer, not the text 'zero(4)'", "did you mean zeros(COUNT[, TYPE])?"),
+    ("more", '{"data": "zeros(4, f8)", "points": 0, "n": 0}',
+     "argument more.data of views points to float32 numbers, and the array has float64", "give an array of float32"),
+    ("more", '[{"data": 0, "points": [{"x": 1}], "n": 0}]', "argument more[0].points[0] of views lacks n",
+     "it has float x, int n"),
+)  # fmt: skip
+def test_a_wrong_structure_is_refused_with_the_right_form(run, views, name, value, message, hint):
+    status, _out, err = run(*views_words(views, **{name: value}))
+    assert status == 2
+    assert message in err
+    assert f"hint: {hint}" in err
+
+
+def test_python_gives_structures_arrays_of_the_right_type(views):
+    machine = dg.machine_for(views, "views")
+    data, points = np.arange(4, dtype="f4"), np.zeros(4, [("x", "f4"), ("n", "i4")])
+    view, more = {"data": data, "points": points, "n": 4}, [{"data": data, "points": None, "n": 0}]
+    launch = partial(dg.launch, machine, views, "views", grid=4, work_group=4)
+    with pytest.raises(dg.UsageError, match=r"argument view\.data of views points to float32 numbers, and .* float64"):
+        launch(args={"view": view | {"data": data.astype("f8")}, "more": more})
+    done = launch(args={"view": view, "more": more})
+    machine.run()
+    assert done.buffers["view.points"]["x"].tolist() == [0, 2, 4, 6]
+    assert set(done.buffers) == {"view.data", "view.points", "more[0].data", "more"}
+    assert done.addresses["more[0].data"] == done.buffers["more"]["data"][0]
+
+
+def test_a_buffer_is_saved_only_as_what_its_file_says(run, tmp_path):
+    status, _out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={tmp_path}/out.json")
+    assert (status, [*tmp_path.iterdir()]) == (2, [])
+    assert f"a buffer cannot be written as .json: {tmp_path}/out.json\nhint: write NAME.npy, .csv, .png, or .bin" in err
+    assert run(*LAUNCH, "out=zeros(4)", "--save", f"out={tmp_path}/out.csv")[0] == 0
+    assert (tmp_path / "out.csv").read_text() == "1\n0\n0\n0\n"
 
 
 def test_the_condition_of_a_watchpoint_is_of_the_call_where_it_was_set(run, tmp_path, require_tool):

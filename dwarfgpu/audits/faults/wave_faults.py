@@ -21,6 +21,7 @@ from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.survey import outstanding_at
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.execution.faults import NamedBuffer
+from dwarfgpu.execution.gpu import Gpu
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
@@ -637,7 +638,10 @@ class FaultSearch:
     # --- Arguments ------------------------------------------------------------------------------------------------
 
     def _pointers(self) -> list[_PointerRow]:
-        """Return the name, address and size of the memory of each argument that is a pointer, and its value."""
+        """Return the name, address and size of the memory of each pointer of a launch, and its value.
+
+        Pointers are arguments, or members of structures that a launch has given memory.
+        """
         rows = []
         for argument in () if self.launch is None else self.launch.arguments:
             number = argument.number
@@ -645,6 +649,10 @@ class FaultSearch:
                 memory = argument.memory
                 start, size = (number, None) if memory is None else (memory.address, memory.size)
                 rows.append((argument.name, start, size, number))
+        known = {row[1] for row in rows}
+        for buffer in self.machine.buffers if isinstance(self.machine, Gpu) else ():
+            if buffer.address not in known:
+                rows.append((buffer.name.strip("`"), buffer.address, buffer.size, buffer.address))
         return rows
 
     def _missed(
@@ -808,7 +816,7 @@ class FaultSearch:
             arrays = [row for row in rows if re.match(rf"{row[0]}\b", start) and row not in pointers]
             return arrays, bool(arrays)
         values = set(self._numbers(frame, f"(unsigned long) ({base})", first.lanes) or ())
-        alike = [row for row in rows if row[0] == base]
+        alike = [row for row in rows if row[0] == base.replace("->", ".")]
         held = [row for row in rows if values == {row[3]}]
         within = [row for row in rows if row in held or all(0 < value - row[1] <= (row[2] or 0) for value in values)]
         both = [row for row in alike if row in within]

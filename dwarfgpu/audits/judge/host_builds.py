@@ -105,6 +105,9 @@ class HostBuild:
     def _read_arguments(self) -> Iterator[dict[str, Any]]:
         """Yield the arguments of the kernel, as the process gets them that calls it."""
         plan = self.judged.launched.plan
+        if any(buffer.position is None for buffer in plan.buffers):
+            hint = "compare with another build for the GPU (--against FILE.co)"
+            raise UsageError("a structure with pointers to buffers cannot be given to a host build", hint=hint)
         frame = self.program.at(self._entry[0])[-1]
         parameters = [variable for variable in frame.variables() if variable.kind == PARAMETER]
         buffers = {buffer.position: data for buffer, data in zip(plan.buffers, self._buffers, strict=True)}
@@ -252,7 +255,7 @@ class HostBuild:
         for buffer in self.judged.launched.plan.buffers:
             address = addresses.get(buffer.name)
             if address:
-                yield PointedRange(address, buffer.size, (BUFFER, buffer.position), name=buffer.name)
+                yield PointedRange(address, buffer.size, (BUFFER, buffer.name), name=buffer.name)
 
 
 def _values(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
-from dwarfgpu.execution.launch.argument_values import ArgumentType, encoded
+from dwarfgpu.execution.launch.argument_values import ArgumentPath, ArgumentType, encoded
 from dwarfgpu.execution.launch.images import image_shape
 from dwarfgpu.execution.launch.kernarg import POINTERS
 from dwarfgpu.immutable import frozen
@@ -161,7 +161,7 @@ def _value(kind: ArgumentType, size: int, items: int) -> Any:
 def _bytes(type: Type, size: int, items: int) -> bytes:
     """Return the bytes of an object; zeros where no form is known for its type, such as one with a base class."""
     try:
-        return encoded(_contents(type, items), type, "what is made")
+        return encoded(_contents(type, items), type, ArgumentPath("that is made", "the kernel"))
     except DwarfGpuError:
         return bytes(size)
 

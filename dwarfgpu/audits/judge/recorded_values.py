@@ -267,7 +267,7 @@ class PointerNames:
         """Return those of a kernel that runs."""
         plan, machine = running.launched.plan, running.machine
         ranges = [
-            PointedRange(buffer.address, buffer.size, (BUFFER, buffer.position), name=buffer.name)
+            PointedRange(buffer.address, buffer.size, (BUFFER, buffer.name), name=buffer.name)
             for buffer in plan.buffers
         ]
         apertures = machine.device.apertures

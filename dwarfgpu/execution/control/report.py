@@ -11,6 +11,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.program.types.declaration import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,7 @@ class BufferPreview:
     type: str
     shape: tuple[int, ...]
     first: tuple[Any, ...]
+    """The first elements; structures are dictionaries."""
     path: str | None = None
 
 
@@ -203,6 +205,17 @@ def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
 
 def preview(running: Running, name: str, path: str | None = None) -> BufferPreview:
     """Return the beginning of a buffer."""
-    array = running.buffer(name)
-    first = tuple(array.reshape(-1)[:FIRST_ELEMENTS].tolist())
-    return BufferPreview(name, array.dtype.name, tuple(array.shape), first, path)
+    array, pointed = running.buffer(name), running.planned_buffer(name).pointed
+    first = tuple(map(_element, array.reshape(-1)[:FIRST_ELEMENTS]))
+    kind = array.dtype.name
+    if array.dtype.names and pointed is not None:
+        kind = safe_text(pointed).removeprefix("const ")
+    return BufferPreview(name, kind, tuple(array.shape), first, path)
+
+
+def _element(value: Any) -> Any:
+    """Return an element of an array as Python has it: a structure as a dictionary, and plain bytes as digits."""
+    names = value.dtype.names
+    if names:
+        return {name: _element(value[name]) for name in names}
+    return value.tobytes().hex() if value.dtype.kind == "V" else value.tolist()

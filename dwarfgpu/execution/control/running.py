@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import time
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from io import StringIO
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt
@@ -306,28 +310,59 @@ class Running:
 
     # --- Buffers --------------------------------------------------------------------------------------------------
 
-    def buffer(self, name: str) -> Any:
-        """Return the memory of an argument as an array, by the name or the position of the argument."""
+    def planned_buffer(self, name: str) -> PlannedBuffer:
+        """Return the buffer of an argument, by the name or the position of the argument."""
         plan = self.launched.plan
         for buffer in plan.buffers:
             if name in (buffer.name, str(buffer.position)):
-                return self.launched.buffers[buffer.name]
+                return buffer
         names = [buffer.name for buffer in plan.buffers]
         hint = nearest_hint(name, names, f"the buffers are {', '.join(names) or 'none'}")
         raise UsageError(f"{plan.kernel.source_name} has no buffer {name[:40]!r}", hint=hint)
 
+    def buffer(self, name: str) -> Any:
+        """Return its memory as an array."""
+        return self.launched.buffers[self.planned_buffer(name).name]
+
     def save(self, name: str, path: str) -> None:
-        """Write a buffer to a file, whole or not at all: for numpy, as a picture, or plain, as its name ends."""
-        array = self.buffer(name)
-        order = next(each.order for each in self.launched.plan.buffers if name in (each.name, str(each.position)))
-        content = picture(array, order or "") if path.endswith(".png") else b""
+        """Write a buffer to a file, whole or not at all, in the format that the end of its name says."""
+        check_result_file(path)
+        array, suffix = self.buffer(name), _suffix(path)
+        content = picture(array, self.planned_buffer(name).order or "") if suffix == ".png" else b""
         with whole_output(path) as stream:
-            if path.endswith(".npy"):
+            if suffix == ".npy":
                 np.save(stream, array, allow_pickle=False)
-            elif content:
-                stream.write(content)
+            elif suffix == ".csv":
+                stream.write(_table(array).encode())
             else:
-                stream.write(np.ascontiguousarray(array).tobytes())
+                stream.write(content or np.ascontiguousarray(array).tobytes())
+
+
+RESULT_FILES = ".npy", ".csv", ".png", ".bin", ".raw", ""
+"""How the names of files end that a buffer can be written to; the last three have its bytes."""
+
+
+def check_result_file(path: str) -> None:
+    """Refuse a file whose format is none of a buffer."""
+    if _suffix(path) not in RESULT_FILES:
+        hint = "write NAME.npy, .csv, .png, or .bin for the bytes as they are"
+        raise UsageError(f"a buffer cannot be written as {_suffix(path)}: {path}", hint=hint)
+
+
+def _suffix(path: str) -> str:
+    return PurePath(path).suffix.lower()
+
+
+def _table(array: Any) -> str:
+    """Return an array as CSV: a row for each structure, below the names of its members, or for the last axis."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = array.dtype.names
+    if names:
+        writer.writerow(names)
+    rows = array.reshape(-1) if names else array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
+    writer.writerows([str(value) for value in row] for row in rows)
+    return text.getvalue()
 
 
 def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:

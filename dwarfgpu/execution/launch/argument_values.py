@@ -7,21 +7,22 @@ debugging information, which knows structures.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest, nearest_hint
 from dwarfgpu.execution.launch.images import FORM, is_image_or_sampler
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.columns import MAX_DEPTH, dtype_of
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.scalars import complex_parts, scalar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
     from dwarfgpu.machines.memory import Memories
     from dwarfgpu.program.values.scalars import Scalar
@@ -69,6 +70,23 @@ def is_written(text: str) -> bool:
 
 
 @frozen
+class ArgumentPath:
+    """An argument, or a part of it such as ``view.data``, as messages name it."""
+
+    path: str
+    kernel: str
+    type: str | None = None
+    """That of the argument, as far as it is known."""
+
+    def __str__(self) -> str:
+        return f"argument {self.path}{f' ({self.type})' if self.type else ''} of {self.kernel}"
+
+    def part(self, text: str) -> ArgumentPath:
+        """Return a member, such as ``.data``, or an element, such as ``[2]``."""
+        return ArgumentPath(self.path + text, self.kernel)
+
+
+@frozen
 class ArgumentType:
     """What is known of the type of an argument."""
 
@@ -107,6 +125,19 @@ class ArgumentType:
         vector = _VECTOR.fullmatch(name)
         return _NAMES.get(vector[1] if vector else name)
 
+    @property
+    def record(self) -> Any:
+        """The type of numpy of a structure that is pointed to; None of anything else, and where numpy has no type."""
+        size = self.structure_size
+        kind = dtype_of(self.object_type, "little") if size else None
+        return None if kind is None or kind.names is None else kind
+
+    @property
+    def structure_size(self) -> int:
+        """The bytes of a structure that is pointed to; 0 of anything else."""
+        kind = self.object_type if self.is_pointer else None
+        return (known_size(kind) or 0) if kind is not None and isinstance(resolved(kind), t.Struct) else 0
+
 
 def _code_of(kind: t.Type) -> str | None:
     try:
@@ -124,19 +155,25 @@ def _code_of(kind: t.Type) -> str | None:
 # --- Objects ------------------------------------------------------------------------------------------------------
 
 
-def converted(value: Any, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
-    """Return a value as a number, bytes or an array; ``what`` is the argument in messages, ``read`` reads a file."""
+def converted(
+    value: Any, argument: ArgumentType, what: ArgumentPath, read: Callable[[str], bytes], point: Pointing | None = None
+) -> Any:
+    """Return a value as a number, bytes or an array.
+
+    ``what`` is the argument in messages, ``read`` reads a file, and ``point`` is what `encoded` takes.
+    """
     if isinstance(value, str):
         value = _read(value.strip(), argument, what, read)
     kind = None if argument.is_pointer or argument.type is None else resolved(argument.type)
     if isinstance(kind, t.Struct) and isinstance(value, (int, float)):
         return encoded(value, argument.type, what)  # it says what the structure has
     if isinstance(value, dict) or (isinstance(value, (list, tuple)) and not hasattr(value, "dtype")):
-        return _structured(value, argument, what)
+        return _structured(value, argument, what, point)
+    _check_element(value, argument, what)
     return value
 
 
-def _check_element(value: Any, argument: ArgumentType, what: str) -> None:
+def _check_element(value: Any, argument: ArgumentType, what: ArgumentPath) -> None:
     """Refuse an array of other numbers than a pointer points to. Bytes may be anything."""
     kind = getattr(value, "dtype", None)
     if kind is None or not argument.is_pointer or getattr(value, "shape", ()) == ():
@@ -151,18 +188,14 @@ def _check_element(value: Any, argument: ArgumentType, what: str) -> None:
         raise UsageError(f"{what} points to {meant} numbers, and the array has {kind.name}", hint=hint)
 
 
-def _read(text: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
+def _read(text: str, argument: ArgumentType, what: ArgumentPath, read: Callable[[str], bytes]) -> Any:
     if text.startswith("@"):
-        value = _of_file(text[1:], argument, what, read)
-        _check_element(value, argument, what)
-        return value
+        return _of_file(text[1:], argument, what, read)
     call = _CALL.fullmatch(text)
     if call:
-        value = _made(call[1], call[2], argument, what)
-        _check_element(value, argument, what)
-        return value
+        return _made(call[1], call[2], argument, what)
     if text[:1] in ("{", "["):
-        return _structured(_json(text, what), argument, what)
+        return _json(text, what)
     if text in _WORDS:
         return _WORDS[text]
     match = re.fullmatch(r"bytes:((?:[0-9a-fA-F]{2})*)", text)
@@ -190,16 +223,15 @@ def form_hint(text: str) -> str:
     return f"write a number, such as 5, 0x10 or 1.5, or {forms}"
 
 
-def _json(text: str, what: str) -> Any:
-    import json
-
+def _json(text: str, what: ArgumentPath) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{what}: {text[:40]!r} is not JSON ({error})") from None
+        hint = 'write names and texts in double quotes: {"n": 5, "data": "zeros(8)"}'
+        raise UsageError(f"{what}: {text[:40]!r} is not JSON ({error})", hint=hint) from None
 
 
-def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str], bytes]) -> Any:
+def _of_file(path: str, argument: ArgumentType, what: ArgumentPath, read: Callable[[str], bytes]) -> Any:
     import io
 
     import numpy as np
@@ -208,8 +240,8 @@ def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str],
     if data[:6] != b"\x93NUMPY":
         if path.endswith(".npy"):
             raise UsageError(f"{what}: {path} is not a file of numpy")
-        kind = argument.element
-        is_whole = kind is not None and len(data) % int(kind[1:]) == 0
+        kind = argument.record or argument.element
+        is_whole = kind is not None and len(data) % np.dtype(kind).itemsize == 0
         return np.frombuffer(data, kind if is_whole else np.uint8)
     try:
         return np.load(io.BytesIO(data), allow_pickle=False)
@@ -217,7 +249,7 @@ def _of_file(path: str, argument: ArgumentType, what: str, read: Callable[[str],
         raise UsageError(f"{what}: {path} cannot be read: {error}") from None
 
 
-def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
+def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) -> Any:
     import numpy as np
 
     words = [word.strip() for word in text.split(",")] if text.strip() else []
@@ -225,20 +257,18 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
     if not least <= len(words) <= most:
         raise UsageError(f"{what}: {function} takes other values", hint=f"write {_FUNCTIONS[function]}")
     count, at = _count(words[0], what), 2 if function == "full" else 1
-    code = _code(words[at], what) if len(words) > at else argument.element
-    pointed = None if code is not None or argument.object_type is None else resolved(argument.object_type)
-    size = known_size(pointed) if isinstance(pointed, t.Struct) else None
-    if isinstance(pointed, t.Struct) and size:
-        if function not in ("zeros", "noinit"):
-            hint = 'write objects, such as [{"NAME": 0}], or zeros(COUNT) for so many of them'
-            raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
-        code, count = "u1", count * size
+    code = _code(words[at], what) if len(words) > at else argument.element or argument.record
+    is_structure = len(words) <= at and argument.structure_size > 0
+    if is_structure and code is None:
+        code, count = "u1", count * argument.structure_size
     if code is None:
         raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
-    if count * int(code[1:]) > MAX_BYTES:
-        raise UsageError(
-            f"{what}: {count * int(code[1:])} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}"
-        )
+    size = count * np.dtype(code).itemsize
+    if size > MAX_BYTES:
+        raise UsageError(f"{what}: {size} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
+    if is_structure and function not in ("zeros", "noinit"):
+        hint = f"write [{_example(argument.object_type)}], or zeros(COUNT) for so many of them"
+        raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
     if function == "random":
         seed = _count(words[2], what) if len(words) > 2 else 0
         random, numbers = np.random.default_rng(seed), np.empty(count, code)
@@ -254,11 +284,11 @@ def _made(function: str, text: str, argument: ArgumentType, what: str) -> Any:
     if function == "arange":
         return np.arange(count).astype(code)
     if function == "noinit":
-        kind = np.dtype(code, metadata={_WITHOUT_CONTENTS: True})
+        kind = np.dtype(np.dtype(code), metadata={_WITHOUT_CONTENTS: True})
         return np.full(count * kind.itemsize, UNWRITTEN, np.uint8).view(kind)
     if function == "full":
         return np.full(count, _number(words[1], code, what), code)
-    return np.full(count, function == "ones", code)
+    return np.zeros(count, code) if function == "zeros" else np.ones(count, code)
 
 
 def is_without_contents(value: Any) -> bool:
@@ -266,13 +296,13 @@ def is_without_contents(value: Any) -> bool:
     return _WITHOUT_CONTENTS in (getattr(getattr(value, "dtype", None), "metadata", None) or ())
 
 
-def _count(text: str, what: str) -> int:
+def _count(text: str, what: ArgumentPath) -> int:
     if not re.fullmatch(r"\d{1,18}|0[xX][0-9a-fA-F]{1,15}", text, re.ASCII):
         raise UsageError(f"{what}: {text[:40]!r} is not a count", hint="write a number such as 1024")
     return int(text, 0) if "x" in text.lower() else int(text)
 
 
-def _code(text: str, what: str) -> str:
+def _code(text: str, what: ArgumentPath) -> str:
     code = _NAMES.get(text, text)
     if code not in _CODES:
         hint = nearest_hint(text, (*_NAMES, *_CODES), "write f4, i4, u8, float, uint and so on")
@@ -280,7 +310,7 @@ def _code(text: str, what: str) -> str:
     return code
 
 
-def _number(text: str, code: str, what: str) -> Any:
+def _number(text: str, code: str, what: ArgumentPath) -> Any:
     try:
         number: Any = int(text, 0) if INTEGER.fullmatch(text) else float(text)
     except ValueError:
@@ -308,24 +338,29 @@ def array_at(memory: Memories, buffer: PlannedBuffer) -> Any:
 # --- Structures ---------------------------------------------------------------------------------------------------
 
 
-def _structured(value: Any, argument: ArgumentType, what: str) -> Any:
+Pointing = Callable[[Any, t.Pointer, ArgumentPath], int]
+"""Returns the address that a pointer in a structure gets: what it is given, its type, and what it is in messages."""
+
+
+def _structured(value: Any, argument: ArgumentType, what: ArgumentPath, point: Pointing | None) -> Any:
     """Return the bytes of an object that a dictionary or a list describes; of a pointer those it points to."""
     kind = argument.object_type
     if kind is None or isinstance(resolved(kind), t.Void):
         return _list_of_numbers(value, argument, what)
     if not argument.is_pointer:
-        return encoded(value, kind, what)
-    elements = value if isinstance(value, (list, tuple)) else [value]
-    data = b"".join(encoded(element, kind, f"{what}[{index}]") for index, element in enumerate(elements))
-    code = argument.element
-    if code is None or isinstance(resolved(kind), (t.Array, t.Struct)):
+        return encoded(value, kind, what, point)
+    is_row = isinstance(value, (list, tuple))
+    named = [(what.part(f"[{index}]"), element) for index, element in enumerate(value)] if is_row else [(what, value)]
+    data = b"".join(encoded(element, kind, name, point) for name, element in named)
+    code = argument.record or argument.element
+    if code is None or isinstance(resolved(kind), t.Array):
         return bytearray(data)
     import numpy as np
 
     return np.frombuffer(data, code)
 
 
-def _list_of_numbers(value: Any, argument: ArgumentType, what: str) -> Any:
+def _list_of_numbers(value: Any, argument: ArgumentType, what: ArgumentPath) -> Any:
     code = argument.element
     if isinstance(value, dict) or code is None:
         message = f"{what}: the layout of its type is not known"
@@ -337,19 +372,24 @@ def _list_of_numbers(value: Any, argument: ArgumentType, what: str) -> Any:
     return array if argument.is_pointer else array.tobytes()
 
 
-def encoded(value: Any, type: t.Type, what: str, depth: int = 0) -> bytes:
-    """Return the bytes of an object of a type, given as numbers, lists and dictionaries."""
-    if depth > 32:
+def encoded(value: Any, type: t.Type, what: ArgumentPath, point: Pointing | None = None, depth: int = 0) -> bytes:
+    """Return the bytes of an object of a type, given as numbers, lists and dictionaries.
+
+    ``point`` gives memory to what pointers in it point to; without it they are addresses.
+    """
+    if depth > MAX_DEPTH:
         raise UsageError(f"{what} is nested too deep")
     kind = resolved(type)
     size = byte_size(kind)
     if size > MAX_BYTES:
         raise UsageError(f"{what}: {size} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
     if isinstance(kind, t.Struct):
-        return _structure(value, kind, size, what, depth)
+        return _structure(value, type, kind, what, point, depth)
     vector = kind.vector_size if isinstance(kind, t.Base) else None
     if isinstance(kind, t.Array) or vector:
-        return _array(value, kind, vector, size, what, depth)
+        return _array(value, kind, vector, size, what, point, depth)
+    if isinstance(kind, t.Pointer) and point is not None:
+        return point(value, kind, what).to_bytes(size, "little")
     half = complex_parts(kind, "little") if isinstance(kind, t.Base) else None
     if half is not None:
         pair = value if isinstance(value, (list, tuple)) else [getattr(value, "real", value), getattr(value, "imag", 0)]
@@ -362,10 +402,12 @@ def encoded(value: Any, type: t.Type, what: str, depth: int = 0) -> bytes:
     return _scalar(value, kind, scalar, what).to_bytes(size, "little")
 
 
-def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> bytes:
+def _structure(
+    value: Any, type: t.Type, kind: t.Struct, what: ArgumentPath, point: Pointing | None, depth: int
+) -> bytes:
     members = [member for member in kind.body.members if member.name]
     if kind.body.bases or kind.body.variant_parts or any(member.bit_offset is None for member in kind.body.members):
-        raise UsageError(f"{what} is {safe_text(kind)}, which cannot be written as JSON", hint="give bytes:0a0b")
+        raise UsageError(f"{what} is {safe_text(type)}, which cannot be written as JSON", hint="give bytes:0a0b")
     names = [member.name or "" for member in members]
     if isinstance(value, (list, tuple)) and kind.kind != "union":
         if len(value) != len(members):
@@ -374,7 +416,7 @@ def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> 
             )
         value = dict(zip(names, value, strict=True))
     if not isinstance(value, dict):
-        raise UsageError(f"{what} is {safe_text(kind)}, not {value!r:.40}", hint=f"write an object: {_members(kind)}")
+        raise UsageError(f"{what} is {safe_text(type)}, not {value!r:.40}", hint=f"write {_example(kind)}")
     for name in value:
         if name not in names:
             raise UsageError(f"{what} has no member {name!r}", hint=nearest_hint(str(name), names, _members(kind)))
@@ -388,15 +430,15 @@ def _structure(value: Any, kind: t.Struct, size: int, what: str, depth: int) -> 
     for member in members:
         if member.name not in value:
             continue
-        where = f"{what}.{member.name}"
+        where = what.part(f".{member.name}")
         if member.bit_size is not None:
             scalar = scalar_of(member.type, "little", member.bit_size)
             assert scalar is not None  # noqa: S101 (a bit-field is a scalar)
             part = _scalar(value[member.name], resolved(member.type), scalar, where)
         else:
-            part = int.from_bytes(encoded(value[member.name], member.type, where, depth + 1), "little")
+            part = int.from_bytes(encoded(value[member.name], member.type, where, point, depth + 1), "little")
         bits |= part << (member.bit_offset or 0)
-    return bits.to_bytes(size, "little")
+    return bits.to_bytes(byte_size(kind), "little")
 
 
 def _members(kind: t.Struct) -> str:
@@ -404,7 +446,22 @@ def _members(kind: t.Struct) -> str:
     return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
-def _array(value: Any, kind: Any, vector: int | None, size: int, what: str, depth: int) -> bytes:
+def _example(type: Any, depth: int = 0) -> str:
+    """Return how an object of a type is written as JSON."""
+    kind = resolved(type)
+    if isinstance(kind, t.Pointer):
+        return '"zeros(8)"'
+    if isinstance(kind, t.Array) or (isinstance(kind, t.Base) and kind.vector_size):
+        return "[0, ...]"
+    if not isinstance(kind, t.Struct) or depth > MAX_DEPTH:
+        return "0"
+    members = [member for member in kind.body.members if member.name][: 1 if kind.kind == "union" else None]
+    return f"{{{', '.join(f'{json.dumps(member.name)}: {_example(member.type, depth + 1)}' for member in members)}}}"
+
+
+def _array(
+    value: Any, kind: Any, vector: int | None, size: int, what: ArgumentPath, point: Pointing | None, depth: int
+) -> bytes:
     if isinstance(kind, t.Array):
         lengths = [dimension.length for dimension in kind.dimensions]
         count = lengths[0] if lengths and lengths[0] is not None else 0
@@ -425,12 +482,13 @@ def _array(value: Any, kind: Any, vector: int | None, size: int, what: str, dept
         given = f"{len(value)} are given" if isinstance(value, (list, tuple)) else f"{value!r:.40} is given"
         raise UsageError(f"{what} has {count} elements, and {given}", hint="write a list: [1, 2, 3]")
     data = b"".join(
-        encoded(element, inner, f"{what}[{index}]", depth + 1).ljust(step, b"\0") for index, element in enumerate(value)
+        encoded(element, inner, what.part(f"[{index}]"), point, depth + 1).ljust(step, b"\0")
+        for index, element in enumerate(value)
     )
     return data.ljust(size, b"\0")
 
 
-def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: str) -> int:
+def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: ArgumentPath) -> int:
     if isinstance(value, str):
         known = {each.name: each.value for each in kind.enumerators} if isinstance(kind, t.Enumeration) else {}
         if value in known:

@@ -6,7 +6,7 @@ machine; `initial_state` explains the registers of a wave from it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
@@ -70,11 +70,12 @@ class PlannedBuffer:
     """The memory of an argument."""
 
     name: str
-    position: int
+    position: int | None
+    """That of the argument that points to it; None where a structure does."""
     address: int
     size: int
-    form: tuple[str, tuple[int, ...]]
-    """The type of its numbers, as numpy writes it, and its shape."""
+    form: tuple[Any, tuple[int, ...]]
+    """The type of its numbers, of numpy or as numpy writes it, and its shape."""
     padding: int
     """The bytes before and behind it that have no memory."""
     has_contents: bool = True

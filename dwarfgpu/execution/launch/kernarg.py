@@ -10,16 +10,22 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu.errors import UsageError, nearest, shown
-from dwarfgpu.execution.launch.argument_values import ArgumentType, converted, encoded, is_without_contents
+from dwarfgpu.execution.launch.argument_values import (
+    ArgumentPath,
+    ArgumentType,
+    converted,
+    encoded,
+    is_without_contents,
+)
 from dwarfgpu.execution.launch.images import ImageArgument, read_argument
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import fitting
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
-    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.model import Pointer, Type
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SIZE = 1 << 20
@@ -56,14 +62,16 @@ class Written:
 
 @frozen
 class Buffer:
-    """Memory that an argument needs: the bytes of an array, and where in the segment its address goes."""
+    """Memory for an argument that is an array, or for an array that a pointer in a structure points to."""
 
-    offset: int
+    address: int
     data: bytes
-    name: str = ""
-    """Of the argument."""
-    form: tuple[str, tuple[int, ...]] = ("|u1", ())
-    """The type of its numbers, as numpy writes it, and its shape; without one it is a row."""
+    name: str
+    """Of the argument, or of the member of it, as in ``view.data``."""
+    position: int | None
+    """That of the argument that points to it; None where a structure does."""
+    form: tuple[Any, tuple[int, ...]] = ("|u1", ())
+    """The type of its numbers, of numpy or as numpy writes it, and its shape; without one it is a row."""
     has_contents: bool = True
     """Whether a kernel finds something there that has been written."""
     pointed: Type | None = None
@@ -79,10 +87,9 @@ class Buffer:
 
 @frozen
 class Kernarg:
-    """The arguments of a dispatch before there are addresses."""
+    """The arguments of a dispatch."""
 
     size: int
-    alignment: int
     parts: tuple[Written, ...]
     buffers: tuple[Buffer, ...]
     dynamic_local: int
@@ -108,18 +115,25 @@ class LaunchFacts:
 
 
 def lay_out(
-    kernel: Kernel, args: Any, local_size: int, parameters: Sequence[KernelParameter] = (), added: int = 0
+    kernel: Kernel,
+    args: Any,
+    local_size: int,
+    parameters: Sequence[KernelParameter] = (),
+    added: int = 0,
+    *,
+    allocate: Callable[[int], int],
 ) -> Kernarg:
     """Lay out the explicit arguments of a kernel.
 
     ``args`` is a sequence by position, a mapping by name, ``bytes``, which are the segment as it is, or None: all are
     0. A number becomes what the argument's size and type say, ``bytes`` are taken as they are, and an object with a
-    buffer, such as an array of numpy, is copied to memory where the argument is a pointer. Texts, lists and
-    dictionaries are what `argument_values` makes of them. An argument that points to local memory is given as the
-    number of bytes it points to. ``local_size`` is where such memory begins. ``parameters`` are what the debugging
-    information knows of the arguments; without them, ``added`` is how many follow those of the source.
+    buffer, such as an array of numpy, is copied to memory where the argument, or a member of a structure, is a
+    pointer; ``allocate`` returns the address of so many bytes. Texts, lists and dictionaries are what
+    `argument_values` makes of them. An argument that points to local memory is given as the number of bytes it points
+    to. ``local_size`` is where such memory begins. ``parameters`` are what the debugging information knows of the
+    arguments; without them, ``added`` is how many follow those of the source.
     """
-    size, alignment = segment_size(kernel)
+    size = segment_size(kernel)[0]
     if kernel.metadata is None and isinstance(args, (list, Mapping)) and len(args) == 1:
         (given,) = args.values() if isinstance(args, Mapping) else args
         args = given if isinstance(given, bytes) else args  # without metadata there is one argument: the segment
@@ -128,10 +142,10 @@ def lay_out(
             message = f"the kernarg segment of {kernel.source_name} has {size} bytes, but {len(args)} are given"
             raise UsageError(message)
         part = Written(0, len(args), "(segment)", bytes(args), is_given=True)
-        return Kernarg(size, alignment, (part,), (), 0)
+        return Kernarg(size, (part,), (), 0)
     explicit = _explicit(kernel, size) if args is not None or kernel.metadata is not None else []
     parts: list[Written] = []
-    buffers: list[Buffer] = []
+    memory = _ArgumentMemory(allocate)
     local = local_size
     known = list(fitting(parameters, explicit) or ())
     left_out = len(explicit) - len(known) if known else min(added, len(explicit))
@@ -139,16 +153,15 @@ def lay_out(
     for index, (argument, given) in enumerate(_matched(kernel, explicit, args, known, left_out)):
         what = _described(index, argument, kernel)
         offset, length = _place(argument, what, size)
-        data, contents = b"", None
         kind = argument_type(_MODEL, argument, known[index] if index < len(known) else None)
         text = argument.type_name or argument.value_type or (known[index].type if index < len(known) else None)
         described = ArgumentType(text, argument.value_kind in POINTERS, kind)
-        value = read_argument(given, argument, what, read_input)
+        value = read_argument(given, argument, str(what), read_input)
         image = value if isinstance(value, ImageArgument) else None
         if image is not None:
             value = image.texels
         elif given is not _NOTHING:
-            value = converted(value, described, what, read_input)
+            value = converted(value, described, what, read_input, memory.of_member)
         if value is _NOTHING:
             data = bytes(length)
         elif argument.value_kind == "dynamic_shared_pointer":
@@ -156,18 +169,48 @@ def lay_out(
             data = _address(local, length, what)
             local += _local_bytes(value, what)
         elif argument.value_kind in POINTERS:
-            contents = None if isinstance(value, bytes) else _buffer(value)
-            data = bytes(length) if contents is not None else _address(value, length, what)
+            data = memory.pointer(value, length, what, names[index], index, described.object_type, image)
         else:
             data = _by_value(value, kind, length, what)
-        if contents is not None:
-            kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
-            form = ("|u1", ()) if kind is None else (str(kind.str), tuple(shape))
-            has_contents = not is_without_contents(value)
-            buffers.append(Buffer(offset, contents, names[index], form, has_contents, described.object_type, image))
         parts.append(Written(offset, length, names[index], data, is_given=value is not _NOTHING))
     left_out = sum(not part.is_given for part in parts[len(parts) - left_out :]) if left_out else 0
-    return Kernarg(size, alignment, tuple(parts), tuple(buffers), local - local_size, left_out)
+    return Kernarg(size, tuple(parts), tuple(memory.buffers), local - local_size, left_out)
+
+
+class _ArgumentMemory:
+    """The memory of arguments that point to arrays."""
+
+    def __init__(self, allocate: Callable[[int], int]) -> None:
+        self.allocate = allocate
+        self.buffers: list[Buffer] = []
+
+    def pointer(
+        self,
+        value: Any,
+        length: int,
+        what: ArgumentPath,
+        name: str,
+        position: int | None,
+        pointed: Type | None,
+        image: ImageArgument | None = None,
+    ) -> bytes:
+        """Return the bytes of a pointer to what is given: an array gets memory, a number is an address."""
+        contents = None if isinstance(value, bytes) else _buffer(value)
+        if contents is None:
+            return _address(value, length, what)
+        kind, shape = getattr(value, "dtype", None), getattr(value, "shape", ())
+        form = ("|u1", ()) if kind is None else (kind if kind.names else str(kind.str), tuple(shape))
+        address = self.allocate(len(contents) + (0 if image is None else len(image.header)))
+        buffer = Buffer(address, contents, name, position, form, not is_without_contents(value), pointed, image)
+        self.buffers.append(buffer)
+        return address.to_bytes(8, "little").ljust(length, b"\0")[:length]
+
+    def of_member(self, value: Any, kind: Pointer, what: ArgumentPath) -> int:
+        """Return the address that a pointer in a structure gets, by what it is given."""
+        described = ArgumentType(safe_text(kind), is_pointer=True, type=kind)
+        given = converted(value, described, what, read_input, self.of_member)
+        data = self.pointer(given, known_size(kind) or 8, what, what.path, None, described.object_type)
+        return int.from_bytes(data, "little")
 
 
 def segment_size(kernel: Kernel) -> tuple[int, int]:
@@ -199,7 +242,7 @@ def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
     return [argument for argument in metadata.args if not argument.is_hidden]
 
 
-def _place(argument: KernelArgument, what: str, size: int) -> tuple[int, int]:
+def _place(argument: KernelArgument, what: object, size: int) -> tuple[int, int]:
     offset, length = argument.offset, argument.size
     if offset is None or length is None or not 0 <= offset <= offset + length <= size:
         message = f"{what} has no place in the kernarg segment of {size} bytes"
@@ -286,9 +329,9 @@ def _names(arguments: Iterable[KernelArgument]) -> list[str]:
     return [name if name and told.count(name) == 1 else f"argument {index}" for index, name in enumerate(told)]
 
 
-def _described(index: int, argument: KernelArgument, kernel: Kernel) -> str:
-    kind = f" ({argument.type_name})" if argument.type_name else ""
-    return f"argument {index if argument.name is None else argument.name}{kind} of {kernel.source_name}"
+def _described(index: int, argument: KernelArgument, kernel: Kernel) -> ArgumentPath:
+    name = str(index) if argument.name is None else argument.name
+    return ArgumentPath(name, kernel.source_name, argument.type_name)
 
 
 # --- Values -------------------------------------------------------------------------------------------------------
@@ -312,7 +355,7 @@ def _number(value: object) -> int | float | None:
     return value if isinstance(value, (int, float)) else None
 
 
-def _local_bytes(value: object, what: str) -> int:
+def _local_bytes(value: object, what: ArgumentPath) -> int:
     number = _number(value)
     if not isinstance(number, int) or not 0 <= number <= 1 << 32:
         message = f"{what} is a pointer to local memory, not {_told(value)}"
@@ -320,7 +363,7 @@ def _local_bytes(value: object, what: str) -> int:
     return number
 
 
-def _address(value: object, length: int, what: str) -> bytes:
+def _address(value: object, length: int, what: ArgumentPath) -> bytes:
     if isinstance(value, bytes):
         return _exact(value, length, what)
     number = 0 if value is None else _number(value)
@@ -332,7 +375,7 @@ def _address(value: object, length: int, what: str) -> bytes:
     return number.to_bytes(length, "little")
 
 
-def _by_value(value: object, kind: Type | None, length: int, what: str) -> bytes:
+def _by_value(value: object, kind: Type | None, length: int, what: ArgumentPath) -> bytes:
     data = value if isinstance(value, bytes) else _buffer(value)
     if data is not None:
         return _exact(data, length, what)
@@ -359,7 +402,7 @@ def _by_value(value: object, kind: Type | None, length: int, what: str) -> bytes
     return (number % (1 << length * 8)).to_bytes(length, "little")
 
 
-def _exact(data: bytes, length: int, what: str) -> bytes:
+def _exact(data: bytes, length: int, what: ArgumentPath) -> bytes:
     if len(data) != length:
         raise UsageError(f"{what} has {length} bytes, but {len(data)} are given")
     return data
@@ -431,12 +474,6 @@ def hidden_parts(kernel: Kernel, size: int, told: LaunchFacts) -> tuple[Written,
             raise UsageError(f"{kind} of {kernel.source_name} has {length} bytes, which {value} does not fit")
         parts.append(Written(offset, length, kind, value.to_bytes(length, "little"), rule is not None))
     return tuple(parts)
-
-
-def pointing(part: Written, address: int) -> Written:
-    """Return a part that holds an address, as far as it has room for it."""
-    value = address.to_bytes(8, "little").ljust(part.size, b"\0")[: part.size]
-    return evolve(part, value=value)
 
 
 def segment_bytes(size: int, parts: tuple[Written, ...]) -> bytes:

@@ -24,9 +24,8 @@ from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, c
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
-from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.loaded import LoadedCode, own_traps
-from dwarfgpu.program.types.model import Pointer, Qualified, resolved
+from dwarfgpu.program.types.model import Qualified
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class Launched:
         freed = {buffer.address for buffer in self.machine.buffers if buffer.access == FREED}
         kept = [buffer for buffer in self.plan.buffers if buffer.address not in freed]
         buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in kept)
-        buffers.names = {buffer.position: buffer.name for buffer in kept}
+        buffers.names = {buffer.position: buffer.name for buffer in kept if buffer.position is not None}
         return buffers
 
     @property
@@ -246,14 +245,13 @@ def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
 
 def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequence[str]) -> dict[str, str]:
     """Return the access of the buffers that are read-only, as an option or the source says, or write-only."""
-    given = DescribedKernel(planned.file, planned.kernel).explicit
+    metadata = planned.kernel.metadata
+    given = [] if metadata is None else [each for each in metadata.args if not each.is_hidden]
     closed = {}
     for buffer in planned.buffers:
-        argument, parameter = given[buffer.position] if buffer.position < len(given) else (None, None)
-        kind = None if parameter is None or parameter.kind is None else resolved(parameter.kind)
-        target = kind.to.get() if isinstance(kind, Pointer) else None
+        argument = None if buffer.position is None else given[buffer.position]
         is_constant = argument is not None and (argument.is_const or argument.address_space == "constant")
-        if is_constant or (isinstance(target, Qualified) and target.word == "const"):
+        if is_constant or (isinstance(buffer.pointed, Qualified) and buffer.pointed.word == "const"):
             closed[buffer.name] = READ_ONLY
     for names, access in ((read_only, READ_ONLY), (write_only, WRITE_ONLY)):
         for name in names:

@@ -109,29 +109,30 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         _check_readable(file)
     parameters = () if args is None else DescribedKernel(file, facts.kernel).parameters or ()
     added = triton.added if triton is not None else 0
-    laid_out = kernarg.lay_out(facts.kernel, args, facts.group_size + dynamic_local, parameters, added)
+    bias, code = _load(file, addresses)
+    scratch = _scratch(processor, shape, private, addresses)
+    places = _places(facts.kernel, addresses)
+    printf_buffer = _printf_buffer(file, facts.kernel, addresses)
+    printf_address = 0 if printf_buffer is None else printf_buffer.address
+    laid_out = kernarg.lay_out(
+        facts.kernel,
+        args,
+        facts.group_size + dynamic_local,
+        parameters,
+        added,
+        allocate=lambda size: addresses.take(size, 256, padding),
+    )
     dynamic_local += laid_out.dynamic_local
     group = facts.group_size + dynamic_local
     if group > processor.local_memory_size:
         message = f"{group} bytes of local memory do not fit"
         has = f"a work-group of {facts.kernel.source_name} asks for them, and {processor.name} has"
         raise UsageError(message, hint=f"{has} {processor.local_memory_size}")
-
-    bias, code = _load(file, addresses)
-    scratch = _scratch(processor, shape, private, addresses)
-    places = _places(laid_out, addresses)
-    printf_buffer = _printf_buffer(file, facts.kernel, addresses)
-    printf_address = 0 if printf_buffer is None else printf_buffer.address
-    positions = {part.offset: position for position, part in enumerate(laid_out.parts)}
-    buffers = {
-        buffer.offset: addresses.take(len(buffer.header) + len(buffer.data), 256, padding)
-        for buffer in laid_out.buffers
-    }
     described = tuple(
         PlannedBuffer(
             buffer.name,
-            positions[buffer.offset],
-            buffers[buffer.offset] + len(buffer.header),
+            buffer.position,
+            buffer.address + len(buffer.header),
             len(buffer.data),
             buffer.form,
             padding,
@@ -144,10 +145,7 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
     bases = apertures_of(processor)
     upper = (0, 0) if bases is None else (bases.shared >> 32, bases.private >> 32)
     told = kernarg.LaunchFacts(shape, places.queue, *upper, dynamic_local, printf_address)
-    parts = (
-        *(kernarg.pointing(part, buffers[part.offset]) if part.offset in buffers else part for part in laid_out.parts),
-        *kernarg.hidden_parts(facts.kernel, laid_out.size, told),
-    )
+    parts = (*laid_out.parts, *kernarg.hidden_parts(facts.kernel, laid_out.size, told))
     segment = kernarg.segment_bytes(laid_out.size, parts)
     start = Start(
         processor, facts.fields, shape, facts.entry + bias, places.ring, places.queue, places.kernarg, segment, 0,
@@ -157,7 +155,7 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         *code,
         *structures(start, places, facts.object_address + bias),
         *(
-            GlobalBlock(f"argument at {buffer.offset:#x}", buffers[buffer.offset], buffer.header + buffer.data)
+            GlobalBlock(f"argument {buffer.name}", buffer.address, buffer.header + buffer.data)
             for buffer in laid_out.buffers
         ),
         GlobalBlock("kernarg segment", places.kernarg, segment.ljust(align(len(segment), GAP), b"\0")),
@@ -314,7 +312,8 @@ def _scratch(processor: Processor, shape: Geometry, private: int, addresses: Add
     return Scratch(base, 0, wave_bytes, scratch_descriptor(processor, base, size, shape.wave_size))
 
 
-def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
+def _places(kernel: Kernel, addresses: Addresses) -> DispatchAddresses:
+    size, alignment = kernarg.segment_size(kernel)
     # "The entire AMD Queue object must not span a 4GiB boundary": aligned to its size, it does not
     return DispatchAddresses(
         queue=addresses.take(queue.QUEUE.size, queue.QUEUE.size),
@@ -322,7 +321,7 @@ def _places(laid_out: Kernarg, addresses: Addresses) -> DispatchAddresses:
         doorbell=addresses.take(8, 8),
         doorbell_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
         completion_signal=addresses.take(queue.SIGNAL.size, queue.SIGNAL.alignment),
-        kernarg=addresses.take(align(laid_out.size, GAP), max(64, laid_out.alignment)),
+        kernarg=addresses.take(align(size, GAP), max(64, alignment)),
     )
 
 

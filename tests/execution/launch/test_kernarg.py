@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.launch import planning
+from dwarfgpu.execution.launch import kernarg, planning
 from dwarfgpu.execution.launch.argument_values import ArgumentType, converted
-from dwarfgpu.execution.launch.kernarg import HIDDEN, LaunchFacts, hidden_parts, lay_out, segment_bytes, segment_size
+from dwarfgpu.execution.launch.dispatch import Addresses
+from dwarfgpu.execution.launch.kernarg import HIDDEN, LaunchFacts, hidden_parts, segment_bytes, segment_size
 from dwarfgpu.objfile.kernels.kernel import Kernel
 from dwarfgpu.objfile.kernels.metadata import KernelArgument, KernelMetadata
 from dwarfgpu.program.code.code_object import opened
@@ -39,6 +40,11 @@ def kernel(*args: KernelArgument, size: int = 64, align: int = 8) -> Kernel:
     values: dict[str, Any] = dict.fromkeys(attrs.fields_dict(KernelMetadata))
     values |= {"args": args, "kernarg_segment_size": size, "kernarg_segment_align": align, "other": {}}
     return Kernel("k", None, None, None, KernelMetadata(**values), 0, None)
+
+
+def lay_out(*args: Any) -> Any:
+    addresses = Addresses(0x10000)
+    return kernarg.lay_out(*args, allocate=lambda size: addresses.take(size, 256))
 
 
 def segment(of: Kernel, args: Any, local: int = 0) -> bytes:
@@ -124,8 +130,8 @@ def test_arrays_bytes_and_counts_for_pointers():
     pointers = ("global_buffer", "pipe", "queue", "image", "sampler")
     of = kernel(*(argument(8 * index, 8, kind) for index, kind in enumerate(pointers)))
     laid_out = lay_out(of, [data, data[::2], memoryview(b"xyz"), 0x1000, None], 0)
-    assert [(each.offset, each.data) for each in laid_out.buffers] == [
-        (0, data.tobytes()), (8, data[::2].tobytes()), (16, b"xyz")]  # fmt: skip
+    assert [(each.position, each.data) for each in laid_out.buffers] == [
+        (0, data.tobytes()), (1, data[::2].tobytes()), (2, b"xyz")]  # fmt: skip
     assert segment_bytes(64, laid_out.parts)[24:40] == struct.pack("<QQ", 0x1000, 0)
     laid_out = lay_out(kernel(argument(0, 8, "global_buffer")), [b"\1\2\3\4\5\6\7\0"], 0)
     assert (laid_out.buffers, laid_out.parts[0].value) == ((), b"\1\2\3\4\5\6\7\0")
@@ -145,7 +151,7 @@ def test_pointers_to_local_memory_and_arguments_without_names():
     assert laid_out.dynamic_local == 64 + 4 - 6
     pointer = {"kind": "global_buffer", "type_name": "long*"}
     alike = kernel(argument(0, 8, **pointer), argument(8, 8, **pointer), argument(16, 8, "by_value", type_name="long"))
-    laid_out = lay_out(alike, [np.zeros(2), np.ones(3), 5], 0)
+    laid_out = lay_out(alike, [np.zeros(2, "i8"), np.ones(3, "i8"), 5], 0)
     assert [(buffer.name, len(buffer.data)) for buffer in laid_out.buffers] == [("argument 0", 16), ("argument 1", 24)]
     assert [part.name for part in laid_out.parts] == ["argument 0", "argument 1", "long"]
 
@@ -193,7 +199,8 @@ def test_the_segment_of_a_compiled_kernel_has_every_argument_in_its_place():
     floats, three = np.arange(8, dtype=np.float32), np.arange(4, dtype=np.float32)
     padded = struct.pack("<c7xd", b"a", 2.5)
     out = np.zeros(1)
-    laid_out = lay_out(found, [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats, 256, out], 16)
+    given = [-1, -2, -3, -4, 0.5, 1.5, 2.5, three, floats, padded, floats, floats.view(np.int32), 256, out]
+    laid_out = lay_out(found, given, 16)
     data = segment_bytes(laid_out.size, laid_out.parts)
     at = {part.name: part.offset for part in laid_out.parts}
     assert struct.unpack_from("<bxhiq", data) == (-1, -2, -3, -4)

@@ -258,7 +258,7 @@ def test_files_in_memory_and_kernels_that_require_a_work_group():
 @pytest.mark.parametrize("suffix", ["json", "dgs"])
 @pytest.mark.parametrize("path", O2, ids=lambda path: path.name)
 def test_a_snapshot_of_a_launch_is_the_same_machine(path, suffix, tmp_path):
-    machine, done = launched(path, "everything", grid=(40, 5), args=[np.arange(9), -3])
+    machine, done = launched(path, "everything", grid=(40, 5), args=[np.arange(9, dtype="i4"), -3])
     place = tmp_path / f"snapshot.{suffix}"
     snapshot.save(machine, place)
     again = snapshot.load(place)
