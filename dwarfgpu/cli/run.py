@@ -344,8 +344,8 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
     if name is not None and (options.state is None or name == "-" or os.path.exists(name.partition("@")[0])):  # noqa: PTH110
         return
     if options.state is None or not _names_its_code(options.state, getattr(options, "sysroot", None)):
+        _check_states(options.state)
         if name is None and "file" in needed:
-            _check_states(options.state)
             parser.error("the following arguments are required: FILE")
         return
     if name is None or "://" in name or not command.at_shell.operands:

@@ -127,7 +127,7 @@ class _Json:
         address = Address(type.address_space, int(reading.bits))
         result: dict[str, Any] = {"value": address.value}
         if address.space:
-            name = None if self.look.space_name is None else self.look.space_name(address.space)
+            name = self.look.space_name(address.space)
             result["space"] = address.space if name is None else name
         symbol = None if self.look.symbol is None else self.look.symbol(address)
         if symbol is not None:

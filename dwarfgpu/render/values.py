@@ -20,6 +20,7 @@ from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import cut, shortened
 from dwarfgpu.render.numbers import check_format, float_text, formatted, signed, whole
+from dwarfgpu.targets.amdgpu.address_spaces import space_numbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,11 @@ MAX_PARTS = 20_000
 """How many members and elements of one value are shown: a small file can describe very many."""
 
 
+def _name_of_amdgpu(number: int) -> str | None:
+    space = space_numbered(number)
+    return None if space is None else space.name
+
+
 @frozen
 class Look:
     """The settings for showing values."""
@@ -60,8 +66,8 @@ class Look:
     """Whether each member of a structure is on a line of its own."""
     symbol: Callable[[Address], str | None] | None = None
     """The symbol at an address, as ``name+offset``."""
-    space_name: Callable[[int], str | None] | None = None
-    """The name of an address space, for those that are not the default one."""
+    space_name: Callable[[int], str | None] = _name_of_amdgpu
+    """Returns the name of an address space that is not the default one."""
     printer: Callable[[Object, Look, int], str | None] | None = None
     """Writes a value at some depth in the words of another debugger; None for one that is written here."""
 
@@ -313,8 +319,7 @@ class ValueWriter:
         """Return ``local#``, what is before an address in an address space; nothing of the default one."""
         if not number:
             return ""
-        name = None if self.look.space_name is None else self.look.space_name(number)
-        return f"{name or f'aspace{number}'}#"
+        return f"{self.look.space_name(number) or f'aspace{number}'}#"
 
     def _pointer(self, value: Object, type: model.Pointer, depth: int, *, is_top: bool) -> str:
         implied = value.implied()

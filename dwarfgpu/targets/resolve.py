@@ -170,14 +170,13 @@ def _unknown(name: str, text: str) -> UnknownTarget:
 
     from dwarfgpu.targets.amdgpu.processors import processors
 
-    names = {"generic": "generic", "x86_64": "x86_64"}
-    names.update((processor.name, f"amdgcn-{processor.name}") for processor in processors())
+    names = ["generic", "x86_64", *(processor.name for processor in processors())]
     wanted = _without_triple(text)
     close = difflib.get_close_matches(wanted, names, n=len(names))
     # gfx1105 is nearer to gfx1100 than to gfx705
     close.sort(key=lambda match: (-len(commonprefix((wanted, match))), match))  # noqa: RUF071 (letters are compared)
-    known = ", ".join(names[match] for match in close[:8]) if close else "generic, x86_64, amdgcn-<processor>"
-    return UnknownTarget(f"there is no target {name!r}", hint=f"names that are known: {known}")
+    hint = f"did you mean {' or '.join(close[:3])}?" if close else "write gfx1100, another processor, or x86_64"
+    return UnknownTarget(f"there is no target {name!r}", hint=hint)
 
 
 V2_PROCESSORS = {

@@ -195,6 +195,7 @@ def test_what_is_no_state_or_no_code_is_named(run, tmp_path):
     status, _out, err = run("waves", "dwarfgpu/examples/blur.co")
     assert (status, "required: --state" in err, "a state is a core file" in err) == (2, True, True)
     assert run("waves", "nothere")[2] == "dwarfgpu: error: nothere: No such file or directory\n"
+    assert run("eval", "--state", "nothere", "acc")[2] == "dwarfgpu: error: nothere: No such file or directory\n"
     assert f"{CORE} is a core file: it is not a code object" in run("kernels", CORE)[2]
     assert "if this is a snapshot" in run("kernels", SNAPSHOT)[2]
     status, _out, err = run("waves", SNAPSHOT)

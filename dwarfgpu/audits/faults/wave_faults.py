@@ -650,10 +650,9 @@ class FaultSearch:
                 start, size = (number, None) if memory is None else (memory.address, memory.size)
                 rows.append((argument.name, start, size, number))
         known = {row[1] for row in rows}
-        for buffer in self.machine.buffers if isinstance(self.machine, Gpu) else ():
-            if buffer.address not in known:
-                rows.append((buffer.name.strip("`"), buffer.address, buffer.size, buffer.address))
-        return rows
+        buffers = self.machine.buffers if isinstance(self.machine, Gpu) else ()
+        others = [buffer for buffer in buffers if buffer.address not in known]
+        return [*rows, *((each.name.strip("`"), each.address, each.size, each.address) for each in others)]
 
     def _missed(
         self, addresses: list[int], found: LaneAddresses, expression: str | None, line: str | None, first: LanesOutside

@@ -22,7 +22,7 @@ from dwarfgpu.objfile.opening import open_container, open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
@@ -222,12 +222,19 @@ class CodeObject:
         return tuple(kernels)
 
     def _kernels_called(self, name: str) -> list[Kernel]:
-        """Return the kernels with a name of the source: whole, or without parameters, scopes or template arguments."""
+        """Return the kernels with a name of the source: whole, or without parameters, scopes or template arguments.
+
+        Blanks between template arguments do not count.
+        """
         from dwarfgpu.encoding.demangle import demangled, short_names
 
-        known = self.kernels.kernels
-        whole = [known[index] for index, own in enumerate(known.names) if name == demangled(own)]
-        return whole or [known[index] for index, own in enumerate(known.names) if name in short_names(own)]
+        known, packed = self.kernels.kernels, "".join(name.split())
+
+        def called(names: Callable[[str], Iterable[str]]) -> list[Kernel]:
+            symbols = enumerate(known.names)
+            return [known[index] for index, own in symbols if packed in ("".join(each.split()) for each in names(own))]
+
+        return called(lambda own: [demangled(own)]) or called(short_names)
 
     def kernel_names(self) -> list[str]:
         """Return what users call each kernel: its name without parameters, or its symbol where several have that."""
@@ -240,8 +247,12 @@ class CodeObject:
     def _no_kernel(self, name: str) -> NotFound:
         from difflib import get_close_matches
 
+        from dwarfgpu.encoding.demangle import short_names
+
         known = self.kernel_names()
-        close = get_close_matches(name, known, n=3)
+        symbols = zip(known, self.kernels.kernels.names, strict=True)
+        meant = {short: own for own, symbol in symbols for short in short_names(symbol)} | {own: own for own in known}
+        close = list(dict.fromkeys(meant[each] for each in get_close_matches(name, meant, n=3)))
         more = f" and {len(known) - 12} more" if len(known) > 12 else ""
         hint = (
             f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(known[:12]) or 'no kernels'}{more}"

@@ -1,18 +1,20 @@
 import json
 import re
+import subprocess
 
 import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.audits.judge.variable_values import LocatedVariables
 from dwarfgpu.encoding.demangle import short_names
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_lookup import parse_address, parse_addresses
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.scopes import functions_at
 from dwarfgpu.program.frames.variable import STATIC
 from dwarfgpu.states.program import open_program
 from tests.builders.commands import run
+from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
 HIP = "fixtures/amdgpu/hip-kernels.gfx90a.w64.O2.v5.co"
@@ -103,6 +105,21 @@ def test_kernels_are_launched_by_their_short_names():
     assert "[Launched divergent(int*, int): 1 work-group, 1 wave]" in run("target launch divergent 64 64")
     assert "divergent" in str(run.fails("target launch divergant 64 64").hint)
     assert str(run.fails("target launch divergent 64 64 nothing=1")) == "divergent has no argument 'nothing'"
+
+
+def test_a_name_that_is_nearly_right_names_the_kernel(tmp_path, require_tool):
+    source, code = tmp_path / "k.hip", tmp_path / "k.co"
+    source.write_text(
+        "namespace a { template <typename T, int N> __attribute__((global)) void clampAll(T *p) { *p = N; }"
+        "template __attribute__((global)) void clampAll<float, 4>(float *); }"
+    )
+    words = "-x hip --offload-arch=gfx1100 --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib"
+    subprocess.run([require_tool("clang-22"), *words.split(), source, "-o", code], check=True, capture_output=True)
+    file = file_of(str(code))
+    for name in ("a::clampAll<float,4>", "clampAll<float,4>", "clampAll< float , 4 >"):
+        assert file.kernels_named([name]) == file.kernels_named(["a::clampAll<float, 4>"])
+    for name in ("clampAl", "a::clampal", "clampAll<float, 5>"):
+        assert raised(NotFound, file.kernels_named, [name]).hint == "did you mean a::clampAll<float, 4>?"
 
 
 def test_a_kernel_is_shown_by_its_name_in_the_source_and_then_by_its_symbol():
