@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -116,8 +117,20 @@ def declared_in(scope: Die, address: int) -> list[Die]:
         return entries
     with noting(scope.unit.dwarf.note):
         copied = _copied(scope)
-        return entries + [die for die in _entries(origin.reference(), 0, copied) if die not in copied]
+        abstract = [*_entries(origin.reference(), 0, copied)]
+        missing = [die for die in abstract if die not in copied]
+        return _in_source_order(entries, missing, abstract) if missing else entries
     return entries
+
+
+def _in_source_order(entries: list[Die], missing: list[Die], abstract: list[Die]) -> list[Die]:
+    """Return entries and those that have no copy as the abstract instance lists them."""
+    places, place = {die: number for number, die in enumerate(abstract)}, -1
+    placed = [(places[die], die) for die in missing]
+    for die in entries:
+        place = next((places[each] for each in die.origins() if each in places), place)
+        placed.append((place, die))
+    return [die for _place, die in sorted(placed, key=itemgetter(0))]
 
 
 def is_visible(die: Die, scope: Die, address: int) -> bool:

@@ -9,6 +9,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Pointer
 from dwarfgpu.render.values import Look, ValueWriter, value_text
+from tests.builders import hostile
 from tests.builders.declared import CODE, SIZE, at_data, named, program, typed
 from tests.builders.dwarf import die, entry
 from tests.builders.folders import FIXTURES
@@ -370,3 +371,14 @@ def test_the_sign_of_an_enumerator_is_that_of_the_underlying_type(tmp_path, kind
     )
     enumeration = program(tmp_path, *TYPES, entry).outside.type("enum E")
     assert [enumerator.value for enumerator in enumeration.enumerators] == [number]
+
+
+def test_parameters_without_a_copy_in_an_inlined_function_keep_their_place(tmp_path):
+    declared = [entry("formal_parameter", name, typed("int"), label=f"own-{name}") for name in "abc"]
+    kept = entry("formal_parameter", None, abstract_origin="own-b", location=hostile.ops("DW_OP_regx v0"))
+    span = {"low_pc": hostile.CODE, "high_pc": ("data8", hostile.SIZE)}
+    call = entry("inlined_subroutine", None, kept, abstract_origin="f", **span)
+    file = hostile.gpu(call, types=[entry("subprogram", "f", *declared, label="f", inline=1)])
+    case = hostile.Case(tmp_path, file)
+    frame = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)
+    assert (frame.name, [variable.name for variable in frame.variables()]) == ("f", ["a", "b", "c"])
