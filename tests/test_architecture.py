@@ -188,7 +188,7 @@ BUDGETS: dict[str, float] = {
     "execution": 23.16,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
-    "program.code": 5.86,  # the code that frames are found by; stacks of profiles
+    "program.code": 5.88,  # the code that frames are found by; stacks of profiles
     "program.values": 1.85,
     "program.language": 2.12,
     "program.frames": 9.11,  # arguments of a launch; tables of pandas; where variables of local memory are
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 90.44
+MOST_LINES_OF_TESTS = 90.47
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
