@@ -322,9 +322,11 @@ def _files_and_name(words: list[str]) -> tuple[str | tuple[str, ...] | None, str
 
 def _check_states(states: str | list[str] | None) -> None:
     """Raise an error for a state that is no file: it may be why FILE seems to be missing."""
+    if states is None:
+        return
     from dwarfgpu.states.program import paths_of
 
-    for path in () if states is None else paths_of(states):
+    for path in paths_of(states):
         if path != "-" and not os.path.exists(path.rpartition("@")[0] or path):  # noqa: PTH110
             open_input(path).close()
 
