@@ -8,6 +8,7 @@ lines that begin with ``>`` directly behind; all other lines are what is written
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "dwarfgpu/examples"
 SHELL, PROMPT, FURTHER = "$ ", "(dwarfgpu) ", ">"
 MARK = "=-=-="
+_BUILDING = re.compile(r"^building .* \(once, about .*\n", re.MULTILINE)
+"""The line that a command prints the first time that it needs the functions of a processor."""
 WITH_GDB = "gdb.md"
 """The page whose commands tests/gdb runs."""
 
@@ -126,7 +129,7 @@ def written_by(steps: list[Step], folder: Path) -> list[str]:
         timeout=300,
         check=False,
     )
-    written = done.stdout.split(f"{MARK}\n")
+    written = _BUILDING.sub("", done.stdout).split(f"{MARK}\n")
     if len(written) != len(steps) + 1:
         typed = steps[len(written) - 1].typed if len(written) <= len(steps) else steps[-1].typed
         message = f"{typed!r} ends the page: {written[-1]}"
