@@ -62,6 +62,8 @@ class AlignCheck(KeptState):
         self.spaces = dict(zip((each >> 32 for each in apertures), ("local", "private"), strict=True))
         """The memory of flat addresses, by their upper half, where it is not global."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
+        self.on_finding: Callable[[CheckFinding, WaveBatch, int, tuple[str, int]], None] = lambda *_finding: None
+        """Is told of a finding while its wave is there, as by `InitCheck`."""
 
     def access(self, batch: WaveBatch, space: str, address: Lanes, size: int) -> None:
         """Look at the addresses of lanes."""
@@ -112,4 +114,5 @@ class AlignCheck(KeptState):
             finding = CheckFinding(ALIGN, kind, (side,), name, first, size)
             finding.needs = needs
             self.found[key] = finding
+            self.on_finding(finding, batch, row, (name, first))
         finding.count += int(wrong.sum())

@@ -164,8 +164,9 @@ class WaveVariables:
     def __init__(self, running: Running) -> None:
         self.running = running
         memory: Any = running.machine.device.memory
-        if memory.init_check is not None:
-            memory.init_check.on_finding = self.name
+        for check in (memory.init_check, memory.align):
+            if check is not None:
+                check.on_finding = self.name
 
     def name(self, finding: CheckFinding, batch: WaveBatch, row: int, place: tuple[str, int]) -> None:
         """Name the variable of a wave that is in a register, or at a private address."""

@@ -443,3 +443,8 @@ def test_a_buffer_that_was_freed_is_named(require_tool, tmp_path, target, jit):
     for address, message in ((first.addresses["old"], "was freed before"), (1, "no buffer begins at 0x1")):
         with pytest.raises(dg.DwarfGpuError, match=message):
             machine.free(address)
+
+
+def test_a_misaligned_access_of_private_memory_names_the_element(built):
+    (row,) = found(built("align", "gfx1100", "O0"), "private_int", "align")
+    assert (row.space, row.variable, row.sides[0].position.line) == ("private", "each[13]", line_of("private_int"))
