@@ -546,12 +546,12 @@ class RepairNotes:
     """The footnote of an answer: which variables were read as their producer means them."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[str, ...], dict[str, None]] = {}
+        self._names: dict[str, None] = {}
 
     def add(self, name: str, repairs: Sequence[Repair]) -> None:
         """Take note of a variable and its repairs, if it has some."""
         if repairs:
-            self._names.setdefault(tuple(repair.name for repair in repairs), {})[name] = None
+            self._names[name] = None
 
     def noted(self, values: Values) -> Values:
         """Take note of the repairs in values; return the values."""
@@ -560,11 +560,11 @@ class RepairNotes:
         return values
 
     def lines(self, how: str = "") -> Iterator[str]:
-        """Yield the footnote, on as many lines as it takes; ``how`` tells how what the file alone says is shown."""
-        groups = [f"{', '.join(map(shown, names))} ({', '.join(repairs)})" for repairs, names in self._names.items()]
-        if groups:
-            more = f"; {how} shows what the file alone says" if how else ""
-            yield from (style("dim", line) for line in wrapped(f"repaired: {'; '.join(groups)}{more}"))
+        """Yield the footnote, on as many lines as it takes; ``how`` shows the descriptions and their repairs."""
+        if self._names:
+            more = f" ({how} shows how)" if how else ""
+            names = ", ".join(map(shown, self._names))
+            yield from (style("dim", line) for line in wrapped(f"repaired: the compiler misdescribes {names}{more}"))
 
 
 def _reason_json(reason: Reason) -> Json:

@@ -304,7 +304,7 @@ def stopped(path: Path, function: str) -> Run:
 def test_repairs_hold_for_the_machine_that_is_attached_and_a_hint_names_the_option():
     run = stopped(HIP_19, "_Z3mixcsbh")
     auto = run("locals -location")
-    assert "repaired: both (plain-private-variable, scaled-frame-base)" in run("eval both")
+    assert "repaired: the compiler misdescribes both (`set verbose on` shows how)" in run("eval both")
     assert "--repair" not in auto
     run("set repair off")
     off = run("locals -location")

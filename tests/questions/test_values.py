@@ -327,7 +327,7 @@ def test_locals_of_a_caller():
     run = Run(CALLS, IN_CALLS)
     assert run("info args") == (
         "x = <error: the contents of register v0 are not available>\n"
-        "repaired: x (vector-register); `set verbose on` shows what the file alone says\n"
+        "repaired: the compiler misdescribes x (`set verbose on` shows how)\n"
     )
     run("set verbose on")
     assert "\n  repaired (vector-register); as written: <error>" in run("info args")
