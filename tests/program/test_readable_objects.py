@@ -35,6 +35,11 @@ def test_a_type_that_leads_back_to_itself_is_shown_in_a_short_text():
 
 def test_a_value_is_shown_by_its_type():
     assert repr(constant(INT, bytes(4))) == "<Object int>"
+    members = [
+        t.Member(name, t.Lazy.known(INT), bit_offset=at) for name, at in (("low", 0), ("high", 32), ("gone", 64))
+    ]
+    pair = t.Struct("struct", "pair", 8, t.Lazy.known(t.Body(members=tuple(members))))
+    assert repr(constant(pair, bytes([5, 0, 0, 0, 6, 0, 0, 0]))) == "<Object struct pair: low = 5, high = 6>"
 
 
 def test_programs_waves_and_frames_are_shown_by_their_names():

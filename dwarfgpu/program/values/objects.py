@@ -6,8 +6,9 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -15,6 +16,7 @@ from attrs import evolve
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, MalformedFile, UsageError, shown
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
 
 
+MOST_SHOWN = 16
+"""The members of a structure in its short text."""
 MAX_NESTING = 32
 """How deep a name is searched in bases and unnamed members. A broken file may have a class that is its own base."""
 
@@ -48,7 +52,21 @@ class Object(ShownInNotebooks, Handle):
     def __repr__(self) -> str:
         address = self.address
         where = "" if address is None or not isinstance(address.value, int) else f" at {address.value:#x}"
-        return f"<Object {safe_text(self.type)}{where}>"
+        return f"<Object {safe_text(self.type)}{where}{self._numbers_text()}>"
+
+    def _numbers_text(self) -> str:
+        """Return the numbers in a structure, ``: low = 0.5, count = 3``, as far as one lane has them."""
+        if not isinstance(self.inner, t.Struct):
+            return ""
+        texts = []
+        for member in islice(self.members(), MOST_SHOWN):
+            with suppress(DwarfGpuError, Diverge, LaneFault):
+                value = self.field(member)
+                number = None if value.scalar is None else value.number()
+                if isinstance(number, (int, float)):
+                    is_address = isinstance(value.inner, t.Pointer)
+                    texts.append(f"{member.name} = {number:#x}" if is_address else f"{member.name} = {number}")
+        return f": {', '.join(texts)}" if texts else ""
 
     @property
     def place(self) -> ObjectPlace:
