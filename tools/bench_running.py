@@ -191,7 +191,7 @@ def _debugging(path: str) -> None:
         return time.process_time() - begun
 
     plain, stopped = [], []
-    rounds = 2_000_000 if is_available() else 20_000
+    rounds = 4_000_000 if is_available() else 20_000
     other = debugging(rounds)
     for _ in range(ROUNDS):
         free, other = debugging(rounds), debugging(rounds)
