@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit, Memory, Register
 from dwarfgpu.program.code.code_lookup import begins_line
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, resolved
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 
+WRAPPER = "clang's wrapper"
 SIGNAL_HANDLER = "<signal handler called>"
 INDENT = 6
 CALL_INDENT = 4
@@ -221,7 +224,8 @@ class CallWriter:
         """Return the call and its place in the source."""
         if frame.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
-        place = f"{_place(frame)} ({frame.found})" if frame.found else _place(frame)
+        notes = [note for note in (WRAPPER if _is_wrapper(frame) else "", frame.found) if note]
+        place = f"{_place(frame)} ({', '.join(notes)})" if notes else _place(frame)
         return f"{_address(frame)}{self.call(frame)}", place
 
     def call(self, frame: Frame) -> str:
@@ -298,6 +302,14 @@ def _address(frame: Frame) -> str:
     ):
         return ""
     return f"{frame.pc:#x} in "
+
+
+def _is_wrapper(frame: Frame) -> bool:
+    """Return whether a frame is the function that clang wraps around the body of an OpenCL kernel."""
+    if not frame.number or frame.wave is None:
+        return False
+    inner = next(islice(frame.wave, frame.number - 1, None), None)
+    return inner is not None and inner.name == frame.name and is_body(inner.call.linkage_name)
 
 
 def _place(frame: Frame) -> str:

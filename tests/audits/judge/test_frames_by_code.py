@@ -16,6 +16,7 @@ from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.frame_state import MAX_DEPTH, CodeReading
 from tests.builders.commands import document, run
 from tests.builders.executed_calls import ExecutedCalls
+from tests.builders.folders import ROOT
 from tests.builders.parameters import share
 from tools import fuzz_kernels, random_kernels
 
@@ -572,3 +573,11 @@ def test_conventions_of_its_own_give_assembly_no_wrong_caller(require_tool, tmp_
     calls = executed(require_tool, tmp_path, "-x assembler", text, lanes="20")
     assert {name: count for name, count in calls.counts.items() if name.endswith("wrong")} == {}, calls.problems
     assert calls.counts["right"] > 40, calls.problems
+
+
+def test_the_wrapper_of_an_opencl_kernel_is_named():
+    """clang calls it as the kernel, like the body that it calls."""
+    core = ROOT / "dwarfgpu/examples/blur.core"
+    out = run("bt", "--state", str(core)).stdout
+    assert re.findall(r"#\d .* (?:in )?(\w+) \(\.\.\.\) at blur.cl:\d+(.*)", out) == [
+        ("blur", ""), ("blur", " (clang's wrapper, by the code)")]  # fmt: skip
