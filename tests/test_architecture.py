@@ -203,7 +203,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.26,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.68,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.69,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.19,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
     "cli": 2.53,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.49,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 90.47
+MOST_LINES_OF_TESTS = 90.48
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}
