@@ -15,7 +15,10 @@ from dwarfgpu.questions.table import OF_CHECKS
 from dwarfgpu.regular_files import check_output, whole_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from dwarfgpu.cli.session import Session
+    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import RunReport
@@ -49,7 +52,7 @@ def _run_once(session: Session, options: Any) -> int:
     running = _launched(options)
     for name in (*(name for name, _path in saves), *(options.print or ())):
         running.buffer(name)
-    _set_breakpoints(running, options)
+    points = _set_breakpoints(running, options)
     profile = _profile(running, options)
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
@@ -90,6 +93,8 @@ def _run_once(session: Session, options: Any) -> int:
     )
     result, status = (result, OK) if checks is None else checks.report(running, result)
     _show(session, result, list(running.printed()), faults, history, options.max_findings)
+    for missed in _missed(running, points) if halt.has_ended else ():
+        session.hint(missed)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -256,12 +261,21 @@ def _check_state(path: str | None) -> None:
         _check_folder(path)
 
 
-def _set_breakpoints(running: Running, options: Any) -> None:
+def _set_breakpoints(running: Running, options: Any) -> list[tuple[str, str | None, list[Breakpoint]]]:
+    """Set the breakpoints; return each place with its condition and what was set."""
     if options.if_ is not None and not options.break_:
         raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
+    rows = []
     for place in options.break_ or ():
-        where, _, condition = place.partition(" if ")
-        running.break_at(where, condition.strip() or options.if_)
+        where, _, text = place.partition(" if ")
+        condition = text.strip() or options.if_
+        rows.append((where.strip(), condition, running.break_at(where, condition)))
+    return rows
+
+
+def _missed(running: Running, points: Iterable[tuple[str, str | None, list[Breakpoint]]]) -> Iterator[str]:
+    """Yield the breakpoints that no lane has reached."""
+    return filter(None, (running.missed_text(place, own, condition) for place, condition, own in points))
 
 
 def settle_output(options: Any) -> None:

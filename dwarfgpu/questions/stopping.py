@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, READ_WATCH, WATCH, Breakpoint
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, DPRINTF, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.program.frames.history import Remembered
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.focus import title
 from dwarfgpu.questions.scripts import joined, run_lines
+from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.stack import show_frame
 from dwarfgpu.render.lanes import lanes_of, signal_text
+from dwarfgpu.render.layout import fitted
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
@@ -87,6 +90,7 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
             output.write(text)
         if halt.has_ended:
             yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else halt.reason
+            yield from _missed(debugging)
             return
         debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)
         if not debugger.is_quiet:
@@ -102,6 +106,14 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
         stops.run(debugger, halt.points)
 
     return Document(data, lines)
+
+
+def _missed(debugging: Debugging) -> Iterator[str]:
+    """Yield the breakpoints that no lane has reached."""
+    for point in debugging.points:
+        if point.kind == BREAK and point.is_enabled:
+            text = debugging.running.missed_text(point.text, [point], point.condition)
+            yield from () if text is None else fitted(f"{_kind(point)} {point.number} was never hit: {text}", 2)
 
 
 def _loop_lines(debugging: Debugging, halt: Halt) -> Iterator[str]:
@@ -251,13 +263,25 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
         if halt.points:
             yield f"{who} hit Catchpoint {halt.points[0].number} ({halt.points[0].text})"
         yield f"{who} received signal {signal}."
-        yield f"[Stop reason: {halt.reason}; {lanes_of(mask)}]"
+        yield from fitted(f"[Stop reason: {halt.reason}; {lanes_of(mask)}]", 2)
+        yield from _variable_missed(debugger, halt)
     elif halt.kind == "interrupted":
         yield f"{who} received signal SIGINT, Interrupt."
     elif halt.kind != "step":
         yield f"[{halt.reason}]"
         if halt.loop is not None:
             yield "`set var` or `jump` can end the loop, `reverse-step` goes back."
+
+
+def _variable_missed(debugger: Debugger, halt: Halt) -> Iterator[str]:
+    """Yield the variable in local or private memory that an access was meant for; the machine knows buffers alone."""
+    if not re.search("no (local|private) memory", halt.reason):
+        return
+    from dwarfgpu.render.faults import faults_in, missed_variable  # which costs start-up time
+
+    found = faults_in(debugger.machine.stopped, sources_of(debugger).reader, debugger.call_writer)
+    missed = next(filter(None, map(missed_variable, found)), None)
+    yield from () if missed is None else fitted(f"[{missed}]", 2)
 
 
 def _problem(halt: Halt) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.faults import last_changes, waits
 from dwarfgpu.audits.faults.fault_log import reported_address
-from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME, wave_faults, with_changes
+from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME, SPACE_NAMES, wave_faults, with_changes
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
@@ -370,6 +370,15 @@ def _reach(access: FailedAccess, lanes: LanesOutside) -> str:
     span = f"{low:#x}" if low == high else f"{low:#x} to {high:#x}"
     verb = DONE.get(access.action, "accessed")
     return f"{verb} {counted(access.size, 'byte')} at {'' if access.is_global else access.space + ' '}{span}"
+
+
+def missed_variable(fault: WaveFault) -> str | None:
+    """Return how far the access of a fault is outside of a variable in local or private memory; None of any other."""
+    rows = fault.accesses[0].missed if fault.accesses else ()
+    (row,) = rows if len(rows) == 1 else (None,)
+    if row is None or not row.memory or row.name in SPACE_NAMES.values():
+        return None
+    return f"{'' if row.is_certain else 'probably '}{_missed_text(row)}"
 
 
 def _missed_text(row: MissedBuffer) -> str:

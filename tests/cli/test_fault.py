@@ -358,3 +358,15 @@ def test_the_state_may_be_an_option(run):
     assert run("fault", "--state", core)[:2] == run("fault", core)[:2]
     assert run("fault", "--state", core, "--state", core)[:2] == run("fault", core)[:2]
     assert "is about one state and one file, not 3" in run("fault", "--state", core, CODE, CODE)[2]
+
+
+def test_a_stop_in_the_debugger_names_the_variable_in_local_memory(run, require_tool, tmp_path):
+    source = tmp_path / "k.cl"
+    source.write_text(
+        "kernel void tiles(global int *out, int n) {\n  local int tile[64];\n  tile[get_local_id(0) + n] = 1;\n"
+        "  out[get_local_id(0)] = tile[0];\n}\n"
+    )
+    require_tool("clang-22")
+    commands = "target launch tiles 64 64 out=zeros(64) n=40", "run"
+    text = run("debug", source, "-batch", *(f"-ex={each}" for each in commands))[1]
+    assert "\n[0 to 156 bytes past the end of `tile` [local], which has 256 bytes]\n" in text

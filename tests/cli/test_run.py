@@ -23,6 +23,30 @@ def _in_the_checkout(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
+@pytest.mark.parametrize("count", [1, 6, 7, 25, 59])
+def test_a_limit_is_exact(run, count):
+    """Also where some waves of a batch are left, and in the middle of a block."""
+    answer = json.loads(run(*LAUNCH, "out=zeros(4)", "--limit", count, "--json")[1])
+    assert (answer["stop"]["kind"], answer["instructions"]) == ("limit", count)
+
+
+def test_breakpoints_that_are_never_hit_are_told(run):
+    """By a run and by the debugger; with the line that has code."""
+    file, words = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", ("y=ones(64)", "x=ones(64)", "a=2")
+    launch = ("run", file, "saxpy", "--grid", "64", "--work-group", "64", *words, "n=0", "--break")
+    for place, told in {
+        "kernels.cl:79": "no lane was at kernels.cl:79",
+        "kernels.cl:79 if product > 1": "no lane was at kernels.cl:79 with `product > 1`",
+        "kernels.cl:80 if n == 7": "kernels.cl:80 with `n == 7`; line 80 has no code, so it was at line 81",
+        "kernels.cl:77": None,
+    }.items():
+        err = " ".join(run(*launch, place)[2].split())
+        assert (told or "hint: add --state") in err
+    commands = f"target launch saxpy 64 64 {' '.join(words)} n=0", "break kernels.cl:79", "run"
+    text = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
+    assert text.endswith("exited normally]\nBreakpoint 1 was never hit: no lane was at kernels.cl:79\n")
+
+
 def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):
     path = tmp_path / "out.npy"
     status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}")

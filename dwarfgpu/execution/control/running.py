@@ -15,10 +15,14 @@ import numpy as np
 
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
+from dwarfgpu.execution import halts
+from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
+from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
+from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
@@ -29,14 +33,13 @@ from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
     from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
-    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.objfile.info.dies import Die
@@ -254,6 +257,20 @@ class Running:
                 point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
         return points
 
+    def missed_text(self, place: str, points: Iterable[Breakpoint], condition: str | None = None) -> str | None:
+        """Return that no lane has reached a place where breakpoints are; None if one has.
+
+        Where the line of the place has no code, say at which line they are.
+        """
+        points = list(points)
+        if any(point.hits for point in points):
+            return None
+        lines = {self.position(address).line for point in points for address in point.addresses}
+        asked = re.search(r"(?:^|:)(\d+)$", place)
+        is_moved = asked is not None and lines and int(asked[1]) not in lines
+        moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}" if asked and is_moved else ""
+        return f"no lane was at {place}{f' with `{condition}`' if condition else ''}{moved}"
+
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
         frames = self.program.at(address - self.launched.plan.load_address)
@@ -294,9 +311,43 @@ class Running:
     # --- Running --------------------------------------------------------------------------------------------------
 
     def run(self, *, until: str | None = None, limit: int | None = None) -> Halt:
-        """Run to the next halt; ``until`` is a place at which waves stop this time."""
+        """Run to the next halt; ``until`` is a place at which waves stop this time.
+
+        ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
+        instructions are executed one by one, and the very last perhaps in some of the waves.
+        """
         self._name_findings()
-        return self.machine.run(until=None if until is None else self.stops(until), limit=limit)
+        machine, places = self.machine, None if until is None else self.stops(until)
+        if limit is None:
+            return machine.run(until=places)
+        device = machine.device
+        end, slack = device.executed + limit, LONGEST * min(machine.wave_count, WIDEST)
+        halt = machine.run(until=places, limit=limit - slack) if limit > slack else None
+        if halt is not None and halt.kind != halts.LIMIT:
+            return halt
+        last: list[WaveBatch] = []
+        before = device.observer
+
+        def is_there(batch: WaveBatch) -> bool:
+            if device.executed + batch.count <= end:
+                return before is not None and before(batch)
+            last.append(batch)
+            device.halt = Halt(halts.LIMIT, "")
+            return True
+
+        device.observer = is_there
+        try:
+            halt = machine.run(until=places)
+        finally:
+            device.observer = before
+        if halt.kind != halts.LIMIT:
+            return halt
+        for wave in last[0].waves[: end - device.executed].tolist():
+            halt = machine.step(wave)
+            if halt.kind in (halts.FAULT, halts.TRAP):
+                return halt
+        device.halt = Halt(halts.LIMIT, f"{device.executed} instructions have been executed")
+        return device.halt
 
     def printed(self) -> Iterator[str]:
         """Yield what the kernel has printed so far."""
