@@ -370,3 +370,19 @@ def test_a_stop_in_the_debugger_names_the_variable_in_local_memory(run, require_
     commands = "target launch tiles 64 64 out=zeros(64) n=40", "run"
     text = run("debug", source, "-batch", *(f"-ex={each}" for each in commands))[1]
     assert "\n[0 to 156 bytes past the end of `tile` [local], which has 256 bytes]\n" in text
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_an_address_that_the_compiler_has_made_wrongly_is_told(run, require_tool, tmp_path, version):
+    """What tells private memory from global memory is at a null pointer in functions of gfx803."""
+    source, file = tmp_path / "k.cl", tmp_path / "k.co"
+    source.write_text(
+        "__attribute__((noinline)) int twice(int v) {\n  int *at = &v;\n  return *at * 2;\n}\n"
+        "kernel void k(global int *out) {\n  out[0] = twice(4);\n}\n"
+    )
+    require_tool("ld.lld-22")
+    words = f"-cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx803 -O0 -mcode-object-version={version} -nogpulib -g"
+    call(require_tool("clang-22"), *words.split(), source, "-o", file)
+    status, text, _err = run("run", file, "k", "--grid", "64", "--work-group", "64", "out=zeros(1)", "--print", "out")
+    told = "clang reads hidden arguments of functions at a null pointer in code objects of version 5 and later"
+    assert (status, told in " ".join(text.split())) == ((0, False) if version == 4 else (1, True))

@@ -72,6 +72,11 @@ RANKED = "its lanes are in the page of the fault", "its lanes have no memory", "
 """Why a candidate is before another, by the parts of its rank."""
 ALSO_NULL = "it is null, too"
 NEAREST_OF_SOME = "it is the nearest of some lanes"
+HIDDEN_OF_NULL = (
+    "the compiler has made this address: before GFX9, clang reads hidden arguments of functions at a null pointer "
+    "in code objects of version 5 and later; -mcode-object-version=4 is right"
+)
+"""What is wrong where unoptimized functions of gfx803 look for the place of private memory."""
 _POINTER = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*+\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
 _FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 _STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
@@ -342,6 +347,16 @@ def _begins(variable: Any, source: SourceLine | None) -> bool:
     return line is not None and source is not None and line.unsigned() == source.line
 
 
+def _has_null_base(function: FunctionCode, at: int) -> bool:
+    """Return whether a function before GFX9 loads from an address that the instruction before has as a constant."""
+    if function.major >= 9 or at == 0 or function.steps[at].action.space != actions.SCALAR:
+        return False
+    before, read = function.steps[at - 1].instruction, actions.read_registers(function.steps[at].instruction)
+    written = {register for operand in before.destinations for register in actions.registers_of(operand)}
+    constant = not any(map(actions.registers_of, before.sources))
+    return before.name == "s_mov_b64" and constant and read <= written
+
+
 def _stores(function: FunctionCode) -> bool:
     """Return whether a function stores to memory that other work-items may see."""
     return any(step.action.is_shared and step.action.operation != "load" for step in function.steps)
@@ -489,6 +504,8 @@ class FaultSearch:
             return
         at = function.addresses.index(here)
         own = self._access(function, at, line, is_outstanding=False)
+        if own is not None and own.is_null and _has_null_base(function, at):
+            self.problems.append(HIDDEN_OF_NULL)
         is_precise = self.stop.lanes is not None or self.stop.address is not None
         if own is not None and is_precise:
             yield own
