@@ -99,7 +99,11 @@ def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> An
     for i, bits in enumerate(words):
         length = min(WORD, size - WORD * i)
         raw[:, WORD * i : WORD * i + length] = _bytes_of(bits, length, byte_order)
-    records = raw.reshape(-1).view(kind.base).reshape(count, *kind.shape)
+    shape: tuple[int, ...] = ()
+    while kind.subdtype is not None:  # an array of vectors is one in another
+        kind, inner = kind.subdtype
+        shape += inner
+    records = raw.reshape(-1).view(kind).reshape(count, *shape)
     return records[0] if all(isinstance(bits, int) for bits in words) else records
 
 
