@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#if __has_feature(memory_sanitizer)
+#ifdef MEMORY
 #include <sanitizer/msan_interface.h>
 #else
 #define __msan_check_mem_is_initialized(start, size)

@@ -15,6 +15,7 @@ TOGETHER = "between_groups", "one_for_all", "total"
 """The kernels whose fault is between work-groups, and that have no local memory, which all work-groups share here."""
 RACE, ACCESS = r"#0 [^\n]*\.cl:(\d+).*?#0 [^\n]*\.cl:(\d+)", r"#\d [^\n]*\.cl:(\d+)"
 """The lines in reports: the places of both sides, and the innermost place in a kernel."""
+MOST_RUNS = 8
 UNSEEN = {
     "thread": {"fence_of_local", "last_group"},  # a barrier of the host orders all memory, and so does the next group
     "address": {"through_const", "add_to_const", "local_both"},  # 64 bytes behind an array are looked at, no const is
@@ -24,16 +25,18 @@ UNSEEN = {
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("host")
+    clang, gcc, folder = require_tool("clang-22"), require_tool("gcc"), tmp_path_factory.mktemp("host")
 
     @cache
     def build(sanitizer: str, source: str, *options: str) -> str:
         code, program = (str(folder / f"{source}{''.join(options)}.{end}") for end in ("o", "exe"))
         words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "x86_64-linux-gnu", "-O1", "-g", "-w", *options]
-        sanitized = [f"-fsanitize={sanitizer}", *(["-fsanitize-memory-track-origins"] if sanitizer == "memory" else [])]
+        linker, sanitized = gcc, [f"-fsanitize={sanitizer}"]
+        if sanitizer == "memory":  # gcc has none, and clang misses races with threads that have ended
+            linker, sanitized = clang, [*sanitized, "-fsanitize-memory-track-origins", "-DMEMORY"]
         words += [*sanitized, "-include", str(HERE / "host.h"), "-c", str(HERE / f"{source}.cl")]
         subprocess.run([*words, "-o", code], check=True)
-        words = [clang, "-g", *sanitized, "-rdynamic", str(HERE / "host.c"), code, "-o", program]
+        words = [linker, "-g", *sanitized, "-rdynamic", str(HERE / "host.c"), code, "-o", program]
         subprocess.run([*words, "-lpthread", "-ldl"], check=True)
         return program
 
@@ -50,10 +53,12 @@ def lines_found(pattern, program, *words):
     return set() if found is None else {*map(int, found.groups())}
 
 
-def lines_of_race(program, kernel):
+def lines_of_race(program, kernel, runs=1):
+    """The lines of both sides, in the first run that reports them: which races are noticed depends on the schedule."""
     numbers = {"bytes": 512, "wide": 4096}.get(kernel, 2048)
     local = [512] if kernel == "local_argument" else []
-    return lines_found(RACE, program, kernel, 4, 128, int(kernel in TOGETHER), 8192, numbers, *local)
+    words = program, kernel, 4, 128, int(kernel in TOGETHER), 8192, numbers, *local
+    return next(filter(None, (lines_found(RACE, *words) for _run in range(runs))), set())
 
 
 def lines_of_access(program, kernel):
@@ -67,8 +72,9 @@ def lines_of_access(program, kernel):
 def test_the_sanitizer_of_threads_finds_the_same_races(built):
     races = {kernel for kernel, kind in test_checks.RACES.items() if "race" in kind}
     for kernel in races:
-        expected = set() if kernel in UNSEEN["thread"] else test_checks.lines_of(kernel)
-        assert (kernel, lines_of_race(built("thread", "pairs"), kernel)) == (kernel, expected)
+        is_seen = kernel not in UNSEEN["thread"]
+        found = lines_of_race(built("thread", "pairs"), kernel, MOST_RUNS if is_seen else 1)
+        assert (kernel, found) == (kernel, test_checks.lines_of(kernel) if is_seen else set())
         assert (kernel, lines_of_race(built("thread", "pairs", "-DMENDED"), kernel)) == (kernel, set())
 
 
