@@ -197,7 +197,7 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
     yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
     uncertain = comparison.total().uncertain
     if uncertain:
-        yield f"  {uncertain:,} more values are uncertain: the loop is unrolled, and some rounds have them"
+        yield f"  {uncertain:,} more values are uncertain: not every statement it may be has them"
     between = comparison.between
     if between.right or between.wrong:
         yield f"  {between.right + between.wrong:,} values between statements are compared, {between.wrong:,} are wrong"
