@@ -13,6 +13,7 @@ from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
 from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
 from dwarfgpu.audits.judge.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.audits.judge.statement_record import record_run
+from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.control.running import launched_with
@@ -192,7 +193,7 @@ def _findings(judge: Judge) -> Iterator[SourceFinding]:
     first: dict[tuple[str, str, str], tuple[int, SourceFinding]] = {}
     for part in PARTS:
         for subject, pc, sighting in judge.sightings.of_part(part):
-            if subject.limit is not None:
+            if subject.limit is not None or subject.rule.severity == NOTE:
                 continue
             function, offset = judge.sightings.function(pc)
             key = subject.rule.name, function, subject.name
