@@ -625,7 +625,7 @@ class StatementComparison:
             for item in items:
                 others = _values_at(key, item, reference, truths.stops)
                 is_known_everywhere = len(others) == len(truths.stops)
-                if not others or (truths.is_certain and not is_known_everywhere):
+                if not others or (not is_known_everywhere and (truths.is_certain or key not in self.history.listed)):
                     continue
                 compared = self._compare_value(
                     stop.value(key, item),
