@@ -625,7 +625,7 @@ class StatementComparison:
             for item in items:
                 others = _values_at(key, item, reference, truths.stops)
                 is_known_everywhere = len(others) == len(truths.stops)
-                if not others or (not is_known_everywhere and (truths.is_certain or key not in self.history.listed)):
+                if not others or (truths.is_certain and not is_known_everywhere):
                     continue
                 compared = self._compare_value(
                     stop.value(key, item),
@@ -633,8 +633,12 @@ class StatementComparison:
                     is_alive=is_alive and is_known_everywhere,
                     is_certain=truths.is_certain,
                 )
-                if compared is not None:
-                    yield item, key, compared
+                if compared is None:
+                    continue
+                visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
+                if compared.result == WRONG and len(others) < visible:  # before it has a value, it can be anything
+                    compared = evolve(compared, result=UNCERTAIN)
+                yield item, key, compared
 
     def _compare_value(
         self,

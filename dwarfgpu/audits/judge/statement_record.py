@@ -98,8 +98,6 @@ class StatementHistory:
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
         self.shared: set[DeclarationKey] = set()
         """The variables that are not in the memory of one work-item, so that others can change them."""
-        self.listed: set[DeclarationKey] = set()
-        """The variables whose location says where it is valid, so that it should not be before they have a value."""
         self.self_calls: dict[WorkItem, set[Context]] = {}
         """The contexts of the calls with which functions call themselves."""
         self.is_cut = False
@@ -390,8 +388,6 @@ class StatementRecorder:
             values[key] = recorded(frame, variable, lanes)
             if key not in self._known:
                 self._known.add(key)
-                if _has_list(variable):
-                    self.history.listed.add(key)
                 if is_shared(frame, variable, lanes[0]):
                     self.history.shared.add(key)
         return values
