@@ -262,9 +262,9 @@ def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counter
 def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> list[Counterparts | None]:
     """Align visits by their lines. Where the round of a loop is not certain, neither is a visit of it.
 
-    The rounds of a line are certain if it begins at the same instruction in each, and if there are as many rounds in
-    the other build: the compiler has left the loop as it is. Else the instructions of any round can be at any place of
-    the loop, and the order of lines does not tell them apart.
+    The rounds of a line are certain if there are as many in the other build, and if it begins at the same instruction
+    in each that begins at one instruction there: the compiler has left the loop as it is. Else the instructions of any
+    round can be at any place of the loop, and the order of lines does not tell them apart.
     """
     aligned = align([visit.line for visit in visits], [visit.line for visit in others])
     rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
@@ -272,11 +272,19 @@ def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> li
         own, there = rounds[visits[index].line], other_rounds.get(visits[index].line, [])
         if each is None or not each.is_certain or len(there) < 2:
             continue
-        is_kept = len(own) == len(there) and len({visits[number].stops[0].pc for number in own}) == 1
+        is_kept = len(own) == len(there) and _is_kept(
+            [visits[number] for number in own], [others[number] for number in there]
+        )
         if not is_kept or tuple(each.visits) != (there[own.index(index)],):
             aligned[index] = Counterparts(False, each.visits)
     _widen(aligned, len(others[:MAX_ALIGNED]))
     return aligned
+
+
+def _is_kept(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> bool:
+    """Whether the rounds of a line have the instructions of a loop that was not unrolled."""
+    pairs = {(other.stops[0].pc, visit.stops[0].pc) for visit, other in zip(visits, others, strict=True)}
+    return len({own for _other, own in pairs}) == 1 or len({other for other, _own in pairs}) == len(pairs) < len(visits)
 
 
 def _rounds_of(visits: Sequence[LineVisit]) -> dict[tuple[str, int], list[int]]:
