@@ -158,7 +158,7 @@ def test_faults_and_traps_are_caught_with_their_lanes_and_go_back(tmp_path):
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(8) a=0.5 n=64", "run")
     assert "Wave 1 received signal SIGSEGV, Segmentation fault." in text
-    assert "(just past the end of `y`, which has 32 bytes); lanes [8-31]]" in text
+    assert "(just past the end of `y`, which has 32 bytes); lanes [8-31]]" in " ".join(text.split())
     run(f"save snapshot {tmp_path}/fault.json")
     assert "[Current wave is 1, lane 8 " in Run(FILE)(f"target snapshot {tmp_path}/fault.json")
     before = _pc(run)
@@ -171,7 +171,9 @@ def test_faults_and_traps_are_caught_with_their_lanes_and_go_back(tmp_path):
         text = run("run")
         assert "hit Catchpoint 1 (fault)\n" in text
         assert "received signal SIGSEGV, Segmentation fault." in text
-        assert re.search(r"\[Stop reason: MEMORY_VIOLATION: no memory at 0x\w+ \(.*\); lanes \[8-", text)
+        assert re.search(
+            r"\[Stop reason: MEMORY_VIOLATION: no memory at 0x\w+ \(.*\); lanes \[8-", " ".join(text.split())
+        )
         assert "already hit 1 time" in run("info breakpoints 1")
         assert "the wave has stopped: MEMORY_VIOLATION" in str(run.fails("stepi"))
         before = line_of(text)
