@@ -149,9 +149,7 @@ class Debugging:
 
     def insert(self, point: Breakpoint) -> None:
         """Let waves stop at a breakpoint; a condition must be readable there."""
-        addresses = self.running.stops(point.text)
-        if point.condition is not None:
-            self.running.check_condition(point.condition, addresses[0])
+        addresses = self.running.stops_with(point.text, point.condition)
         point.addresses, point.holds = addresses, lambda arrival: self._stopping(point, arrival)
         self.device.add_breakpoint(point)
 

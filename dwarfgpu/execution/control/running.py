@@ -208,11 +208,28 @@ class Running:
         return CodeMap(self.attached, self.machine.device)
 
     def stops(self, place: str) -> list[int]:
-        """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue."""
+        """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue.
+
+        A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB.
+        """
         addresses, text = self.addresses(place), place.strip()
         if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
             return addresses
-        return sorted({self.reader.at(address).body or address for address in addresses})
+        return sorted({max(address, self.reader.at(address).body) for address in addresses})
+
+    def stops_with(self, place: str, condition: str | None) -> list[int]:
+        """Return those at which a condition can be answered; raise an error if it can be at none, as in GDB."""
+        found, problem = [], None
+        for address in self.stops(place):
+            try:
+                if condition is not None:
+                    self.check_condition(condition, address)
+                found.append(address)
+            except DwarfGpuError as error:
+                problem = problem or error
+        if problem is not None and not found:
+            raise problem
+        return found
 
     def _here(self) -> Any:
         """Return the file of the kernel, which line numbers without a file belong to."""
@@ -248,9 +265,7 @@ class Running:
 
     def break_at(self, place: str, condition: str | None = None) -> list[Breakpoint]:
         """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
-        addresses = self.stops(place)
-        if condition is not None:
-            self.check_condition(condition, addresses[0])
+        addresses = self.stops_with(place, condition)
         points = [self.machine.break_at(address) for address in addresses]
         for point in points:
             if condition is not None:

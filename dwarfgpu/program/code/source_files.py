@@ -65,13 +65,28 @@ class SourceFile:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def starts(self, line: int) -> list[int]:
-        """Return the addresses in the running program where statements of a line begin, the first of each unit."""
-        addresses = set()
-        for code, _, table, numbers in self.parts:
-            start = self.sources.lines(table).first(line, numbers)
-            if start is not None:
-                addresses.add(code.in_program(start.address))
-        return sorted(addresses)
+        """Return the addresses in the running program where a line begins: the first of each block, as in GDB.
+
+        A line of a template or of an inlined function begins in each instance and at each call.
+        """
+        return sorted({min(starts) for starts in self._starts(line).values()})
+
+    def copies(self, address: int) -> list[int]:
+        """Return where the line of an address begins again in the same block, as it does in an unrolled loop."""
+        at = self.sources.at(address)
+        blocks = {} if at is None or at.file is not self else self._starts(at.line)
+        return next((sorted(starts - {address}) for starts in blocks.values() if address in starts), [])
+
+    def _starts(self, line: int) -> dict[object, set[int]]:
+        """Return where statements of a line begin, by their innermost block or, outside of functions, their unit."""
+        found: dict[object, set[int]] = {}
+        for code, unit, table, numbers in self.parts:
+            for start in self.sources.lines(table).of(line, numbers):
+                address = code.in_program(start.address)
+                functions = code.functions_at(address)
+                block = functions[0].blocks[0] if functions else unit
+                found.setdefault((code, block), set()).add(address)
+        return found
 
     def next_line(self, line: int) -> int | None:
         """Return the first line with code, from the given one on."""
@@ -428,11 +443,9 @@ class Lines:
         """Return the first line at the same address: the brace before the first statement of a function."""
         return self.starts[bisect_left(self._addresses, start.address)]
 
-    def first(self, line: int, files: Collection[int]) -> LineStart | None:
-        """Return where a statement of a line begins first."""
-        return next(
-            (start for start in self.starts if start.line == line and start.is_statement and start.file in files), None
-        )
+    def of(self, line: int, files: Collection[int]) -> Iterator[LineStart]:
+        """Yield where statements of a line begin."""
+        return (start for start in self.starts if start.line == line and start.is_statement and start.file in files)
 
     def next_line(self, line: int, files: Collection[int]) -> int | None:
         """Return the first line with a statement, from the given one on."""

@@ -175,7 +175,7 @@ CONDITIONS = [
 )
 def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monkeypatch):
     running = Running(started(built(*key), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4}))
-    (point,) = running.break_at("kernels.cl:78")
+    points = running.break_at("kernels.cl:78")
     counts = {True: 0, False: 0}
 
     def ask(arrival):
@@ -187,7 +187,8 @@ def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monke
                 assert (quick == running.truth(text, arrival)).all(), text
         return False
 
-    point.holds = ask
+    for point in points:
+        point.holds = ask
     assert running.run().has_ended
     assert counts[True]
     assert key[1] == "O2" or not counts[False]
@@ -220,6 +221,55 @@ def test_breakpoints_without_a_condition_or_a_value_of_it_stop_all(built):
     halt = running.run()
     assert halt.kind == "breakpoint"
     assert running.condition_problem.text.startswith("steps > 3 (steps: ")
+
+
+INLINED = """#ifndef __OPENCL_C_VERSION__
+#define global
+#define kernel
+#endif
+static inline __attribute__((always_inline)) int pick(global volatile int *a, int t) {
+  int s = a[t];
+  if (s > 4)
+    s -= a[t + 1];
+  return s;
+}
+kernel void both(global volatile int *a) {
+  a[7] = 3;
+  a[1] = pick(a, 3);
+  a[2] = pick(a, 5);
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    a[k] += a[8];
+}
+#ifndef __OPENCL_C_VERSION__
+void around(volatile int *a) { both(a); }
+#endif
+"""
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(require_tool, tmp_path, processor):
+    """Not behind the prologue of the function around the calls. A line of an unrolled loop has one place in each."""
+    clang, gdb, source = require_tool("clang-22"), require_tool("gdb"), tmp_path / "both.cl"
+    source.write_text(INLINED)
+    kernel, host = tmp_path / "both.co", tmp_path / "both"
+    options = "-x", "cl", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"
+    for words in ((*options, "-o", str(kernel)), ("-x", "c", "-nostdlib", "-Wl,-e,around", "-o", str(host))):
+        subprocess.run([clang, *words, "-O2", "-g", "-w", str(source)], check=True, capture_output=True)
+    running = Running(started(str(kernel), "both", count=1, group=1, args={"a": np.arange(9, dtype=np.int32)}))
+    for place in ("pick", "both.cl:6", "both.cl:8", "both.cl:17"):
+        command = [gdb, "-nx", "-batch", "-ex", f"break {place}", str(host)]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        stops = running.stops(place)
+        assert f"({len(stops)} locations)" in text
+        assert place == "pick" or {running.position(address).line for address in stops} == {int(place[8:])}
+    running.break_at("pick")
+    calls = []
+    while not (halt := running.run()).has_ended:
+        frame = running.attached[0].frame(0)
+        calls.append((frame.name, frame.eval("t", [0]).filled(0).tolist()))
+        assert halt.kind == "breakpoint"
+    assert calls == [("pick", [3]), ("pick", [5])]
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
