@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.states.program import Attached
     from dwarfgpu.states.stopped import Stopped
 
 
@@ -89,6 +90,20 @@ def attach_state(debugger: Debugger, state: str | Sequence[str], *, force: bool 
     else:
         attached = debugger.opened.attach(state, force=force, moved=moved)
     debugger.use(attached.program, attached)
+    _select_lane(debugger, attached)
+
+
+def _select_lane(debugger: Debugger, attached: Attached) -> None:
+    """Select the lane of the wave that crashed which missed memory, if the access that failed is certain."""
+    wave = debugger.wave_number
+    stop = None if wave is None or not attached.has_waves else attached.stopped.machine.all_stops()[wave]
+    if wave is None or stop is None or not stop.is_crash or stop.lanes:
+        return
+    from dwarfgpu.audits.faults.wave_faults import certain_lane
+
+    lane = certain_lane(attached.stopped, wave, stop)
+    if lane is not None:
+        debugger.lanes[wave] = lane
 
 
 def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:

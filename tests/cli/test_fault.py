@@ -57,6 +57,15 @@ def check(documents: list[dict[str, Any]], kind: str) -> None:
     assert [row["lanes"] for row in snapshot] == [row["lanes"] for row in core]
 
 
+def test_a_core_file_opens_in_the_lane_that_missed_memory(crash, run, tmp_path):
+    _snapshot, document = crash("cl-kernels.gfx90a.w64.O0.v5.co", "past the end")
+    lane = document["faults"][0]["accesses"][0]["outside"][0]["lanes"][0]
+    file = FIXTURES / "cl-kernels.gfx90a.w64.O0.v5.co"
+    text = run("debug", file, "--state", tmp_path / "crash.core", "-batch", "-ex", "info waves")[1]
+    assert lane == 10
+    assert "Current wave is 1, lane 10 " in text, text
+
+
 @pytest.mark.parametrize("kind", CRASHES)
 @pytest.mark.parametrize("name", ["cl-kernels.gfx1100.w32.O0.v5.co"])
 def test_the_argument_and_the_distance_are_right(crash, name, kind):

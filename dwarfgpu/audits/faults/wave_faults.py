@@ -276,6 +276,18 @@ def wave_faults(
         lost = []
 
 
+def certain_lane(stopped: Stopped, number: int, stop: WaveStop) -> int | None:
+    """Return the first lane that missed memory in a wave; None where another access may be the one that failed."""
+    pc = stopped.machine.program_counter(number)
+    with suppress(DwarfGpuError):
+        search = FaultSearch(stopped, [number], stop, pc, None, {}, lambda _frame, _value: "", lambda _frame, _lane: ())
+        fault = search.fault(lambda _frame, _source: None)
+        access = fault.accesses[0] if len(fault.accesses) == 1 and not fault.problems else None
+        if access is not None and access.lanes and access.lanes[0].lanes and not access.other_lanes:
+            return fault.lane
+    return None
+
+
 def with_changes(fault: WaveFault, machine: Any, changes: Iterable[CrashChange] | None = None) -> WaveFault:
     """Return a fault with those of some changes that its waves made; by default of those that a snapshot has kept."""
     changes = getattr(machine, "variable_changes", ()) if changes is None else changes
