@@ -21,6 +21,8 @@ _ROWS = (
     ("race-read-write", _RACE, "A read and a write of the same bytes are ordered.", _ORDER, f.READ_WRITE),
     ("race-write-write", _RACE, "Two writes of the same bytes are ordered.", _ORDER, f.WRITE_WRITE),
     ("race-same-value", _RACE, "Two writes of one value to the same bytes are ordered.", _ORDER, f.SAME_VALUE),
+    ("race-lost-update", _RACE, "Lanes that read and write the same bytes do so one after the other.",
+     "use an atomic operation", f.LOST_UPDATE),
     ("race-scope", _RACE, "The scope of atomic operations contains all who share the word.",
      "give the atomic operation the scope of the device", f.NARROW_SCOPE),
     ("barrier-divergent", _BARRIER, "A barrier is executed by all lanes of a wave or by none.",

@@ -35,6 +35,7 @@ from dwarfgpu.execution.checks.kept_state import KeptState, size_of
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
+from dwarfgpu.execution.checks.updates import updating_stores
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
@@ -208,6 +209,9 @@ class CheckedMemory(MemoryAccess):
         if RACE in self.settings.checks and is_access and action.space != actions.PRIVATE:
             release = address in self._behind_local
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
+            if action.operation == actions.LOAD:
+                at = self.machine.device.instruction
+                self.races.add_updates(address, updating_stores(instruction, address, at, self.generation))
             self._tell(writer, self.races.begin, site)
         if self.bounds is None:
             return instructions.write_instruction(writer, instruction, address, memory)

@@ -22,6 +22,8 @@ LEFT_OUT = "left-out"
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
 )  # fmt: skip
+LOST_UPDATE = "lost update"
+"""Lanes of one instruction write the same number, which each has computed from what it had read there."""
 DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barrier missed by a wave that has ended"
 EARLY_USE = "register used before it is loaded"
 INVALID = {READ: "invalid read", WRITE: "invalid write", ATOMIC: "invalid atomic operation"}

@@ -20,6 +20,7 @@ import numpy as np
 from dwarfgpu.execution.caches import AGENT
 from dwarfgpu.execution.checks.findings import (
     ATOMIC,
+    LOST_UPDATE,
     NARROW_SCOPE,
     RACE,
     READ,
@@ -142,7 +143,7 @@ class Shadow(KeptState):
 class RaceCheck(KeptState):
     """Looks for races among the accesses that it is told of."""
 
-    CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind"
+    CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind", "latest"
 
     def __init__(self, order: KnownOrder, lanes: int, side: Callable[..., FindingSide]) -> None:
         self.order = order
@@ -161,6 +162,11 @@ class RaceCheck(KeptState):
         self.wave_of, self.site_of, self.number_of = (np.zeros(1 << 12, np.int32) for _ in range(3))
         self.told: list[tuple[int, Rows]] = []
         """What was complete at instructions that others may synchronize with, with their first rows."""
+        self.updates: dict[int, set[tuple[int, int]]] = {}
+        """By store, the loads that it may update what they have read, with the word of it."""
+        self.updated: set[int] = set()
+        self.latest: dict[tuple[int, int], list[ListedRead]] = {}
+        """Those loads, and the latest that each has read, by segment."""
         self.most_rows = MANY_ROWS
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
@@ -173,8 +179,15 @@ class RaceCheck(KeptState):
         self.kinds, self.classes = np.append(self.kinds, kind), np.append(self.classes, access_class)
         return len(self.pcs) - 1
 
+    def add_updates(self, load: int, stores: set[tuple[int, int]]) -> None:
+        """Add stores of what was computed from a word of a load."""
+        for store, word in stores:
+            self.updates.setdefault(store, set()).add((load, word))
+            self.updated.add(load)
+
     def use_local(self, segment: MemorySegment) -> None:
         """Use the local memory of other work-groups."""
+        self.latest.clear()
         self.shadows[segment.start] = Shadow(segment, self.order.row_of)
 
     def begin(self, batch: WaveBatch, site: int) -> None:
@@ -289,6 +302,10 @@ class RaceCheck(KeptState):
     def _read(self, shadow: Shadow, read: ListedRead) -> None:
         if self.classes[self.now] == SWAP_LOAD:
             return
+        if self.pcs[self.now] in self.updated:
+            latest = self.latest.setdefault((self.pcs[self.now], shadow.segment.start), [])
+            latest.append(read)
+            del latest[:-MOST_LISTED]
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
         if shadow.is_local and self.order.is_alone:
@@ -472,7 +489,38 @@ class RaceCheck(KeptState):
         marks = accessed.marks.astype(np.int64)
         keys = marks[order] << 32 | accessed.at[order]
         winning = order[np.searchsorted(keys, winners.astype(np.int64) << 32 | accessed.at[lost])]
-        self._report(shadow, accessed, winning, accessed.marks[lost], accessed.new[lost], is_write=True)
+        old, is_lost = accessed.new[lost], None
+        if self.pcs[self.now] in self.updates:
+            at = accessed.at[lost]
+            data = shadow.segment.data[(at * shadow.unit)[:, None] + np.arange(shadow.unit)]
+            is_lost = (self.wave_of[accessed.marks[lost] >> LANE_BITS] == self.wave_of[winners >> LANE_BITS]) & (
+                data != old
+            ).any(axis=1)
+            for marks in (accessed.marks[lost], winners):
+                is_lost &= self._has_read(shadow, at, marks)
+        self._report(shadow, accessed, winning, accessed.marks[lost], old, is_write=True, is_lost=is_lost)
+
+    def _has_read(self, shadow: Shadow, at: Rows, marks: Rows) -> Rows:
+        """Return whether lanes have read the units that they write, by loads that the numbers were computed from."""
+        waves, lanes = self.wave_of[marks >> LANE_BITS] - self.order.first, (marks & LANE).astype(np.int64)
+        starts, found = at * shadow.unit, np.zeros(len(at), bool)
+        for pc, word in self.updates[self.pcs[self.now]]:
+            is_left = np.ones(len(at), bool)
+            for read in reversed(self.latest.get((pc, shadow.segment.start), ())):
+                chosen = np.flatnonzero(is_left & np.isin(waves, read.waves))
+                is_left[chosen] = False
+                if read.places is None or not chosen.size:  # no two lanes read the same
+                    continue
+                order = np.argsort(read.waves)
+                row = order[np.searchsorted(read.waves, waves[chosen], sorter=order)]
+                index = row, np.minimum(lanes[chosen], read.places.shape[1] - 1)
+                place = read.places[index].astype(np.int64) * read.scale + read.offset + 4 * word
+                end = place + min(4, read.size - 4 * word)
+                is_read = (place <= starts[chosen]) & (starts[chosen] + shadow.unit <= end)
+                if read.mask is not None:
+                    is_read &= np.broadcast_to(read.mask, read.places.shape)[index]
+                found[chosen] |= is_read
+        return found
 
     def _is_ordered(self, shadow: Shadow, rows: Rows, theirs: Rows, mine: Rows) -> Rows:
         kinds = self.kinds[self.site_of[rows]]
@@ -486,20 +534,26 @@ class RaceCheck(KeptState):
         return np.where(classes == RMW, RMW, PLAIN) if shadow.is_local else classes
 
     def _report(
-        self, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *, is_write: bool
-    ) -> None:
-        """Report pairs: units of an access, the marks of the earlier ones, and the bytes that these had there."""
+        self, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *, is_write: bool,
+        is_lost: Rows = None,
+    ) -> None:  # fmt: skip
+        """Report pairs: units of an access, the marks of the earlier ones, and the bytes that these had there.
+
+        The flags of ``is_lost`` are set where both have read them before.
+        """
         sites = self.site_of[before >> LANE_BITS]
         is_atomic = self.classes[sites] == RMW
         kinds = np.full(len(found), 0 if is_write and accessed.action != READ else 1)
-        names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE]
+        names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE, LOST_UPDATE]
         if is_write and accessed.action == WRITE:
             kinds[(old == accessed.new[found]).all(axis=1) & ~is_atomic] = 2
         if accessed.action == ATOMIC:
             kinds[is_atomic] = 3
-        for key in np.unique(sites * 4 + kinds).tolist():
-            rows = np.flatnonzero(sites * 4 + kinds == key)
-            site, kind = key >> 2, names[key & 3]
+        if is_lost is not None:
+            kinds[(kinds == 2) & is_lost] = 4
+        for key in np.unique(sites * 8 + kinds).tolist():
+            rows = np.flatnonzero(sites * 8 + kinds == key)
+            site, kind = key >> 3, names[key & 7]
             pair = (kind, *sorted((self.pcs[site], self.pcs[self.now])), shadow.is_local)
             finding = self.found.get(pair)
             if finding is None:

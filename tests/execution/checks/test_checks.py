@@ -328,6 +328,50 @@ def test_writes_of_the_same_value_are_noted_and_the_limit_counts(built):
     assert row.sides[0].side.work_group <= row.sides[1].side.work_group
 
 
+UPDATES = """
+#define KERNEL(name) kernel void name(global int *out, global int *in)
+#define I get_local_id(0)
+KERNEL(histogram) { out[in[I] & 7]++; }
+KERNEL(histogram_mended) { atomic_add(&out[in[I] & 7], 1); }
+KERNEL(one) { out[0] -= 3; }
+KERNEL(one_mended) { if (I == 0) out[0] -= 3; }
+KERNEL(stepwise) { int n = out[in[I] & 7]; n = n * 3 + 1; out[in[I] & 7] = n; }
+KERNEL(stepwise_mended) { int n = out[I]; n = n * 3 + 1; out[I] = n; }
+KERNEL(in_local) { local int sum[8]; if (I < 8) sum[I] = 0; barrier(1); sum[in[I] & 7] += 2; barrier(1);
+                   if (I < 8) out[I] = sum[I]; }
+KERNEL(in_local_mended) { local int sum[8]; if (I < 8) sum[I] = 0; barrier(1); atomic_add(&sum[in[I] & 7], 2);
+                          barrier(1); if (I < 8) out[I] = sum[I]; }
+KERNEL(bytes) { global uchar *byte = (global uchar *)out; byte[in[I] & 7]++; }
+KERNEL(bytes_mended) { global uchar *byte = (global uchar *)out; byte[I]++; }
+KERNEL(flag) { if (out[0] == 0) out[0] = 1; }
+KERNEL(bit) { out[in[I] & 7] |= 4; }
+KERNEL(next_member) { global int2 *pair = (global int2 *)out; pair[0].y = pair[0].x + 1; }
+KERNEL(reduction) { volatile local int sum[64]; sum[I] = in[I];
+                    for (int n = 16; n; n >>= 1) if (I < n) sum[I] += sum[I + n]; if (I == 0) out[0] = sum[0]; }
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_an_update_that_lanes_of_a_wave_lose_is_an_error(require_tool, tmp_path, processor, level):
+    require_tool("clang-22")
+    path = tmp_path / "k.co"
+    (tmp_path / "k.cl").write_text(UPDATES)
+    assert main(["compile", str(tmp_path / "k.cl"), f"--target={processor}", f"-O{level}", "-o", str(path)]) == 0
+    rows = {}
+    for kernel in re.findall(r"KERNEL\((\w+)\) {", UPDATES):
+        args = ["full(64, 0)", "arange(64)"]
+        machine = machine_for(str(path), kernel)
+        running = Running(launch(machine, str(path), kernel, grid=32, work_group=32, args=args, check="race"))
+        running.run(limit=200_000)
+        rows[kernel] = [(row.kind, row.severity, row.variable) for row in check_report(running).findings]
+    lost = {kernel for kernel, found in rows.items() if found and found[0][:2] == (f.LOST_UPDATE, "error")}
+    assert lost == {"histogram", "one", "stepwise", "in_local", "bytes"}
+    assert {name for name, found in rows.items() if found} == lost | {"flag", "bit", "next_member"}
+    assert all(rows[name] == [(f.SAME_VALUE, "note", rows[name][0][2])] for name in ("flag", "bit", "next_member"))
+    assert rows["one"][0][2] == "out[0]"
+
+
 @pytest.mark.parametrize("words, message", [
     (["--check=race,order"], "there is no check 'order'"), (["--check", "--weak-memory=1"], "do not go together"),
     (["--max-findings", "3"], "--max-findings needs --check"), (["--sarif=x"], "--sarif needs --check"),
