@@ -242,6 +242,33 @@ def test_zeros_for_a_pointer_to_structures_makes_structures(run, tmp_path, requi
     assert 'ones cannot make structures\nhint: write [{"x": 0, "n": 0}], or zeros(COUNT)' in error[2]
 
 
+VECTORS = """
+#include <hip/hip_runtime.h>
+struct Row { float values[3], last; };
+extern "C" __global__ void vectors(float4 *in, int2 *pairs, Row *rows, float *out) {
+  int i = threadIdx.x;
+  out[i] = in[i].y + 200 * pairs[i].x + 1000 * rows[i].last;
+}
+template <class T> __global__ void same(T *out) { *out = 1; }
+template __global__ void same(int *);
+template __global__ void same(float *);
+"""
+
+
+def test_numbers_fill_vectors_of_hip_in_order_and_templates_are_named_as_in_the_source(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(VECTORS)
+    given = ["in=arange(32)", "pairs=ones(32)", "rows=full(32, 2)", "out=zeros(32)"]
+    words = ["run", tmp_path / "k.hip", "vectors", "--grid", "32", "--work-group", "32", *given]
+    status, text, _error = run(*words, "--print", "out", "--print", "in", "--print", "pairs")
+    assert status == 0
+    assert "out = {2201, 2205, 2209, " in text
+    assert "(128 float32)" in text
+    assert "(64 int32)" in text
+    error = run("run", tmp_path / "k.hip", "same", "--grid", "1", "--work-group", "1", "zeros(1)")[2]
+    assert "hint: name one: 'same<int>', 'same<float>'" in error
+
+
 @pytest.fixture(scope="module")
 def views(tmp_path_factory, require_tool):
     return overloads(tmp_path_factory.mktemp("views"), require_tool)

@@ -259,16 +259,20 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
     count, at = _count(words[0], what), 2 if function == "full" else 1
     code = _code(words[at], what) if len(words) > at else argument.element or argument.record
     is_structure = len(words) <= at and argument.structure_size > 0
-    if is_structure and code is None:
+    is_counted = is_structure and function not in ("zeros", "noinit")
+    number = _only_number(argument.object_type) if is_counted else None
+    if number is not None:
+        code, count = number, count * argument.structure_size // int(number[1:])
+    elif is_structure and code is None:
         code, count = "u1", count * argument.structure_size
     if code is None:
         raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
+    if is_counted and number is None:
+        hint = f"write [{_example(argument.object_type)}], or zeros(COUNT) for so many of them"
+        raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
     size = count * np.dtype(code).itemsize
     if size > MAX_BYTES:
         raise UsageError(f"{what}: {size} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
-    if is_structure and function not in ("zeros", "noinit"):
-        hint = f"write [{_example(argument.object_type)}], or zeros(COUNT) for so many of them"
-        raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
     if function == "random":
         seed = _count(words[2], what) if len(words) > 2 else 0
         random, numbers = np.random.default_rng(seed), np.empty(count, code)
@@ -289,6 +293,19 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
     if function == "full":
         return np.full(count, _number(words[1], code, what), code)
     return np.zeros(count, code) if function == "zeros" else np.ones(count, code)
+
+
+def _only_number(kind: t.Type, depth: int = 0) -> str | None:
+    """Return the numbers that an object is made of if all have one type, as those of a vector of HIP; else None."""
+    inner = resolved(kind)
+    if isinstance(inner, t.Array):
+        return _only_number(inner.element, depth + 1) if depth < MAX_DEPTH else None
+    if not isinstance(inner, t.Struct) or depth >= MAX_DEPTH:
+        return _code_of(inner)
+    parts = [each.type for each in (*inner.body.bases, *inner.body.members)]
+    codes, sizes = {_only_number(part, depth + 1) for part in parts}, [known_size(part) or 0 for part in parts]
+    is_full = known_size(inner) == (max(sizes, default=0) if inner.kind == "union" else sum(sizes))
+    return codes.pop() if is_full and len(codes) == 1 else None
 
 
 def is_without_contents(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import Unsupported, UsageError
@@ -174,7 +175,8 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
 def _facts(file: CodeObject, name: str) -> Facts:
     kernel, *others = file.kernels_named([name])
     if others:
-        known = ", ".join(candidate.name for candidate in (kernel, *others[:6]))
+        names = dict(zip(file.kernels.kernels.names, file.kernel_names(), strict=True))
+        known = ", ".join(quote(names[candidate.name]) for candidate in (kernel, *others[:6]))
         raise UsageError(f"{file.name} has several kernels {name!r}", hint=f"name one: {known}")
     kernel = DescribedKernel(file, kernel).kernel
     described = kernel.descriptor or kernel.code
