@@ -177,7 +177,7 @@ class Library:
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
             out = f"{folder}/library.bc"
             words = [*self._words(part), "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
-            doing = f"building OpenCL's functions for {self._target.name} (once, about 15 s)"
+            doing = f"building the built-in functions for {self._target.name} (once, about 15 s)"
             status, messages = self._clang.run(words, doing=doing)
             if status:
                 _check_processor(self._clang, self._target, messages)
