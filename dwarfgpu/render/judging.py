@@ -110,6 +110,11 @@ def _verdict_lines(
     if not is_compared:
         done += "; values are compared only with --against OTHER"
     yield from fitted(done, 4)
+    if total.repaired:
+        names = ", ".join(map(shown, total.repaired[:MOST_VARIABLES]))
+        if len(total.repaired) > MOST_VARIABLES:
+            names += f" and {len(total.repaired) - MOST_VARIABLES} more"
+        yield from fitted(f"repaired: the compiler misdescribes {names}; --repair off judges what it has written", 4)
     words = [*(error.message for error in low), verdict_text(report.findings, report.known)]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
 
@@ -122,6 +127,7 @@ def kernels_json(
         **report_json(report),
         "instructions": total.executed,
         "variables": VARIABLES.json(total.variables),
+        "repaired": [*total.repaired],
         "launches": [*map(LAUNCH.json, made)],
         "kernels": [*map(KERNEL.json, rows)],
         "findings": [*map(FINDING.json, report.findings)],
@@ -173,6 +179,7 @@ def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | 
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
         "variables": VARIABLES.json(sum_of(judgement.functions).variables),
+        "repaired": [*sum_of(judgement.functions).repaired],
         "launches": [] if made is None else [LAUNCH.json(made)],
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],

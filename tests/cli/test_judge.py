@@ -255,6 +255,10 @@ def test_the_table_of_one_kernel_is_that_of_all():
         rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
         assert rows[0] == rows[1]
     assert one[-1].startswith("verdict: no findings (")
+    assert "repaired: the compiler misdescribes i, product; --repair off judges what it has written" in " ".join(
+        line.strip() for line in one
+    )
+    assert not [line for line in run(*OPTIMIZED, "--repair", "off")[1].splitlines() if line.startswith("repaired")]
     for words in (OPTIMIZED, ("judge", OPTIMIZED[1], "--ignore", "value-lanes")):
         status, out, err = run(*words, "--fail-below", "99")
         assert status == 1

@@ -57,6 +57,8 @@ class JudgedPart:
     """The different instructions that were judged."""
     variables: ComparedPart = NO_VARIABLES
     """The variables in scope at each instruction after a prologue, or those compared with another build."""
+    repaired: tuple[str, ...] = ()
+    """The variables that are judged by what the compiler means, which is not what it has written."""
     frames_right: int = 0
     """The instructions at which callers are right."""
     frames_missing: int = 0
@@ -76,7 +78,8 @@ def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> Judge
     variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in COUNTED))
     keys = "instructions", "frames_right", "frames_missing", "lanes_right", "executed"
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys}
-    return JudgedPart(name, variables=variables, **{**numbers, **more})
+    repaired = tuple(sorted({each for part in parts for each in part.repaired}))
+    return JudgedPart(name, variables=variables, repaired=repaired, **{**numbers, **more})
 
 
 @frozen(eq=False)
@@ -179,10 +182,14 @@ class Judge:
         """Yield what came of each function."""
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
         variables = self._variables()
+        repaired: dict[str, set[str]] = {}
+        for variable, pc in self.values.repaired:
+            repaired.setdefault(self.sightings.function(pc)[0], set()).add(variable)
         for name, counts in self.sightings.functions.items():
             seen, found = counts.seen, variables.get(name, NO_VARIABLES)
             frames = len(seen - counts.wrong - counts.missing), len(counts.missing)
-            yield JudgedPart(listed_name(name), len(seen), found, *frames, len(seen - wrong_lanes))
+            misdescribed = tuple(sorted(repaired.get(name, ())))
+            yield JudgedPart(listed_name(name), len(seen), found, misdescribed, *frames, len(seen - wrong_lanes))
 
     def _variables(self) -> dict[str, ComparedPart]:
         """Return how many variables of each function are right, wrong, or without a location."""

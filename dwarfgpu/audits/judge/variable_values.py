@@ -196,6 +196,8 @@ class ValueJudge:
         """The variables that have a location at an instruction: name and address."""
         self.absent: set[tuple[str, int]] = set()
         """Those that are in scope there and have none."""
+        self.repaired: set[tuple[str, int]] = set()
+        """Those whose location is not taken as it is written."""
         count = self.running.machine.wave_count
         self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
         """The waves whose variables are followed from instruction to instruction."""
@@ -298,6 +300,8 @@ class ValueJudge:
             for here in located:
                 variable = variables.get(here.die)
                 if variable is not None:
+                    if variable.repairs:
+                        self.repaired.add((variable.name, pc))
                     self._source.judge(arrival, row, frame, variable, lanes)
                 if variable is not None and here not in self._readable:
                     is_read = self._judge_value(arrival, row, frame, variable)
