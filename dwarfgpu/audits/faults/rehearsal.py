@@ -130,10 +130,15 @@ class _Rehearsal:
 
     def _copy_registers(self) -> None:
         found: dict[TargetRegister, bytes] = {}
+        dense: list[TargetRegister] = []  # the machine takes the place of a vector register for its number
         for register in self.machine.target.registers():
             with suppress(DwarfGpuError):
                 found[register] = self.machine.read_register(register, self.wave, None)
-        self.gpu.allocate_registers(found)
+        kinds = {(register.name[0], register.bit_size) for register in found if register.lane_bits}
+        for kind in sorted(kinds):
+            own = [each for each in self.machine.target.registers() if (each.name[0], each.bit_size) == kind]
+            dense += own[: max(index for index, each in enumerate(own) if each in found) + 1]
+        self.gpu.allocate_registers(dict.fromkeys([*dense, *found]))
         for register, data in found.items():
             self.gpu.write_register(register, data, 0, None)
             if not self.machine.unknown_lanes(register, self.wave):
