@@ -83,7 +83,7 @@ def _cell(x: int, y: int, lane: LaneStatus, letter: str, tip: str = "") -> Itera
     colour = f' fill="{COLOURS[(ord(letter.upper()) - ord("A")) % len(COLOURS)]}"' if known else ""
     yield f'<g class="{kind}">' + (f"<title>{_text(tip)}</title>" if tip else "")
     yield f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="4"{colour}/>'
-    yield f'<text x="{x + CELL // 2}" y="{y + 21}" text-anchor="middle">{letter}</text></g>'
+    yield f'<text x="{x + CELL // 2}" y="{y + 21}">{letter}</text></g>'
 
 
 def _lane_text(lanes: Lanes, lane: LaneStatus) -> str:

@@ -607,14 +607,14 @@ def test_a_structure_as_a_list_or_as_text(built):
 @for_each("wrong, message",
     ({**PAIR, "d": 1}, "argument s (struct pair) of structs has no member 'd'"),
     ({"a": 1}, "argument s (struct pair) of structs lacks b, c"),
-    ({**PAIR, "a": 1.5}, "argument s (struct pair) of structs.a is int, an integer, not 1.5"),
-    ({**PAIR, "a": 1 << 40}, "argument s (struct pair) of structs.a is int, which 1099511627776 does not fit"),
-    ({**PAIR, "b": [1]}, "argument s (struct pair) of structs.b has 2 elements, and 1 are given"),
-    ({**PAIR, "c": [1, 2, 300]}, "argument s (struct pair) of structs.c[2] is char, which 300 does not fit"),
+    ({**PAIR, "a": 1.5}, "argument s.a of structs is int, an integer, not 1.5"),
+    ({**PAIR, "a": 1 << 40}, "argument s.a of structs is int, which 1099511627776 does not fit"),
+    ({**PAIR, "b": [1]}, "argument s.b of structs has 2 elements, and 1 are given"),
+    ({**PAIR, "c": [1, 2, 300]}, "argument s.c[2] of structs is char, which 300 does not fit"),
     ([1, 2], "argument s (struct pair) of structs has 3 members, and 2 values are given"),
     (5, "argument s (struct pair) of structs is struct pair, not 5"),
     ("5", "argument s (struct pair) of structs is struct pair, not 5"),
-    ({**PAIR, "a": {}}, "argument s (struct pair) of structs.a is int, not {}"))  # fmt: skip
+    ({**PAIR, "a": {}}, "argument s.a of structs is int, not {}"))  # fmt: skip
 def test_structures_that_do_not_fit(built, wrong, message):
     error = raised(UsageError, launched, built(), s=wrong)
     assert error.message == message
