@@ -181,7 +181,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
             *SIZES,
             option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
-            option("-print NAME", "show the first elements of a buffer; repeatable", is_many=True),
+            option("-print NAME", "show the first elements of a buffer, or NAME[FIRST:LAST]; repeatable", is_many=True),
             option(
                 "-break PLACE", "stop at FILE:LINE, a function or an address; `PLACE if EXPR`; repeatable", is_many=True
             ),

@@ -44,13 +44,13 @@ def run_kernel(session: Session, options: Any) -> int:
 
 
 def _run_once(session: Session, options: Any) -> int:
-    from dwarfgpu.execution.control.report import preview, report
+    from dwarfgpu.execution.control.report import buffer_name, preview, report
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
-    for name in (*(name for name, _path in saves), *(options.print or ())):
+    for name in (*(name for name, _path in saves), *map(buffer_name, options.print or ())):
         running.buffer(name)
     points = _set_breakpoints(running, options)
     profile = _profile(running, options)

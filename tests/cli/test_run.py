@@ -11,6 +11,7 @@ import pytest
 import dwarfgpu as dg
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.machines import snapshot
+from dwarfgpu.program.code.code_object import opened
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each
 
@@ -45,6 +46,29 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     commands = f"target launch saxpy 64 64 {' '.join(words)} n=0", "break kernels.cl:79", "run"
     text = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
     assert text.endswith("exited normally]\nBreakpoint 1 was never hit: no lane was at kernels.cl:79\n")
+
+
+def test_elements_of_a_buffer_are_printed_as_python_slices_them(run):
+    file, words = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", ("x=arange(64)", "y=zeros(64)", "a=1", "n=64")
+    wanted = np.arange(64)
+    for part in ("60:", ":3", "62:64", "-2:", "10:200", "5:5", ":"):
+        first, last = (int(bound) if bound else None for bound in part.split(":"))
+        out = run("run", file, "saxpy", "--grid", 64, "--work-group", 64, *words, "--print", f"x[{part}]", "--json")[1]
+        (buffer,) = json.loads(out)["buffers"]
+        assert (buffer["name"], buffer["first"]) == (f"x[{part}]", wanted[first:last].tolist())
+        assert buffer["shape"] == [len(buffer["first"])]
+    launch = ("run", file, "saxpy", "--grid", 64, "--work-group", 64, *words, "--print")
+    assert run(*launch, "x[62:]")[1].endswith("x[62:] = {62, 63} (2 float32)\n")
+    assert "has no buffer 'z'" in run(*launch, "z[0:1]")[2]
+
+
+def test_an_address_of_the_file_says_where_it_is_loaded(run):
+    launch = (*LAUNCH, "out=zeros(4)", "--break")
+    start = opened(FILE).kernels.kernels.named("group_x")[0].entry
+    err = " ".join(run(*launch, f"{start:#x}")[2].split())
+    assert f"{start:#x} of the file is loaded at 0x7f" in err
+    loaded = err.rpartition(" ")[2]
+    assert f"breakpoint 1 at {loaded}" in " ".join(run(*launch, loaded)[1].split())
 
 
 def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):

@@ -30,6 +30,7 @@ WATCHED = frozenset(("fault", "trap", "stuck"))
 """The kinds of halts after which a kernel cannot go on as it should."""
 GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and `jump`; --limit N stops earlier"
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_SLICE = re.compile(r"(.+)\[(-?\d+)?:(-?\d+)?\]")
 
 
 @frozen
@@ -203,14 +204,29 @@ def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
     return StoppedWave(machine.ids[wave], machine.place_of(wave)[1], mask, ends, where.origin)
 
 
-def preview(running: Running, name: str, path: str | None = None) -> BufferPreview:
-    """Return the beginning of a buffer."""
+def preview(running: Running, text: str, path: str | None = None) -> BufferPreview:
+    """Return the beginning of a buffer, or the elements that ``NAME[FIRST:LAST]`` names, counted as Python does."""
+    name, bounds = _name_and_slice(text)
     array, pointed = running.buffer(name), running.planned_buffer(name).pointed
-    first = tuple(map(_element, array.reshape(-1)[:FIRST_ELEMENTS]))
+    elements = array.reshape(-1)[bounds or slice(FIRST_ELEMENTS)]
     kind = array.dtype.name
     if array.dtype.names and pointed is not None:
         kind = safe_text(pointed).removeprefix("const ")
-    return BufferPreview(name, kind, tuple(array.shape), first, path)
+    shape = tuple(array.shape) if bounds is None else (len(elements),)
+    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path)
+
+
+def buffer_name(text: str) -> str:
+    """Return the buffer that a preview is of: ``out`` for ``out[2:5]``."""
+    return _name_and_slice(text)[0]
+
+
+def _name_and_slice(text: str) -> tuple[str, slice | None]:
+    match = _SLICE.fullmatch(text)
+    if match is None:
+        return text, None
+    first, last = (int(bound) if bound else None for bound in match.groups()[1:])
+    return match[1], slice(first, last)
 
 
 def _element(value: Any) -> Any:

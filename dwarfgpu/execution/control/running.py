@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _LINE = re.compile(r"(?:.*:)?\d+")
+MOST_COPIES = 16
+"""How many places are named at which a line begins again."""
 
 
 @frozen
@@ -240,8 +242,12 @@ class Running:
     def _checked(self, address: int) -> int:
         code = self.attached.state.loaded.at(address)
         if code is None or not code.holds(address):
-            start = self.launched.plan.start.entry
-            raise UsageError(f"there is no code at {address:#x}", hint=f"the kernel begins at {start:#x}")
+            here = address + self.launched.plan.load_address
+            loaded = self.attached.state.loaded.at(here)
+            is_of_file = loaded is not None and loaded.holds(here)
+            hint = f"the kernel begins at {self.launched.plan.start.entry:#x}"
+            hint = f"{address:#x} of the file is loaded at {here:#x}" if is_of_file else hint
+            raise UsageError(f"there is no code at {address:#x}", hint=hint)
         return address
 
     def position(self, address: int) -> CodePosition:
@@ -275,7 +281,7 @@ class Running:
     def missed_text(self, place: str, points: Iterable[Breakpoint], condition: str | None = None) -> str | None:
         """Return that no lane has reached a place where breakpoints are; None if one has.
 
-        Where the line of the place has no code, say at which line they are.
+        Where the line of the place has no code, say at which line they are, and where the line begins again.
         """
         points = list(points)
         if any(point.hits for point in points):
@@ -284,7 +290,11 @@ class Running:
         asked = re.search(r"(?:^|:)(\d+)$", place)
         is_moved = asked is not None and lines and int(asked[1]) not in lines
         moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}" if asked and is_moved else ""
-        return f"no lane was at {place}{f' with `{condition}`' if condition else ''}{moved}"
+        found = ((self.line_at(address), address) for point in points for address in point.addresses)
+        copies = [f"*{copy:#x}" for at, address in found if at is not None for copy in at.file.copies(address)]
+        where = f"{', '.join(copies[:MOST_COPIES])}{', ...' if len(copies) > MOST_COPIES else ''}"
+        others = f"; other copies of the line begin at {where}: break there, too" if copies else ""
+        return f"no lane was at {place}{f' with `{condition}`' if condition else ''}{moved}{others}"
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""

@@ -1136,7 +1136,8 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
         return f"did you mean {_listed(others, FEW)}?"
     ranges = _in_other_blocks(frame, node)
     if ranges:
-        return f"it is in scope at {_listed([f'{low:#x} to {high:#x}' for low, high in ranges], FEW)}"
+        addresses = _listed([f"{low:#x} to {high:#x}" for low, high in ranges], FEW)
+        return f"it is in scope at {_lines_of(frame, ranges) or addresses}"
     if frame.place is None:
         return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
@@ -1170,6 +1171,26 @@ def _in_other_blocks(frame: Frame, node: s.Name) -> list[tuple[int, int]]:
         return []
     ranges = scope_of_name(frame.function, node.parts[0])
     return [(frame.code.in_program(low), frame.code.in_program(high)) for low, high in ranges]
+
+
+def _lines_of(frame: Frame, ranges: list[tuple[int, int]]) -> str | None:
+    """Return the source lines of a block, without those of calls that are inlined there; None without any."""
+    code, lines = frame.code, set()
+    assert code is not None  # noqa: S101 (the block is one of its code)
+    whole = [(code.in_file(low), high - low) for low, high in ranges]
+    for low, high in ranges:
+        address = low
+        while address < high:
+            row = frame.state.sources.at(address)
+            functions = code.functions_at(address)
+            blocks = functions[0].blocks if functions else ()
+            if row and any([(start, end - start) for start, end in block.ranges()] == whole for block in blocks):
+                lines.add((row.file.name, row.line))
+            address = row.end if row else address + 4  # a row of line 0 belongs to no line
+    if not lines or len({name for name, _line in lines}) > 1:
+        return None
+    (file, first), (_file, last) = min(lines), max(lines)
+    return f"{file}:{first}" if first == last else f"lines {first} to {last} of {file}"
 
 
 def _listed(names: list[str], count: int) -> str:

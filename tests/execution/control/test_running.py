@@ -1,6 +1,7 @@
 """Kernels that run to their end, to breakpoints, faults and traps, and what their arguments may be."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -270,6 +271,45 @@ def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(require_t
         calls.append((frame.name, frame.eval("t", [0]).filled(0).tolist()))
         assert halt.kind == "breakpoint"
     assert calls == [("pick", [3]), ("pick", [5])]
+
+
+UNROLLED = """kernel void unrolled(global int *a, global int *b) {
+  int sum = 0;
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    int v = a[k * 7];
+    sum += v * b[k];
+  }
+  a[0] = sum;
+}
+"""
+
+
+def test_a_breakpoint_that_was_never_hit_names_the_other_copies_of_its_line(require_tool, tmp_path):
+    """They are what llvm-dwarfdump lists, and a breakpoint at one of them stops there."""
+    clang, dump, source = require_tool("clang-22"), require_tool("llvm-dwarfdump-22"), tmp_path / "unrolled.cl"
+    source.write_text(UNROLLED)
+    path = str(tmp_path / "unrolled.co")
+    options = "-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O1", "-g", "-o", path
+    subprocess.run([clang, *options, str(source)], check=True, capture_output=True)
+    text = subprocess.run([dump, "--debug-line", path], check=True, capture_output=True, text=True).stdout
+    rows = [row.split() for row in text.splitlines() if row.startswith("0x") and "is_stmt" in row]
+    arguments = {"a": np.arange(32, dtype=np.int32), "b": np.arange(32, dtype=np.int32)}
+    running = Running(started(path, "unrolled", count=1, group=1, args=arguments))
+    lines = [line for line in (5, 6) if sum(int(row[1]) == line for row in rows) > 2]
+    assert lines
+    for line in lines:
+        place = f"unrolled.cl:{line}"
+        points = running.break_at(place, "0")
+        missed = running.missed_text(place, points, "0")
+        assert missed.startswith(f"no lane was at {place} with `0`; other copies of the line begin at *0x")
+        copies = re.findall(r"\*(0x[0-9a-f]+)", missed)
+        listed = {int(row[0], 0) + running.launched.plan.load_address for row in rows if int(row[1]) == line}
+        assert {int(copy, 0) for copy in copies} | set(running.stops(place)) <= listed
+        assert running.stops(f"*{copies[0]}") == [int(copies[0], 0)]
+    for copy in copies:
+        running.break_at(f"*{copy}")
+    assert f"{running.run().pc:#x}" in copies  # the others are of the function that the kernel is inlined from
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
