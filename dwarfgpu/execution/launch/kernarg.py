@@ -341,6 +341,8 @@ def _buffer(value: object) -> bytes | None:
     """Return the bytes of an object that has a buffer, such as an array; None for a number."""
     if getattr(value, "shape", None) == ():  # a number of numpy
         return None
+    if getattr(value, "dtype", None) is not None:  # members may overlap, which a view of memory cannot say
+        return bytes(value.tobytes())  # type: ignore[attr-defined]
     try:
         return memoryview(value).tobytes()  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):

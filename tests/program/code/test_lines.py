@@ -56,7 +56,7 @@ def test_a_statement_comes_before_what_is_none():
     assert (at.line, at.is_statement) == (3, True)
     assert found.entered_at(at).line == 3
     assert found.next_line(4, {1}) is None
-    assert found.first(4, {1}) is None
+    assert [*found.of(4, {1})] == []
 
 
 def test_of_several_lines_at_an_address_the_last_counts_and_the_first_is_known():
@@ -72,9 +72,7 @@ def test_lines_are_those_of_files():
     assert found.next_line(1, {0}) == 5
     assert found.next_line(1, {1}) == 3
     assert found.next_line(4, {1}) is None
-    first = found.first(5, {0})
-    assert first is not None
-    assert first.address == 0x104
+    assert [start.address for start in found.of(5, {0})] == [0x104]
 
 
 def test_sequences_that_are_not_there_are_passed_over():
