@@ -331,8 +331,9 @@ def test_pointers_are_followed():
 
 def test_addresses_name_their_space():
     value = stored(Pointer("*", Lazy.known(INT), 4, 3), b"\x20\0\0\0")
-    assert value_text(value) == "(int *) aspace3#0x20"
-    assert value_text(value, Look(space_name={3: "local"}.get)) == "(int *) local#0x20"
+    assert value_text(value) == "(int *) local#0x20"
+    assert value_text(value, Look(space_name={3: "shared"}.get)) == "(int *) shared#0x20"
+    assert value_text(value, Look(space_name={}.get)) == "(int *) aspace3#0x20"
 
 
 def test_misuse_is_told():
