@@ -173,8 +173,9 @@ def _unknown(name: str, text: str) -> UnknownTarget:
     names = ["generic", "x86_64", *(processor.name for processor in processors())]
     wanted = _without_triple(text)
     close = difflib.get_close_matches(wanted, names, n=len(names))
-    # gfx1105 is nearer to gfx1100 than to gfx705
-    close.sort(key=lambda match: (-len(commonprefix((wanted, match))), match))  # noqa: RUF071 (letters are compared)
+    # gfx1105 is nearer to gfx1100 than to gfx705, and gfx90b to gfx90a than to gfx900.
+    is_digit = wanted[-1:].isdigit()
+    close.sort(key=lambda name: (-len(commonprefix((wanted, name))), name[-1].isdigit() != is_digit, name))  # noqa: RUF071 (letters are compared)
     hint = f"did you mean {' or '.join(close[:3])}?" if close else "write gfx1100, another processor, or x86_64"
     return UnknownTarget(f"there is no target {name!r}", hint=hint)
 

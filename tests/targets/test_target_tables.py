@@ -276,12 +276,12 @@ def test_settings_make_another_target_in_any_order():
 
 
 @for_each("name, hint",
-    ("gfx90b", "amdgcn-gfx90a"),                             ("amdgcn-gfx1105", "amdgcn-gfx1100, amdgcn-gfx1101"),
-    ("amdgcn-amd-amdhsa--gfx943", "amdgcn-gfx942"),          ("genric", "generic"),
-    ("x86", "x86_64"),                                       ("", "generic, x86_64, amdgcn-<processor>"),
-    ("armv7", "generic, x86_64, amdgcn-<processor>"),        ("amdgcn", "amdgcn-<processor>"),
-    ("amdgcn-", "amdgcn-<processor>"),                       ("amdgcn-gfx1100-wave32-wave64", "amdgcn-gfx1100"),
-    ("amdgcn-gfx1100-wave64-wave32", "amdgcn-gfx1100"),      ("amdgcn-amd-linux--gfx90a", "amdgcn-"))  # fmt: skip
+    ("gfx90b", "did you mean gfx90a or gfx90c or gfx900?"),  ("amdgcn-gfx1105", "gfx1100 or gfx1101 or gfx1102"),
+    ("amdgcn-amd-amdhsa--gfx943", "gfx940 or gfx941 or gfx942"),     ("genric", "did you mean generic"),
+    ("x86", "did you mean x86_64?"),                         ("", "write gfx1100, another processor, or x86_64"),
+    ("armv7", "write gfx1100, another processor, or x86_64"),       ("amdgcn", "write gfx1100, another processor"),
+    ("amdgcn-", "write gfx1100, another processor"),         ("amdgcn-gfx1100-wave32-wave64", "gfx1100 or gfx1102"),
+    ("amdgcn-gfx1100-wave64-wave32", "did you mean gfx1100?"),      ("amdgcn-amd-linux--gfx90a", "gfx90a"))  # fmt: skip
 def test_unknown_names_are_refused_with_close_ones(name, hint):
     caught = raised(UnknownTarget, resolve, name)
     assert repr(name) in caught.message
