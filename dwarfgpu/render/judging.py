@@ -172,14 +172,15 @@ LAUNCH = Record("kernel grid work_group arguments")
 
 def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | None = None) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
+    total = sum_of(judgement.functions)
     return {
         **report_json(report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
-        "variables": VARIABLES.json(sum_of(judgement.functions).variables),
-        "repaired": [*sum_of(judgement.functions).repaired],
+        "variables": VARIABLES.json(total.variables),
+        "repaired": [*total.repaired],
         "launches": [] if made is None else [LAUNCH.json(made)],
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],

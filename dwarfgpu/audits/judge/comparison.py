@@ -268,15 +268,17 @@ def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> li
     """
     aligned = align([visit.line for visit in visits], [visit.line for visit in others])
     rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
-    for index, each in enumerate(aligned):
-        own, there = rounds[visits[index].line], other_rounds.get(visits[index].line, [])
-        if each is None or not each.is_certain or len(there) < 2:
+    for line, own in rounds.items():
+        there = other_rounds.get(line, [])
+        if len(there) < 2:
             continue
         is_kept = len(own) == len(there) and _is_kept(
             [visits[number] for number in own], [others[number] for number in there]
         )
-        if not is_kept or tuple(each.visits) != (there[own.index(index)],):
-            aligned[index] = Counterparts(False, each.visits)
+        for number, index in enumerate(own[: bisect_left(own, len(aligned))]):
+            each = aligned[index]
+            if each is not None and each.is_certain and not (is_kept and tuple(each.visits) == (there[number],)):
+                aligned[index] = Counterparts(False, each.visits)
     _widen(aligned, len(others[:MAX_ALIGNED]))
     return aligned
 
@@ -643,9 +645,10 @@ class StatementComparison:
                 )
                 if compared is None:
                     continue
-                visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
-                if compared.result == WRONG and len(others) < visible:  # before it has a value, it can be anything
-                    compared = evolve(compared, result=UNCERTAIN)
+                if compared.result == WRONG and not is_known_everywhere:
+                    visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
+                    if len(others) < visible:  # before it has a value, it can be anything
+                        compared = evolve(compared, result=UNCERTAIN)
                 yield item, key, compared
 
     def _compare_value(
@@ -748,7 +751,7 @@ class Truths:
 
 
 def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts) -> Truths:
-    """Return the stops of the other build that a stop can be; none if there are too many.
+    """Return the stops of the other build that a stop can be.
 
     In a certain visit they are those of the same round, if it has as many, and of the same column. Without one they
     are all of them, and the one behind: the statement may have done its work.
@@ -758,7 +761,7 @@ def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterpart
     end = min(last.first + len(last.stops) + 1, len(reference.stops))
     if not counterparts.is_certain or len(counterparts.visits) > 1 or visit.rounds[-1] != last.rounds[-1]:
         start = reference.visits[counterparts.visits[0]].first
-        return Truths(() if end - start > MAX_TRUTHS else tuple(range(start, end)), is_certain=False)
+        return Truths(range(start, end), is_certain=False)
     numbered = [number for number, each in enumerate(last.rounds, last.first) if each == round_]
     same = [number for number in numbered if reference.stops[number].column == stop.column]
     return Truths(tuple(same or [*numbered, *range(numbered[-1] + 1, min(numbered[-1] + 2, end))]), is_certain=True)

@@ -26,6 +26,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
+from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -117,8 +118,6 @@ class Judge:
         self.against = against
         self.sightings = Sightings(running)
         self.first_wave = running.machine.ids[0]
-        self.entry = 0
-        """The instruction that is executed first."""
         self.followed = followed = FollowedRun(running, self._observe, self._end_call)
         self.frames = UnwindingJudge(followed, self.sightings)
         self.lanes = LaneJudge(followed, self.sightings)
@@ -138,7 +137,6 @@ class Judge:
         self.statements.end(waves, call.number)
 
     def _observe(self, batch: WaveBatch, arrivals: list[InstructionVisit], going_on: Any, ends: bool) -> None:  # noqa: FBT001
-        self.entry = self.entry or batch.pc
         self.lanes.observe(batch, going_on)
         for arrival in arrivals:
             self.values.observe(arrival)
@@ -216,7 +214,8 @@ class Judge:
         executed = self.statements.executed
         if any("atomic" in self.followed.calls.instruction(pc).name for pc in executed):
             return
-        forms = {buffer.name: np.dtype(buffer.form[0]) for buffer in self.running.launched.plan.buffers}
+        plan = self.running.launched.plan
+        forms, entry = {each.name: np.dtype(each.form[0]) for each in plan.buffers}, first_instruction(plan.start)
         for name, content in results_of(self.running).items():
             expected = other.results.get(name, content)
             rule, found = "rounding", rounded(content, expected, other.name, forms[name])
@@ -224,7 +223,7 @@ class Judge:
                 rule, found = "result", difference(content, expected, other.name, forms[name])
             if found is not None:
                 subject = Subject(comparison.RULES[rule], name)
-                self.sightings.add(subject, self.entry, Sighting(f"{name}{found}", self.first_wave))
+                self.sightings.add(subject, entry, Sighting(f"{name}{found}", self.first_wave))
 
 
 def results_of(running: Running) -> dict[str, bytes]:
