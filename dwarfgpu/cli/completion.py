@@ -142,11 +142,11 @@ def _arguments(end: str = "", *, is_buffer: bool = True) -> Words:
     def arguments(given: Mapping[str, str], _word: str) -> Mapping[str, str]:
         if not {"file", "kernel"} <= given.keys():
             return {}
-        from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+        from dwarfgpu.program.code.kernel_parameters import DescribedKernel, explicit_arguments
 
         file = open_file(given["file"])
-        metadata = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel.metadata
-        known = () if metadata is None else [each for each in metadata.args if each.name and not each.is_hidden]
+        kernel = DescribedKernel(file, file.kernels_named([given["kernel"]])[0]).kernel
+        known = [each for each in explicit_arguments(kernel) if each.name]
         known = [each for each in known if not is_buffer or each.value_kind == "global_buffer"]
         return {f"{each.name}{end}": each.type_name or "" for each in known}
 

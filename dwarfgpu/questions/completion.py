@@ -233,11 +233,11 @@ def _launch(sizes: int) -> Complete:
             return _kernel(debugger, line, at)
         if len(before) <= sizes:
             return len(line), ()
-        from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+        from dwarfgpu.program.code.kernel_parameters import DescribedKernel, explicit_arguments
 
         file = debugger.opened.file
-        metadata = DescribedKernel(file, file.kernels_named([before[0]])[0]).kernel.metadata
-        names = () if metadata is None else [argument.name for argument in metadata.args if not argument.is_hidden]
+        kernel = DescribedKernel(file, file.kernels_named([before[0]])[0]).kernel
+        names = [argument.name for argument in explicit_arguments(kernel)]
         given = {word.partition("=")[0] for word in before}
         return start, [
             Candidate(f"{name}=", "argument")

@@ -288,7 +288,7 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
     if function == "arange":
         return np.arange(count).astype(code)
     if function == "noinit":
-        kind = np.dtype(np.dtype(code), metadata={_WITHOUT_CONTENTS: True})
+        kind = np.dtype(code, metadata={_WITHOUT_CONTENTS: True})
         return np.full(count * kind.itemsize, UNWRITTEN, np.uint8).view(kind)
     if function == "full":
         return np.full(count, _number(words[1], code, what), code)

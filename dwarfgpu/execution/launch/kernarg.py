@@ -21,7 +21,7 @@ from dwarfgpu.execution.launch.argument_values import (
 from dwarfgpu.execution.launch.images import ImageArgument, read_argument
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import fitting
+from dwarfgpu.program.code.kernel_parameters import explicit_arguments, fitting
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types.declaration import safe_text
@@ -232,14 +232,13 @@ def segment_size(kernel: Kernel) -> tuple[int, int]:
 
 
 def _explicit(kernel: Kernel, size: int) -> list[KernelArgument]:
-    metadata = kernel.metadata
-    if metadata is None:
+    if kernel.metadata is None:
         if size == 0:
             return []
         message = f"the file has no metadata for the arguments of {kernel.source_name}"
         hint = f"give the kernarg segment as one argument, bytes:0a0b..., of up to {size} bytes"
         raise UsageError(message, hint=hint)
-    return [argument for argument in metadata.args if not argument.is_hidden]
+    return explicit_arguments(kernel)
 
 
 def _place(argument: KernelArgument, what: object, size: int) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, c
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines import machine as machines
 from dwarfgpu.program.code.code_object import CodeObject, find_target, opened, runnable
+from dwarfgpu.program.code.kernel_parameters import explicit_arguments
 from dwarfgpu.program.code.loaded import LoadedCode, own_traps
 from dwarfgpu.program.types.model import Qualified
 from dwarfgpu.states.program import Program
@@ -245,8 +246,7 @@ def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
 
 def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequence[str]) -> dict[str, str]:
     """Return the access of the buffers that are read-only, as an option or the source says, or write-only."""
-    metadata = planned.kernel.metadata
-    given = [] if metadata is None else [each for each in metadata.args if not each.is_hidden]
+    given = explicit_arguments(planned.kernel)
     closed = {}
     for buffer in planned.buffers:
         argument = None if buffer.position is None else given[buffer.position]

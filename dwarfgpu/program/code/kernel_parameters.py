@@ -35,6 +35,11 @@ class KernelParameter:
     """The type itself."""
 
 
+def explicit_arguments(kernel: Kernel) -> list[KernelArgument]:
+    """Return the arguments that the source has, as far as metadata names them."""
+    return [] if kernel.metadata is None else [each for each in kernel.metadata.args if not each.is_hidden]
+
+
 @frozen
 class DescribedKernel:
     """A kernel with what the debugging information adds to its metadata, computed when it is asked for."""
@@ -70,8 +75,7 @@ class DescribedKernel:
     @property
     def explicit(self) -> list[tuple[KernelArgument, KernelParameter | None]]:
         """The arguments of the program, named as far as possible, each with its parameter if the function has it."""
-        metadata = self.of_metadata.metadata
-        arguments = [] if metadata is None else [each for each in metadata.args if not each.is_hidden]
+        arguments = explicit_arguments(self.of_metadata)
         known = zip_longest(arguments, fitting(self.parameters or (), arguments) or ())
         return [(_named(argument, parameter), parameter) for argument, parameter in known]
 

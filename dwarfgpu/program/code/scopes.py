@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -126,11 +125,9 @@ def declared_in(scope: Die, address: int) -> list[Die]:
 def _in_source_order(entries: list[Die], missing: list[Die], abstract: list[Die]) -> list[Die]:
     """Return entries and those that have no copy as the abstract instance lists them."""
     places, place = {die: number for number, die in enumerate(abstract)}, -1
-    placed = [(places[die], die) for die in missing]
     for die in entries:
-        place = next((places[each] for each in die.origins() if each in places), place)
-        placed.append((place, die))
-    return [die for _place, die in sorted(placed, key=itemgetter(0))]
+        place = places[die] = next((places[each] for each in die.origins() if each in places), place)
+    return sorted([*missing, *entries], key=places.__getitem__)
 
 
 def is_visible(die: Die, scope: Die, address: int) -> bool:
