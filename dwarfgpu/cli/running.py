@@ -51,7 +51,7 @@ def _run_once(session: Session, options: Any) -> int:
     _check_state(options.state)
     running = _launched(options)
     for name in (*(name for name, _path in saves), *map(buffer_name, options.print or ())):
-        running.buffer(name)
+        running.planned_buffer(name)  # it is there
     points = _set_breakpoints(running, options)
     profile = _profile(running, options)
     steps: list[TracedStep] = []

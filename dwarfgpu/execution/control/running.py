@@ -287,9 +287,9 @@ class Running:
         if any(point.hits for point in points):
             return None
         lines = {self.position(address).line for point in points for address in point.addresses}
-        asked = re.search(r"(?:^|:)(\d+)$", place)
-        is_moved = asked is not None and lines and int(asked[1]) not in lines
-        moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}" if asked and is_moved else ""
+        asked, moved = re.search(r"(?:^|:)(\d+)$", place), ""
+        if asked is not None and lines and int(asked[1]) not in lines:
+            moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}"
         found = ((self.line_at(address), address) for point in points for address in point.addresses)
         copies = [f"*{copy:#x}" for at, address in found if at is not None for copy in at.file.copies(address)]
         where = f"{', '.join(copies[:MOST_COPIES])}{', ...' if len(copies) > MOST_COPIES else ''}"
