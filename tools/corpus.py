@@ -201,6 +201,7 @@ class Examination:
         self.program = dwarfgpu.open(path)
         self.entries = oracle.described(path)
         self.code = _instructions(path)
+        self.functions = _functions(self.program)
         self.counts: Counter[str] = Counter({"code objects": 1} if STATEMENTS in parts else {})
         self.repairs: Counter[str] = Counter()
         self.notes: list[str] = []
@@ -215,8 +216,7 @@ class Examination:
 
     def _read_launched(self) -> None:
         """Read the parameters of each kernel from its first instruction on."""
-        functions = _functions(self.program)
-        statements = {pc for low, high in functions for pc in _statements(self.program, low, high)}
+        statements = {pc for low, high in self.functions for pc in _statements(self.program, low, high)}
         is_item = ITEM in (PROGRAMS / self.build.program).read_text(encoding="utf-8")
         for outcome, note in read_launched(self.program, self.code, statements, is_item=is_item):
             self.counts[outcome] += 1
@@ -226,7 +226,7 @@ class Examination:
     def _read_statements(self) -> None:
         """Read every variable at every statement, in a state made by hand."""
         machine = machine_of(self.program)
-        for low, high in _functions(self.program):
+        for low, high in self.functions:
             self.counts["functions"] += 1
             code = [line for line in self.code if low <= line[0] < high]
             for pc in _statements(self.program, low, high):
@@ -323,7 +323,7 @@ class Examination:
 
     def _has_frame(self, pc: int) -> bool:
         """Whether a statement follows where its function sets s33, its frame pointer; a kernel's memory begins at 0."""
-        function = next(each for each in _functions(self.program) if each[0] <= pc < each[1])
+        function = next(each for each in self.functions if each[0] <= pc < each[1])
         set_at = [at for at, line in self.code if "s_mov_b32 s33, s32" in line and function[0] <= at < function[1]]
         return not set_at or set_at[0] < pc
 
