@@ -4,8 +4,8 @@
     python3 tools/dev.py judge_kernels [--compiler 24] [--processor gfx90a] [--level O0] [--jobs 2] [--kernels 'loops*']
 
 The kernels are those of tools/corpus_programs, of the tests that run kernels, and 12 random ones
-(tools/random_kernels.py). Each is compiled for one processor, launched with buffers of small numbers, and judged as
-`dwarfgpu judge` does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The
+(tools/random_kernels.py). Each is compiled for one processor, launched with the arguments that `dwarfgpu judge` makes,
+and judged as it does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The
 last line has the time, that of the processors, and the memory of the largest process.
 """
 
@@ -23,7 +23,7 @@ from collections import Counter
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
@@ -43,8 +43,6 @@ GROUP, GRID = 64, 128
 LIMIT = 3_000_000
 """The instructions after which a kernel is taken for one that does not end."""
 PRIVATE = 16384
-BUFFER = 16384
-"""The numbers in a buffer."""
 
 
 class Way(NamedTuple):
@@ -122,34 +120,11 @@ def compiled(way: Way, name: str, source: Path | None, folder: Path) -> Path:
 # --- Judging ----------------------------------------------------------------------------------------------------------
 
 
-def arguments(program: Any, kernel: Any) -> tuple[list[Any], int]:
-    """Return what a kernel is launched with: small numbers everywhere; and the bytes of local memory."""
-    import numpy as np
-
-    from dwarfgpu.program.code.kernel_parameters import DescribedKernel
-    from dwarfgpu.program.types.model import Base, Enumeration, stripped
-
-    explicit = [each for each in kernel.metadata.args if not (each.value_kind or "").startswith("hidden")]
-    parameters = DescribedKernel(program.file, kernel).parameters or ()
-    given: list[Any] = []
-    for index, argument in enumerate(explicit):
-        known = parameters[index].kind if len(parameters) == len(explicit) else None
-        kind = None if known is None else stripped(known)
-        if argument.value_kind == "dynamic_shared_pointer":
-            given.append(8192)
-        elif argument.value_kind == "global_buffer":
-            given.append((np.arange(BUFFER) * 37 % 61 + 1).astype(np.int32))
-        elif isinstance(kind, (Base, Enumeration)) and argument.size <= 8:
-            given.append(1 if argument.size == 1 else 20)
-        else:
-            given.append((np.arange(-(-argument.size // 4)) + 3).astype(np.int32).tobytes()[: argument.size])
-    return given, 0
-
-
 def judged(way: Way, pattern: str, named: tuple[str, Path | None]) -> list[KernelResult]:
     """Compile a program and judge its kernels."""
     name, source = named
     from dwarfgpu.audits.judge.judgement import Judge
+    from dwarfgpu.audits.judge.made_arguments import made_arguments
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -165,12 +140,11 @@ def judged(way: Way, pattern: str, named: tuple[str, Path | None]) -> list[Kerne
         for kernel_name in fnmatch.filter(names, pattern):
             begun = time.monotonic()
             program = open_program(path, repair=way.repair)
-            kernel = next(each for each in program.file.kernels.kernels if each.name == kernel_name)
             try:
-                given, local = arguments(program, kernel)
+                given = list(made_arguments(program, kernel_name, GRID, seed=0).values())
                 machine = machine_for(program.file, kernel_name)
                 launched = launch(machine, program.file, kernel_name, grid=(GRID,), work_group=(GROUP,), args=given,
-                                  private_size=PRIVATE, dynamic_local=local)  # fmt: skip
+                                  private_size=PRIVATE)  # fmt: skip
                 judgement = Judge(Running(launched, program=program)).run(LIMIT)
             except DwarfGpuError as error:
                 results.append(KernelResult(name, kernel_name, 0, time.monotonic() - begun, [], str(error)))

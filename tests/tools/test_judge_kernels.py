@@ -1,4 +1,4 @@
-"""tools/judge_kernels.py: kernels are compiled, launched with small numbers, and judged."""
+"""tools/judge_kernels.py: kernels are compiled, launched with arguments made from their types, and judged."""
 
 import sys
 
