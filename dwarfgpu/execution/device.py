@@ -33,7 +33,7 @@ from dwarfgpu.execution.batch import (
 )
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival
-from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
+from dwarfgpu.execution.device_memory import GlobalMemory, MappedSegments
 from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
@@ -117,8 +117,9 @@ class Device:
         machine.find_apertures()
         generic: Any = machine.target.space(GENERIC)
         apertures = generic.alias.apertures
+        self._mapped = MappedSegments(machine.memory.store(target.default_space))
         self.memory, self._write_instruction = self._memory(
-            GlobalMemory(_segments(machine)),
+            GlobalMemory(self._mapped.now()),
             lanes=self.lanes,
             scratch_base=machine.scratch_base,
             apertures=(apertures.shared, apertures.private),
@@ -197,7 +198,7 @@ class Device:
         if machine.checks is not None or not self.memory.is_like(machine.weak_memory):
             self.__init__(machine)  # type: ignore[misc]
             return
-        self.memory.remap(_segments(machine, self.memory.mapped), machine.scratch_base)
+        self.memory.remap(self._mapped.now(), machine.scratch_base)
         self.halt, self.executed, self.waves_ended = None, 0, 0
         self.repetition.start_anew()
         self._random = None if machine.seed is None else Random(machine.seed)  # noqa: S311 (an order is no secret)
@@ -1011,27 +1012,6 @@ def _trap_inputs(trap: TrapMeaning, batch: WaveBatch) -> str:
 def _generation(processor: str) -> int:
     digits = processor.removeprefix("gfx").partition("-")[0]
     return int(digits[:-2]) if digits[:-2].isdigit() else int(digits[0])
-
-
-def _segments(machine: Machine, known: list[MemorySegment] | None = None) -> list[MemorySegment]:
-    """Return the segments of global memory; those that are known and have not changed are the same objects.
-
-    If others have only been added behind them, they are added to the list.
-    """
-    known = [] if known is None else known
-    store = machine.memory.store(machine.target.default_space)
-    same, found = {segment.start: segment for segment in known}, []
-    for start, last, owner, offset in zip(store.starts, store.lasts, store.owners, store.offsets, strict=True):
-        buffer, segment = store.blocks[owner].buffer, same.get(start)
-        of, at = segment.source or (None, 0) if segment is not None else (None, 0)
-        if segment is None or of is not buffer or at != offset or segment.end != last + 1:
-            data = np.frombuffer(buffer, np.uint8)[offset : offset + last - start + 1]
-            segment = MemorySegment.of(start, data, (buffer, offset))
-        found.append(segment)
-    if found[: len(known)] != known:
-        return found
-    known += found[len(known) :]
-    return known
 
 
 def _instances(machine: Machine, number: int) -> Any:

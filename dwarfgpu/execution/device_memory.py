@@ -6,6 +6,7 @@ All of it is the storage of the machine itself, so what a wave writes is what a 
 from __future__ import annotations
 
 from bisect import bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
 
     from dwarfgpu.execution.faults import NamedBuffer
+    from dwarfgpu.machines.extents import Extents
 
 Lanes = Any
 NEAR = 1 << 16
@@ -32,18 +35,38 @@ class MemorySegment:
     end: int
     data: Any
     views: dict[int, Any]
-    source: tuple[Any, int] | None
-    """The buffer of the machine that the bytes are in, and where they begin there."""
 
     @classmethod
-    def of(cls, start: int, data: Any, source: tuple[Any, int] | None = None) -> MemorySegment:
+    def of(cls, start: int, data: Any) -> MemorySegment:
         """Return the segment of bytes at an address, with numbers of the sizes that it is aligned to."""
         views: dict[int, Any] = {1: data}
         for size in (2, 4, 8):
             if start % size == 0:
                 whole = len(data) // size * size
                 views[size] = data[:whole].view(WORDS[size])
-        return cls(start, start + len(data), data, views, source)
+        return cls(start, start + len(data), data, views)
+
+
+class MappedSegments:
+    """The bytes that a store has, as segments."""
+
+    def __init__(self, store: Extents) -> None:
+        self._store = store
+        self._known: tuple[array[int], ...] = ()
+        """The columns of the store that the segments were made of."""
+        self._segments: list[MemorySegment] = []
+
+    def now(self) -> list[MemorySegment]:
+        """Return the segments that there are now: the same list, longer, if others have been added behind them."""
+        store, count = self._store, len(self._segments)
+        columns = (store.starts, store.lasts, store.owners, store.offsets)
+        if any(column[:count] != known for column, known in zip(columns, self._known, strict=False)):
+            count, self._segments = 0, []
+        for start, last, owner, offset in zip(*(column[count:] for column in columns), strict=True):
+            data = np.frombuffer(store.blocks[owner].buffer, np.uint8)[offset : offset + last - start + 1]
+            self._segments.append(MemorySegment.of(start, data))
+        self._known = tuple(column[:] for column in columns)
+        return self._segments
 
 
 class GlobalMemory:
@@ -53,8 +76,9 @@ class GlobalMemory:
     """The memory of arguments, which faults name."""
 
     def __init__(self, segments: list[MemorySegment]) -> None:
-        self.segments = sorted(segments, key=lambda segment: segment.start)
-        self.starts = [segment.start for segment in self.segments]
+        start_of = attrgetter("start")
+        self.segments = sorted(segments, key=start_of)
+        self.starts = [*map(start_of, self.segments)]
         self.latest = self.segments[0] if self.segments else None
         """The segment that was found last."""
 

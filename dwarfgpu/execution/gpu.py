@@ -40,6 +40,8 @@ class Gpu(Machine):
         """The global address of the scratch memory of the first wave."""
         self.buffers: list[NamedBuffer] = []
         """The memory of the arguments of all launches."""
+        self.padded_to = 0
+        """The address behind the padding of all of them."""
         self.is_permissive = False
         """Whether accesses outside of local and private memory read 0 and store nothing; else they are faults."""
         self.segments: dict[int, bytes] = {}

@@ -178,11 +178,15 @@ class Memories:
 
     def allocate(self, size: int, *, alignment: int = 256, above: int = 0x7F00_0000_0000) -> int:
         """Map zeros in global memory, above all mapped memory, and return their address."""
-        store = self.store(self.target.default_space)
-        top = store.lasts[-1] + 1 if store.lasts else 0
-        address = -(-max(top, above) // alignment) * alignment
+        address = -(-max(self.top, above) // alignment) * alignment
         self.map(self.target.default_space, address, bytearray(max(size, 1)))
         return address
+
+    @property
+    def top(self) -> int:
+        """The address behind all mapped global memory."""
+        lasts = self.store(self.target.default_space).lasts
+        return lasts[-1] + 1 if lasts else 0
 
     def extents(self, space: AddressSpace) -> list[tuple[int, int, int]]:
         """Return the mapped memory of an address space that is no view, as (instance, address, size)."""

@@ -7,6 +7,7 @@ machine unchanged.
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +209,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         machine.memory.map(space, block.address, bytearray(block.data))
     if code is None:
         machine.code_objects.append(_code(code_object, planned.load_address))
-    number = max((dispatch.id for dispatch in machine.dispatches), default=0) + 1
+    number = max(map(attrgetter("id"), machine.dispatches), default=0) + 1
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(
@@ -219,11 +220,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
     machine.is_launched, machine.is_permissive = True, permissive
-    closed = _closed(planned, read_only, write_only)
-    machine.buffers += [
-        NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding, closed.get(buffer.name, ""))
-        for buffer in planned.buffers
-    ]
+    _name_buffers(machine, planned, _closed(planned, read_only, write_only))
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed
     machine.weak_memory = None if weak_memory is None else _weak(planned, weak_memory, agents, fine_grained)
@@ -236,6 +233,14 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     indices = machine.start_ahead()
     machine.renew_device()
     return Launched(planned, number, indices, machine)
+
+
+def _name_buffers(machine: Gpu, planned: PlannedDispatch, closed: Mapping[str, str]) -> None:
+    """Let the machine know the buffers of a launch, which lie above those of all earlier ones."""
+    for buffer in planned.buffers:
+        access = closed.get(buffer.name, "")
+        machine.buffers.append(NamedBuffer(f"`{buffer.name}`", buffer.address, buffer.size, buffer.padding, access))
+        machine.padded_to = max(machine.padded_to, buffer.address + buffer.size + buffer.padding)
 
 
 def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
@@ -279,10 +284,7 @@ def _weak(planned: PlannedDispatch, seed: int, agents: int, fine_grained: Sequen
 
 def _free(machine: Gpu) -> int:
     """Return an address above all global memory of a machine."""
-    extents = machine.memory.extents(machine.target.default_space)
-    top = max((address + size for _owner, address, size in extents), default=0)
-    padded = max((buffer.address + buffer.size + buffer.padding for buffer in machine.buffers), default=0)
-    return max(top + GAP, padded, FIRST_ADDRESS)
+    return max(machine.memory.top + GAP, machine.padded_to, FIRST_ADDRESS)
 
 
 def _opened(machine: Gpu, name: str) -> CodeObject:
