@@ -3,8 +3,8 @@
 What is written in numpy gives the same results, bit for bit. By default the compiler makes one fused operation of a
 product and a sum of singles, so numpy multiplies and adds doubles, which rounds once too. The same kernels with
 -ffp-contract=off multiply and add, each with a rounding, and so does numpy. Both sides are measured in turns in one
-process. A kernel needs a launch before each execution, which is measured by itself; numpy repeats its work without one,
-so it finds its operands in the caches.
+process, each for some milliseconds at a time. A kernel needs a launch before each execution, which is measured by
+itself; numpy repeats its work without one, so it finds its operands in the caches.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ void steps_(int *out, const int *in, int n) {
     out[i] = count; } }
 """
 """Kernels as functions of the host, for one thread."""
+TURN = 0.005
+"""How many seconds each side of a comparison is executed at a time."""
 WARM = 110
 """The launches before a kernel is measured, as far as they take no longer than a second."""
 WARM_SECONDS = 5
@@ -342,10 +344,17 @@ class _Kernel:
         while (launches < WARM and spent < 1) or (spent < WARM_SECONDS and not self._is_final()):
             self.once()
             launches, spent = launches + 1, time.process_time() - begun
-        times = [[self.once(), *(best(peer, rounds=1, seconds=0.005) for peer in peers)] for _ in range(rounds)]
+        times = [[self._warm(), *(best(peer, rounds=1, seconds=TURN) for peer in peers)] for _ in range(rounds)]
         shortest = [min(column) for column in zip(*times, strict=True)]
         self.text = f"{shortest[0] * 1e3:.2f} ms, {self.executed / shortest[0]:,.0f} instructions a second"
         return shortest
+
+    def _warm(self) -> float:
+        """Return the time of the kernel, on average over as many executions as a turn of a peer has room for."""
+        times: list[float] = []
+        while sum(times) < TURN:
+            times.append(self.once())
+        return sum(times) / len(times)
 
     def _is_final(self) -> bool:
         compiled = self._machine.device.compiled
