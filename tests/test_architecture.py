@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 23.44,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
+    "execution": 23.43,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.89,  # the code that frames are found by; stacks of profiles
@@ -204,9 +204,9 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.29,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.71,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.23,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.55,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
-    "repl": 1.49,
+    "questions": 13.24,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
+    "cli": 2.56,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
+    "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 90.75
+MOST_LINES_OF_TESTS = 90.77
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

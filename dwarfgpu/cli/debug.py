@@ -8,11 +8,13 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attrs import evolve
+
 import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
-from dwarfgpu.questions.table import AT_ONCE, CHECK, LIMIT, MORE_MEMORY, OF_CHECKS, PERMISSIVE, SEED, SIZES
+from dwarfgpu.questions.table import AT_ONCE, CHECK, CLOSED, LIMIT, MORE_MEMORY, OF_CHECKS, PERMISSIVE, SEED, SIZES
 from dwarfgpu.regular_files import read_input, whole_output
 from dwarfgpu.render.profiles import FORMATS
 
@@ -102,6 +104,24 @@ def print_gdb_script(session: Session, _options: Any) -> int:
 # --- Their arguments ----------------------------------------------------------------------------------------------
 
 
+KERNEL = (
+    operand("[KERNEL]", "the name or symbol of a kernel (the one in Triton's NAME.json next to FILE)"),
+    operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
+)
+HOW_LAUNCHED = (
+    CHECK,
+    *CLOSED,
+    SEED,
+    option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),
+    option("-agents N", "with weak memory: how many agents share the work-groups (1)", read=int),
+    option("-fine-grained NAME", "with weak memory: a buffer that L2 does not cache; repeatable", is_many=True),
+    AT_ONCE,
+    *MORE_MEMORY,
+    PERMISSIVE,
+)
+"""What `run` and `debug` let a user say of a launch."""
+
+
 class ShellCommand(NamedTuple):
     """A command of the shell that is no question."""
 
@@ -129,14 +149,19 @@ COMMANDS = {
         START,
         "repl.start.debug",
         """\
-Debug a snapshot, a core file, or a code file alone, with the commands of GDB and ROCgdb. `help` lists the commands.
-Without a terminal, commands are read from standard input.""",
+Debug a snapshot, a core file, a code file alone, or a kernel, which is launched with the words that `dwarfgpu run`
+takes. The commands are those of GDB and ROCgdb; `help` lists them. Without a terminal, they are read from standard
+input.""",
         (
+            "dwarfgpu debug k.cl saxpy --grid 64 --work-group 64 'y=zeros(64)' a=2.5",
             "dwarfgpu debug k.co --state stopped.json",
             "dwarfgpu debug k.co --state stopped.dgs -batch -ex 'info lanes' -ex 'print x'",
             "dwarfgpu debug program --state core -x look.gdb",
         ),
-        (MAYBE_FILE, MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
+        (
+            *(MAYBE_FILE, *KERNEL, evolve(SIZES[0], is_required=False), *SIZES[1:], *HOW_LAUNCHED),
+            *(MAYBE_STATE, SYSROOT, WAVE, FRAME, LANE, *READ_AS, FORCE),
+        ),
     ),
     "compile": ShellCommand(
         "compile a kernel in OpenCL C or HIP, without ROCm",
@@ -177,8 +202,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
         ),
         (
             operand("FILE", "a source (k.cl, k.hip), a code object, or a program; FILE@gfx90a names the processor"),
-            operand("[KERNEL]", "the name or symbol of a kernel (the one in Triton's NAME.json next to FILE)"),
-            operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position"),
+            *KERNEL,
             *SIZES,
             option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
             option("-print NAME", "show the first elements of a buffer, or NAME[FIRST:LAST]; repeatable", is_many=True),
@@ -205,23 +229,16 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 ".callgrind, .collapsed; with --trace .json is a Chrome trace)",
                 choices=FORMATS,
             ),
-            CHECK,
+            *HOW_LAUNCHED,
             *OF_CHECKS,
             option("-state STATE", "write a snapshot when the kernel stops: STATE.json or STATE.dgs"),
-            SEED,
             option("-seeds N", "run with N seeds, and show which results differ; --weak-memory: its seeds", read=int),
-            option("-weak-memory SEED", "make memory as weak as the memory model allows, with this seed", read=int),
-            option("-agents N", "with weak memory: how many agents share the work-groups (1)", read=int),
             option(
                 "-jit WHEN",
                 "compile blocks that run often (auto, if llvmlite is installed), all at once (on), or none (off)",
                 choices=("auto", "on", "off"),
             ),
             option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
-            option("-fine-grained NAME", "with weak memory: a buffer that L2 does not cache; repeatable", is_many=True),
-            AT_ONCE,
-            *MORE_MEMORY,
-            PERMISSIVE,
         ),
     ),
     "serve": ShellCommand(

@@ -9,9 +9,10 @@ from argparse import Namespace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.cli.debug import HOW_LAUNCHED
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
-from dwarfgpu.questions.table import OF_CHECKS
+from dwarfgpu.questions.table import OF_CHECKS, SIZES
 from dwarfgpu.regular_files import check_output, whole_output
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.breakpoints import Breakpoint
-    from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
@@ -101,9 +101,8 @@ def _run_once(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
-    if result.has_failed or (result.halt.kind == "breakpoint" and options.state is None):
-        _hint_at_more(session, options, result)
-    _hint_at_finding(session, options, running, result.checked)
+    for hint in _hints(options, result):
+        session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
     return max(status, NO_ANSWER if result.has_failed or has_problem else OK)
@@ -118,40 +117,37 @@ def _checks(options: Any) -> CheckedRun | None:
     return checked_run(options)
 
 
-def _hint_at_more(session: Session, options: Any, result: RunReport) -> None:
-    """Name the command that opens the failed state, and the option that raises a limit that was too low."""
-    state = options.state or "STATE.json"
-    kept = "" if options.state else f"add --state {state} to save the waves: "
-    more = (
-        "debug --state {}` opens the snapshot"
-        if result.halt.kind != "stuck"
-        else "fault {}` says what the waves wait for"
-    )
-    session.hint(f"{kept}`dwarfgpu {more.format(state)}")
+def _hints(options: Any, result: RunReport) -> Iterator[str]:
+    """Yield how to go where the kernel has stopped or the first finding was found, and what raises a limit."""
+    found, state = result.checked.findings if result.checked is not None else (), options.state
+    is_stuck, waits = result.halt.kind == "stuck", "says what the waves wait for"
+    if result.has_failed and state:
+        yield (
+            f"`dwarfgpu fault {state}` {waits}" if is_stuck else f"`dwarfgpu debug --state {state}` opens the snapshot"
+        )
+    elif is_stuck:
+        yield f"`{_debugger(options, 'continue', 'info fault')}` {waits}"
+    elif not found and (result.has_failed or (result.halt.breakpoint and not state)):
+        points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]
+        points += [f"tbreak {options.until}"] if options.until else []
+        yield f"`{_debugger(options, *points, 'continue')}` goes there; `reverse-step` goes back"
     for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
-        session.hint(f"{option} N gives more of it")
+        yield f"{option} N gives more of it"
+    if found:
+        yield f"`{_debugger(options, 'continue')}` stops where the first one was found"
 
 
-def _hint_at_finding(session: Session, options: Any, running: Running, checked: CheckReport | None) -> None:
-    """Say how to go where the first finding was found, if the debugger can launch the same."""
-    from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS
-    from dwarfgpu.execution.launch.triton import triton_launch
-
-    words, is_other = options.arg or (), options.seed is not None or options.at_once is not None
-    has_quotes = any(re.search(r"[\s'\"\\]", word) for word in words)
-    if checked is None or not checked.findings or is_other or has_quotes or triton_launch(running.program.file):
-        return
-    group = options.work_group or ",".join(map(str, running.launched.geometry.work_group))
-    memory = {name: getattr(options, name.replace("-", "_")) for name in MEMORY_OPTIONS}
-    given = [f"-{name} {size}" for name, size in memory.items() if size is not None]
-    given += ["-permissive"] if options.permissive else []
-    launch = " ".join(("target launch", *given, options.kernel, options.grid, group, *words))
-    first = checked.findings[0]
-    steps = [f"set check {first.check}", launch, "continue"]
-    if options.read_only or options.write_only:  # which the debugger does not know
-        steps = [launch, f"break *{first.sides[-1].side.pc:#x}", "continue"]
-    given_steps = " ".join(f"-ex {shlex.quote(step)}" for step in steps)
-    session.hint(f"`dwarfgpu debug {shlex.quote(options.file)} {given_steps}` stops where the first one was found")
+def _debugger(options: Any, *steps: str) -> str:
+    """Return the command that launches the same in the debugger, and takes some steps."""
+    kernel = _kernel_words(options)
+    words = ["dwarfgpu", "debug", options.file, *kernel[:1]]
+    for option in (*SIZES, *HOW_LAUNCHED):
+        given = getattr(options, option.name.replace("-", "_"))
+        if given is True:
+            words.append(f"--{option.name}")
+        elif given not in (None, False):
+            words += (f"--{option.name}={each}" for each in (given if isinstance(given, list) else [given]))
+    return shlex.join((*words, *kernel[1:], *(part for step in steps for part in ("-ex", step))))
 
 
 def _faults(session: Session, running: Running) -> list[Any]:
@@ -198,9 +194,12 @@ def _launched(options: Any) -> Running:
     from dwarfgpu.states.program import open_program
 
     program = open_program(options.file)
-    given = [options.kernel, *(options.arg or [])]
-    kernel, words = kernel_and_arguments(program.file, [word for word in given if word is not None])
+    kernel, words = kernel_and_arguments(program.file, _kernel_words(options))
     return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
+
+
+def _kernel_words(options: Any) -> list[str]:
+    return [word for word in (options.kernel, *(options.arg or ())) if word is not None]
 
 
 def _run_seeds(session: Session, options: Any) -> int:
@@ -265,12 +264,14 @@ def _set_breakpoints(running: Running, options: Any) -> list[tuple[str, str | No
     """Set the breakpoints; return each place with its condition and what was set."""
     if options.if_ is not None and not options.break_:
         raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
-    rows = []
-    for place in options.break_ or ():
-        where, _, text = place.partition(" if ")
-        condition = text.strip() or options.if_
-        rows.append((where.strip(), condition, running.break_at(where, condition)))
-    return rows
+    return [(place, condition, running.break_at(place, condition)) for place, condition in _places(options)]
+
+
+def _places(options: Any) -> Iterator[tuple[str, str | None]]:
+    """Yield the places to stop at, each with its condition."""
+    for text in options.break_ or ():
+        place, _, own = text.partition(" if ")
+        yield place.strip(), own.strip() or options.if_
 
 
 def _missed(running: Running, points: Iterable[tuple[str, str | None, list[Breakpoint]]]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.states.program import Attached
@@ -106,50 +108,52 @@ def _select_lane(debugger: Debugger, attached: Attached) -> None:
         debugger.lanes[wave] = lane
 
 
-def launch(debugger: Debugger, arguments: Arguments, *, is_again: bool = False) -> None:
+def launch(debugger: Debugger, arguments: Arguments) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
     position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. The kernel takes the
     place of the state that is attached now.
     """
-    from dwarfgpu.execution.launch.launch import launch as start
-    from dwarfgpu.execution.launch.launch import machine_for
-    from dwarfgpu.execution.launch.planning import memory_options, sizes
-    from dwarfgpu.execution.launch.planning import mixed_arguments as values_of
-    from dwarfgpu.questions.execution import launched as note_launch
-
     words = arguments.words
     if len(words) < 3 or any("=" in word for word in words[1:3]):
         raise arguments.wrong("needs a kernel, the size of the grid and that of a work-group")
     name, grid, group, *values = words
-    args: Any = values_of(values, "ARG")
-    if all(isinstance(key, int) for key in args):
-        args = list(args.values())
-    file = debugger.opened.file
-    check_has_kernels(file)
-    program = debugger.opened
-    machine, seed = machine_for(file, name), debugger.settings["weak-memory"]
-    weakness = {} if seed == "off" else {"weak_memory": int(seed), "agents": debugger.settings["agents"]}
-    launched = start(
-        machine,
-        file,
-        name,
-        grid=sizes(grid, "GRID"),
-        work_group=sizes(group, "WORK-GROUP"),
-        args=args or None,
-        **memory_options(arguments.get),
-        **weakness,
-        check=None if debugger.settings["check"] == "off" else debugger.settings["check"],
-    )
-    debugger.use(program, program.attach(machine))
-    note_launch(debugger, launched, lambda: launch(debugger, arguments, is_again=True))
-    if is_again:
-        return
+    _launch(debugger, name, values or None, arguments.options | {"grid": grid, "work-group": group})
+
+
+def launch_as_run(debugger: Debugger, words: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Launch a kernel with the words and options of ``dwarfgpu run``, some of which are settings here."""
+    from dwarfgpu.execution.launch.triton import kernel_and_arguments
+
+    if options["grid"] is None:
+        raise UsageError("a kernel is launched with --grid", hint="write it as for `dwarfgpu run`")
+    for name in ("check", "weak-memory", "agents"):
+        if options[name] is not None:
+            debugger.settings.set(name, str(options[name]))
+    _launch(debugger, *kernel_and_arguments(debugger.opened.file, words), options)
+
+
+def _launch(debugger: Debugger, name: str, values: Sequence[str] | None, options: Mapping[str, Any]) -> None:
+    launched = _start(debugger, name, values, options)
     waves = counted(len(launched.waves), "wave")
     groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.demangled}: {groups}, {waves}]")
     show_problems(debugger, (*launched.plan.problems, *launched.plan.notes))
     show_problems(debugger, debugger.machine.stopped.found)
     show_focus(debugger)
+
+
+def _start(debugger: Debugger, name: str, values: Sequence[str] | None, options: Mapping[str, Any]) -> Launched:
+    from dwarfgpu.execution.control.running import launched_with
+    from dwarfgpu.questions.execution import launched as note_launch
+
+    program, settings = debugger.opened, debugger.settings
+    check_has_kernels(program.file)
+    check, seed = ({"off": None}.get(settings[each], settings[each]) for each in ("check", "weak-memory"))
+    weakness = {"weak-memory": None} if seed is None else {"weak-memory": int(seed), "agents": settings["agents"]}
+    running = launched_with(program, name, values, {**options, "check": check, **weakness}.get)
+    debugger.use(running.program, running.attached)
+    note_launch(debugger, running.launched, partial(_start, debugger, name, values, options))
+    return running.launched
 
 
 def show_focus(debugger: Debugger) -> None:

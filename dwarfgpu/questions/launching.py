@@ -39,7 +39,7 @@ def launch_state(selection: Selection, arguments: Arguments) -> Document:
         words[0],
         planning.sizes(arguments.get("grid"), "--grid"),
         planning.work_group_size(arguments.get("work-group")),
-        planning.arguments(arguments.many("arg"), "--arg"),
+        planning.arguments(arguments.many("arg"), "--arg") or None,
         **planning.memory_options(arguments.get),
     )
     number, count = planning.number(arguments.get("wave") or "1", "--wave"), dispatch.geometry.wave_count

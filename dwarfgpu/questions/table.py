@@ -115,12 +115,14 @@ CHECK = option(
     "(bounds), misaligned accesses (align) and uninitialized values (init); --check: all",
     bare="all",
 )
+CLOSED = (
+    option("-read-only NAME", "with --check: a buffer that must not be written; repeatable", is_many=True),
+    option("-write-only NAME", "with --check: a buffer that must not be read; repeatable", is_many=True),
+)
 OF_CHECKS = tuple(
     evolve(each, help=f"with --check: {each.help}")
     for each in (
         option("-max-findings N", "show at most N findings (10)", read=int),
-        option("-read-only NAME", "a buffer that must not be written; repeatable", is_many=True),
-        option("-write-only NAME", "a buffer that must not be read; repeatable", is_many=True),
         option("-suppress FILE", "leave out findings; lines of FILE: a check or *, then function=, line=, variable="),
         option("-ignore LIST", "leave out rules (race-same-value), or checks", is_many=True),
         option("-only LIST", "only these rules, or checks", is_many=True),

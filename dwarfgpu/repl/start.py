@@ -100,22 +100,34 @@ def _open(debugger: Debugger, options: Any) -> None:
 
     if options.state is None and options.file is not None and is_state(options.file):
         options.state, options.file = options.file, None
+    has_machine = any(each is not None for each in (options.state, options.kernel, options.grid))
     for name in ("wave", "frame", "lane", "sysroot"):
-        if options.state is None and getattr(options, name) is not None:
+        if not has_machine and getattr(options, name) is not None:
             raise needs_state(name)
-    if options.file is None and options.state is None:
+    if options.file is None and not has_machine:
         return
-    from dwarfgpu.questions.files import attach_state, open_file, show_focus
+    from dwarfgpu.questions.files import attach_state, launch_as_run, open_file
 
     for name in (*READING, "sysroot"):
         if getattr(options, name):
             debugger.settings.set(name, getattr(options, name))
     if options.file is not None:
         open_file(debugger, options.file)
-    if options.state is None:
-        return
-    attach_state(debugger, options.state, force=options.force)
+    if options.state is not None and (options.kernel, options.grid) != (None, None):
+        raise UsageError("a kernel is launched from its code, not from a state", hint="`core-file STATE` attaches one")
+    if options.state is None and has_machine:
+        words = [word for word in (options.kernel, *(options.arg or ())) if word is not None]
+        launch_as_run(debugger, words, {name.replace("_", "-"): value for name, value in vars(options).items()})
+    elif has_machine:
+        attach_state(debugger, options.state, force=options.force)
+    if has_machine:
+        _select(debugger, options)
+
+
+def _select(debugger: Debugger, options: Any) -> None:
+    """Select what the command line names; without a wave, show one that has received a signal."""
     if options.wave is None and debugger.wave_number is not None and not options.quiet:
+        from dwarfgpu.questions.files import show_focus
         from dwarfgpu.questions.focus import signal_of_wave
 
         if signal_of_wave(debugger) is not None:

@@ -102,7 +102,7 @@ def test_arguments_by_name(run, monkeypatch):
     found = state(run, *words, "--arg", "out=0x77")
     assert found["kernarg"]["arguments"][0]["bytes"] == "77" + "00" * 7
     for more, message in (
-        (("--arg", "out=1", "--arg", "2"), "--arg '2' has no name, but others have"),
+        (("--arg", "out=1", "--arg", "2"), "group_x has 1 argument, and 2 values are given"),
         (("--arg", "out=1", "--arg", "out=2"), "--arg out is given twice"),
         (("--arg", "in=1"), "group_x has no argument 'in'"),
     ):

@@ -116,7 +116,7 @@ def test_where_waves_stop_the_line_and_its_values_are_shown(launch):
     assert "20 out[gid] = sum; wave 1, lane 3:" in text
     assert "gid = 3" in text
     assert "sum = 0" in text
-    assert err.startswith("hint: add --state STATE.json to save the waves")
+    assert "-ex 'break segments.cl:20' -ex continue` goes there; `reverse-step` goes back\n" in err
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -1,4 +1,6 @@
 import json
+import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -42,7 +44,7 @@ def test_breakpoints_that_are_never_hit_are_told(run):
         "kernels.cl:77": None,
     }.items():
         err = " ".join(run(*launch, place)[2].split())
-        assert (told or "hint: add --state") in err
+        assert (told or "-ex 'break kernels.cl:77' -ex continue` goes there; `reverse-step` goes back") in err
     commands = f"target launch saxpy 64 64 {' '.join(words)} n=0", "break kernels.cl:79", "run"
     text = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
     assert text.endswith("exited normally]\nBreakpoint 1 was never hit: no lane was at kernels.cl:79\n")
@@ -157,7 +159,8 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path):
     status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}", "--until", "group_x")
     assert status == 0
     assert out.startswith("group_x: the run has come to 0x7f")
-    assert err.startswith(f"hint: {path} not written: the kernel has not ended\nhint: add --state STATE.json ")
+    assert err.startswith(f"hint: {path} not written: the kernel has not ended\nhint: `dwarfgpu debug ")
+    assert "-ex 'tbreak group_x' -ex continue` goes there" in err
     assert path.read_bytes() == b"old"
 
 
@@ -170,6 +173,33 @@ def test_a_breakpoint_and_a_snapshot_of_it(run, tmp_path):
     assert "  ... and 2 more waves (--json has all)\n" in out
     status, out, _err = run("waves", FILE, "--state", str(path), "--json")
     assert status == 0
+
+
+@for_each("more, shown",
+    (("out=0x1234",), "Stop reason: MEMORY_VIOLATION: no memory at 0x1234"),
+    (("out=0x1234", "--seed", "5", "--at-once", "8"), "Stop reason: MEMORY_VIOLATION: no memory at 0x1234"),
+    (("out=zeros(4)", "--check=bounds", "--read-only", "out"), "write to a read-only buffer"),
+    (("out=zeros(4)", "--until", "group_x"), "Temporary breakpoint 1, "),
+    (("out=zeros(4)", "--break", "group_x if $exec != 0"), "Breakpoint 1, "))  # fmt: skip
+def test_the_debugger_launches_what_a_run_names(run, more, shown):
+    """A run that has stopped says how: the same words, which bash and the debugger take."""
+    (command,) = re.findall("`(dwarfgpu debug .*?)`", run(*LAUNCH, *more)[2])
+    out = run(*shlex.split(command)[1:], "-batch")[1]
+    assert "[Launched group_x: 2 work-groups, " in out
+    assert shown in out
+
+
+def test_a_kernel_is_debugged_with_the_words_of_a_run(run):
+    status, out, _err = run("debug", *LAUNCH[1:], "out=zeros(4)", "--wave", "9", "-batch", "-ex", "info wave")
+    assert status == 0, out
+    for words, message in (
+        ((*LAUNCH[1:3], "out=zeros(4)"), "a kernel is launched with --grid"),
+        ((FILE, "--grid", "4"), "the name of a kernel is missing"),
+        ((*LAUNCH[1:3], "--state", FILE), "a kernel is launched from its code, not from a state"),
+        ((*LAUNCH[1:],), "no value for out of group_x"),
+    ):
+        status, _out, err = run("debug", *words, "-batch")
+        assert (status, message in err) == (2, True), err
 
 
 def test_a_trace_of_instructions(run):

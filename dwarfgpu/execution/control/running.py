@@ -456,11 +456,11 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
 
 
 def launched_with(
-    program: Program, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
+    program: Program, kernel: str, words: Sequence[str] | dict[int, Any] | None, option: Callable[[str], Any]
 ) -> Running:
     """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has.
 
-    Arguments by position may also be numbers, bytes and arrays.
+    Arguments by position may also be numbers, bytes and arrays; without any (None) all are 0.
     """
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -475,7 +475,7 @@ def launched_with(
         kernel,
         grid=planning.sizes(option("grid"), "--grid"),
         work_group=planning.work_group_size(option("work-group")),
-        args=words if isinstance(words, dict) else planning.mixed_arguments(words, "argument"),
+        args=planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
         **planning.memory_options(option),
         at_once=option("at-once"),
         seed=option("seed"),

@@ -264,13 +264,7 @@ def _matched(
         return _by_name(kernel, explicit, args, parameters, left_out)
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"arguments are a sequence, a mapping or bytes, not {type(args).__name__}")
-    if len(explicit) - left_out <= len(args) <= len(explicit):
-        args = [*args, *[_NOTHING] * (len(explicit) - len(args))]
-    if len(args) != len(explicit):
-        noun = "argument" if len(explicit) == 1 else "arguments"
-        message = f"{kernel.source_name} has {len(explicit)} {noun}, and {len(args)} values are given"
-        raise UsageError(message, hint=_listed(kernel, explicit))
-    return list(zip(explicit, args, strict=True))
+    return _by_name(kernel, explicit, dict(enumerate(args)), parameters, left_out)
 
 
 def _by_name(
@@ -292,6 +286,10 @@ def _by_name(
     values: dict[int, Any] = {}
     for name, value in args.items():
         index = positions.get(name)
+        if isinstance(name, int) and index is None:
+            noun = "argument" if len(explicit) == 1 else "arguments"
+            message = f"{kernel.source_name} has {len(explicit)} {noun}, and {len(args)} values are given"
+            raise UsageError(message, hint=_listed(kernel, explicit))
         if index is None:
             near = nearest(str(name), names)
             hint = _listed(kernel, explicit) if names else "the metadata has no names: give them by position"
@@ -301,7 +299,7 @@ def _by_name(
             raise UsageError(f"{_described(index, explicit[index], kernel)} is given twice")
         values[index] = value
     needed = range(len(explicit) - left_out)
-    missing = [explicit[index].name or f"number {index}" for index in needed if index not in values]
+    missing = [explicit[index].name or f"argument {index}" for index in needed if index not in values]
     if missing:
         message = f"no value for {', '.join(missing[:6])} of {kernel.source_name}"
         raise UsageError(message, hint=_listed(kernel, explicit))

@@ -374,26 +374,8 @@ def work_group_size(text: str | None) -> tuple[int, ...] | None:
     return None if text is None else sizes(text, "--work-group")
 
 
-def arguments(texts: Sequence[str] | None, what: str) -> Any:
-    """Parse argument values: by name where they have one, as in ``n=5``, else by position; None without any."""
-    if not texts:
-        return None
-    named = [_NAMED.fullmatch(text) for text in texts]
-    if not any(named):
-        return [value(text, what) for text in texts]
-    values: dict[str, Any] = {}
-    for text, match in zip(texts, named, strict=True):
-        if match is None:
-            hint = "write NAME=VALUE for each"
-            raise UsageError(f"{what} {text[:40]!r} has no name, but others have", hint=hint)
-        if match[1] in values:
-            raise UsageError(f"{what} {match[1]} is given twice")
-        values[match[1]] = value(match[2], what)
-    return values
-
-
-def mixed_arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
-    """Parse argument values; those without a name are at the positions that follow each other."""
+def arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
+    """Parse argument values: by name, as in ``n=5``, or at the positions that follow each other."""
     values: dict[Any, Any] = {}
     position = 0
     for text in texts:

@@ -305,7 +305,7 @@ def test_any_bytes_are_launched_or_refused(path, data):
     ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
     ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
     ("group_x", {"args": [1, 2]}, "group_x has 1 argument, and 2 values are given"),
-    ("group_x", {"args": []}, "group_x has 1 argument, and 0 values are given"),
+    ("group_x", {"args": []}, "no value for out of group_x"),
     ("group_x", {"args": ["x"]}, "argument out (int*) of group_x is a pointer"),
     ("group_x", {"dynamic_local": 65537}, "65537 bytes of local memory do not fit"),
     ("group_x", {"dynamic_local": -1}, "-1 bytes of local memory: the number cannot be negative"),
