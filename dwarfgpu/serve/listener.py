@@ -145,9 +145,9 @@ def launched(options: Any) -> tuple[ServedState, list[str]]:
         raise UsageError("--launch needs --grid and --work-group")
     code, kernel = opened(options.state), options.launch
     check_has_kernels(code)
-    machine = machine_for(code, kernel)
+    machine, args = machine_for(code, kernel), arguments(options.arg or (), "--arg")
     grid, work_group = sizes(options.grid, "--grid"), sizes(options.work_group, "--work-group")
-    launch(machine, code, kernel, grid=grid, work_group=work_group, args=arguments(options.arg, "--arg"))
+    launch(machine, code, kernel, grid=grid, work_group=work_group, args=args or None)
     return served_waves(machine, f"{kernel} of {options.state}")
 
 

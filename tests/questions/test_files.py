@@ -108,8 +108,8 @@ STATE_OF_TINY = ROOT / "dwarfgpu/examples/launch.json"
 
 @for_each("words, message",
     ("", "needs a kernel"),                       ("tiny 64", "needs a kernel"),
-    ("nothing 64 64", "has no kernel 'nothing'"), ("tiny x 64", "GRID 'x' is not a number"),    ("tiny 64 0", "0"),
-    ("tiny 64 64 x", "ARG 'x' is not a value"),   ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
+    ("nothing 64 64", "has no kernel 'nothing'"), ("tiny x 64", "the grid 'x' is not a number"),    ("tiny 64 0", "0"),
+    ("tiny 64 64 x", "argument 'x' is not a value"),   ("tiny 64 64 1 2 3", "has 2 arguments, and 3 values are given"),
     ("tiny 100 64", "does not allow partial work-groups"))  # fmt: skip
 def test_what_cannot_be_launched(words, message):
     run = Run(TINY, STATE_OF_TINY)

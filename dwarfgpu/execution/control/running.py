@@ -473,7 +473,7 @@ def launched_with(
         machine,
         program.file,
         kernel,
-        grid=planning.sizes(option("grid"), "--grid"),
+        grid=planning.sizes(option("grid"), "the grid"),
         work_group=planning.work_group_size(option("work-group")),
         args=planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
         **planning.memory_options(option),
