@@ -68,14 +68,18 @@ class Progress:
         now = self._clock()
         if now < self._next:
             return
+        from shutil import get_terminal_size  # which costs start-up time
+
         global shown  # noqa: PLW0603 (there is one terminal)
         self._next = now + INTERVAL
         shown = self
-        text = f"{self.done:,} {self.noun}"
-        if self.total:
-            filled = int(min(1.0, self.done / self.total) * BAR)
-            text = f"[{'#' * filled}{'.' * (BAR - filled)}] {self.done:,} of {self.total:,} {self.noun}"
-        self._stream.write(f"\r{text}{self.note}\x1b[K")
+        text = f"{self.done:,}{f' of {self.total:,}' if self.total else ''} {self.noun}{self.note}"
+        width = get_terminal_size().columns - 1  # a line that is full goes on in the next one
+        bar = min(BAR, width - len(text) - len("[] "))
+        if self.total and bar > 0:
+            filled = int(min(1.0, self.done / self.total) * bar)
+            text = f"[{'#' * filled}{'.' * (bar - filled)}] {text}"
+        self._stream.write(f"\r{text[:width]}\x1b[K")
         self._stream.flush()
 
     def clear(self) -> None:

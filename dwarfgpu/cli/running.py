@@ -120,12 +120,12 @@ def _checks(options: Any) -> CheckedRun | None:
 def _hints(options: Any, result: RunReport) -> Iterator[str]:
     """Yield how to go where the kernel has stopped or the first finding was found, and what raises a limit."""
     found, state = result.checked.findings if result.checked is not None else (), options.state
-    is_stuck, waits = result.halt.kind == "stuck", "says what the waves wait for"
-    if result.has_failed and state:
-        yield (
-            f"`dwarfgpu fault {state}` {waits}" if is_stuck else f"`dwarfgpu debug --state {state}` opens the snapshot"
-        )
-    elif is_stuck:
+    kind, waits = result.halt.kind, "says what the waves wait for"
+    if kind in ("stuck", "limit") and (state or kind == "limit"):
+        yield f"{'' if state else 'add --state STATE.json: '}`dwarfgpu fault {state or 'STATE.json'}` {waits}"
+    elif result.has_failed and state:
+        yield f"`dwarfgpu debug --state {state}` opens the snapshot"
+    elif kind == "stuck":
         yield f"`{_debugger(options, 'continue', 'info fault')}` {waits}"
     elif not found and (result.has_failed or (result.halt.breakpoint and not state)):
         points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]

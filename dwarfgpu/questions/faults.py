@@ -185,8 +185,9 @@ def _members(name: str, line: str) -> list[str]:
 
 def _is_elsewhere(fault: WaveFault, pc: int) -> bool:
     """Return whether an instruction is of another line than the one that failed."""
-    place, failed = source_at(fault.frame, pc), fault.source
-    return place is not None and (failed is None or (place.file, place.line) != (failed.file, failed.line))
+    sources = source_at(fault.frame, pc), fault.source  # what the compiler made has line 0
+    place, failed = ((each.file, each.line) if each and each.line else None for each in sources)
+    return place is not None and place != failed
 
 
 def _begins(frame: Frame, pc: int) -> bool:

@@ -155,7 +155,7 @@ def _stop_lines(selection: Selection, waves: list[int]) -> Iterator[str]:
         elif stop is not None and stop.is_at_rest:
             resting.setdefault(stop.detail, []).append(wave + 1)
     for text, numbers in by_text.items():
-        who = "" if len(waves) == 1 else f" of {selection.noun} {ranges_text(numbers)}"
+        who = "" if len(waves) == 1 else f" of {selection.noun}{'s' * (len(numbers) > 1)} {ranges_text(numbers)}"
         yield from fitted(f"[Stop reason{who}: {text}]", 1)
     for text, numbers in resting.items():
         who = f"{selection.noun.capitalize()}{'s' if len(numbers) > 1 else ''} {ranges_text(numbers)}"

@@ -462,9 +462,9 @@ def waits_text(groups: list[WaitingGroups], *, is_after_crash: bool) -> Iterator
 
 
 def _change_text(
-    change: LastChange, source: SourceLine | None, names: tuple[str, ...], ended: frozenset[str]
+    change: LastChange, source: SourceLine | None, names: tuple[str, ...], ended: frozenset[str], own: str
 ) -> str:  # fmt: skip
-    """Return the waves that changed a location last."""
+    """Return the waves that changed a location last; ``own`` is the one that reads it in its loop."""
     if change.pc is None:
         return "no wave has changed it since the launch"
     numbers = shown(", ".join(names))
@@ -472,6 +472,7 @@ def _change_text(
     lanes = "" if change.lanes is None else f", {lanes_of(change.lanes)},"
     place = f"{change.pc:#x}" if source is None or not source.line else line_text(source, short=True)
     gone = f", and {'has' if len(change.waves) == 1 else 'all have'} ended" if ended.issuperset(change.waves) else ""
+    gone = ", and is in this loop itself" if change.waves == (own,) else gone
     return f"{who}{lanes} changed it last, at {place}{gone}"
 
 
@@ -483,9 +484,9 @@ def _read_lines(row: WaitingWaves, ended: frozenset[str], *, is_still: bool) -> 
     if row.site.is_search_cut:
         limit = f"{last_changes.MOST_SECONDS:g} s"
         yield from fitted(f"    who changed it last was not found in {limit}: `watch` goes further", 6)
-    who = f"wave {spin.wave + 1}"
+    who, own = f"wave {spin.wave + 1}", row.waves[row.numbers.index(spin.wave)]
     certain = "" if row.site.is_certain else "probably "
-    yield f"    {who} {certain}cannot leave it{' until others write what it reads:' if spin.reads else ''}"
+    yield f"    {who} {certain}cannot leave it{' while it reads:' if spin.reads else ''}"
     for read, (source, names) in [*zip(spin.reads, row.site.changes, strict=True)][:MAX_LINES]:
         name = "" if read.name is None else f" (`{shown(read.name)}`)"
         space = "" if read.space != "local" else "local "
@@ -494,7 +495,7 @@ def _read_lines(row: WaitingWaves, ended: frozenset[str], *, is_still: bool) -> 
             f"      {counted(read.size, 'byte')} at {space}{read.address:#x}{name}: {read.value}{compared}", 8
         )
         if read.last_change is not None:
-            yield from fitted(f"        {_change_text(read.last_change, source, names, ended)}", 10)
+            yield from fitted(f"        {_change_text(read.last_change, source, names, ended, own)}", 10)
     if is_still and not row.site.is_search_cut and all(read.last_change is None for read in spin.reads):
         yield from fitted(f"    {NOBODY}", 6)
     if len(spin.reads) > MAX_LINES:

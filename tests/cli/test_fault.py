@@ -395,3 +395,24 @@ def test_an_address_that_the_compiler_has_made_wrongly_is_told(run, require_tool
     status, text, _err = run("run", file, "k", "--grid", "64", "--work-group", "64", "out=zeros(1)", "--print", "out")
     told = "clang reads hidden arguments of functions at a null pointer in code objects of version 5 and later"
     assert (status, told in " ".join(text.split())) == ((0, False) if version == 4 else (1, True))
+
+
+NO_LINE = """
+__kernel void picks(__global const int *in, __global int *out, __global const int *table) {
+  int id = get_global_id(0);
+  out[id] = in[id] + (in[id] > 5 ? table[in[id]] : 0);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_code_without_a_line_is_no_cause(level, run, tmp_path):
+    """At -O2 clang gives what makes the address of this access line 0."""
+    source, code, state = tmp_path / "picks.cl", tmp_path / "picks.co", tmp_path / "picks.json"
+    source.write_text(NO_LINE, "utf-8")
+    run("compile", source, "-O", level, "-o", code)
+    words = "--grid", 64, "--work-group", 64, "arange(64)", "zeros(64)", 0, "--state", state
+    made = run("run", code, "picks", *words)[1]
+    assert "`table` is null" in made
+    assert "picks.cl:0" not in made + run("fault", state)[1]
+    assert "`id` was last changed" in made or level == "2"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
+from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.program.code.code_object import opened
 
 pytestmark = pytest.mark.usefixtures("patience")
@@ -20,15 +21,15 @@ SOURCE = Path(__file__).with_name("hangs.cl")
 HANGS = {
     "late": (
         "waves 1,3 wait at the barrier of {barrier}; not there: wave 2",
-        "wave 2 is in the loop of {spin} wave 2 cannot leave it until others write what it reads: 4 bytes at 0x",
+        "wave 2 is in the loop of {spin} wave 2 cannot leave it while it reads: 4 bytes at 0x",
         "(`flag`): 0, compared with 0 (v_cmp_",
     ),
     "gone": ("wave 2 waits at the barrier of {barrier}; not there: wave 3", "wave 1 has ended"),
     "halts": ("wave 2 is halted at {halt}", "waves 1,3 wait at the barrier of {barrier}; not there: wave 2"),
     "loads": ("these may wait: work-group (0,0,0): waves 1-3 are at a wait, {load}",),
-    "lock": ("in the loop of {spin}", "cannot leave it until others write what it reads: 4 bytes at", "(`flag`): 1"),
-    "swap": ("in the loop of {spin}", "cannot leave it until others write what it reads: 4 bytes at", "(`flag`): 1"),
-    "sleep": ("in the loop of {spin}", "cannot leave it until others", "(`flag`): 0, compared with 7 (v_cmp_"),
+    "lock": ("in the loop of {spin}", "cannot leave it while it reads: 4 bytes at", "(`flag`): 1"),
+    "swap": ("in the loop of {spin}", "cannot leave it while it reads: 4 bytes at", "(`flag`): 1"),
+    "sleep": ("in the loop of {spin}", "cannot leave it while it reads", "(`flag`): 0, compared with 7 (v_cmp_"),
     "group": ("in the loop of {spin}", "4 bytes at local 0x0: 3, compared with 9 (v_cmp_"),
     "two": (
         "wave 1 waits at the barrier of {first}; not there: wave 2",
@@ -186,7 +187,7 @@ def test_alike_work_groups_are_told_once(run, hang):
 
 CHANGES = {
     "late": "(v_cmp_eq_u32) no wave has changed it since the launch",
-    "lock": "(`flag`): 1 wave 1, lane [0], changed it last, at {spin}",
+    "lock": "(`flag`): 1 wave 1, lane [0], changed it last, at {spin}, and is in this loop itself",
     "handed": "compared with 7 (v_cmp_ne_u32) wave 3, lanes [0-31], changed it last, at {last}, and has ended",
     "busy": "compared with 7 (v_cmp_ne_u32) wave 1, lanes [0-31], changed it last, at {last} ",
 }
@@ -203,8 +204,27 @@ def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel):
     assert run("fault", tmp_path / "hang.dgs", file)[1] == text
 
 
+def test_few_instructions_tell_who_has_changed_it_last_if_nothing_can_change_any_more(run, hang, monkeypatch):
+    """Where the machine is slow, there is no time for more."""
+    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST_SECONDS", 10.0)
+    told: list[int] = []
+    replayed = History.replayed
+    monkeypatch.setattr(History, "replayed", lambda *words: told.append(words[1]) or replayed(*words))
+    file, state = hang("lock", "gfx1100", "O2")
+    assert told == [10_000]
+    assert "changed it last" in run("fault", state, file)[1]
+
+
+def test_a_limit_hints_at_what_waves_wait_for(run, built, tmp_path):
+    words = ("run", built("gfx1100", "O0"), "late", "--grid", 96, "--work-group", 96, "zeros(1)", "zeros(96)")
+    state = tmp_path / "limit.json"
+    hint = f"`dwarfgpu fault {state}` says what the waves wait for"
+    assert f"hint: {hint}" in said(run(*words, "--limit", 9000, "--state", state)[2])
+    assert "hint: add --state STATE.json to save the waves: `dwarfgpu fault" in said(run(*words, "--limit", 9000)[2])
+
+
 def test_the_last_change_is_known_only_if_nothing_can_change_any_more(run, hang, tmp_path, monkeypatch):
-    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST", 18000)
+    monkeypatch.setattr("dwarfgpu.audits.faults.last_changes.MOST", (18000,))
     for kernel, is_known in (("handed", True), ("busy", False)):
         file, state = hang(kernel, "gfx1100", "O0")
         assert ("changed it last" in run("fault", state, file)[1]) == is_known

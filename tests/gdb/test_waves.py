@@ -359,7 +359,7 @@ def test_what_waves_wait_for_is_known_in_a_live_program(tmp_path, require_tool, 
     text = " ".join(text.split())
     for sentence in (
         "waves 1,3 wait at the barrier of hangs.cl:12; not there: wave 2",
-        "wave 2 is in the loop of hangs.cl:10 wave 2 cannot leave it until others write what it reads: 4 bytes at",
+        "wave 2 is in the loop of hangs.cl:10 wave 2 cannot leave it while it reads: 4 bytes at",
         "0, compared with 0 (v_cmp_eq_u32)",
         "(clang's wrapper, by the code)" if as_rocgdb else "(clang's wrapper, as executed)",
     ):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.machines.machine import Machine
 
-MOST = 200_000
-"""So many instructions are executed again, counted for each wave."""
+MOST = (10_000, 200_000)
+"""So many instructions are executed again, counted for each wave: more where fewer do not tell."""
 MOST_SECONDS = 3.0
 """So long, in processor time, the past is executed again."""
 MOST_WAVES = 16
@@ -44,12 +44,14 @@ def last_changes(machine: Machine, places: Mapping[int, int]) -> list[LastChange
     if past is None or not places or not past.is_whole:
         return []
     device = past.device
-    recorder = _Recorder(device, dict(places), machine.ids)
-    present = device.executed
-    with past.replayed(min(present, MOST), recorder.observe):
-        recorder.settle()
-        is_known = device.executed >= present or _goes_on_for_ever(machine)
-    return [*recorder.changes.values()] if is_known else []
+    present, until = device.executed, process_time() + MOST_SECONDS
+    for most in MOST:
+        recorder = _Recorder(device, dict(places), machine.ids, until)
+        with past.replayed(min(present, most), recorder.observe):
+            recorder.settle()
+            if device.executed >= present or _goes_on_for_ever(machine):
+                return [*recorder.changes.values()]
+    return []
 
 
 def _goes_on_for_ever(machine: Machine) -> bool:
@@ -62,9 +64,9 @@ def _goes_on_for_ever(machine: Machine) -> bool:
 class _Recorder:
     """Looks at memory after each instruction."""
 
-    def __init__(self, device: Device, places: Mapping[int, int], ids: list[str]) -> None:
+    def __init__(self, device: Device, places: Mapping[int, int], ids: list[str], until: float) -> None:
         self.device, self.places, self.ids = device, places, ids
-        self._until = process_time() + MOST_SECONDS
+        self._until = until
         self.changes = {address: LastChange(address) for address in places}
         self._values = {address: self._value(address) for address in places}
         self._is_quiet: dict[int, bool] = {}
