@@ -325,10 +325,10 @@ class RaceCheck(KeptState):
         if action == ATOMIC and shadow.plain is None:
             shadow.plain = shadow.write.copy()
         if may_race:
-            self._compare_with_writes(shadow, accessed)
             for reads in shadow.reads:
                 self._compare(shadow, accessed, reads[accessed.at], is_write=False)
                 reads[accessed.at] = 0
+            self._compare_with_writes(shadow, accessed)
         shadow.write[accessed.at] = accessed.marks
         if action == WRITE and shadow.plain is not None:
             shadow.plain[accessed.at] = accessed.marks
@@ -429,11 +429,15 @@ class RaceCheck(KeptState):
     # --- Pairs --------------------------------------------------------------------------------------------------------
 
     def _compare_with_writes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
+        """Compare an access with the latest writes, and last with the one that it may synchronize with.
+
+        What that makes known is known behind the access only: it could itself have come before all others.
+        """
         latest = shadow.write[accessed.at]
-        self._compare(shadow, accessed, latest, is_write=True)
         if shadow.plain is not None:
             plain = shadow.plain[accessed.at]
             self._compare(shadow, accessed, np.where(plain == latest, plain.dtype.type(0), plain), is_write=True)
+        self._compare(shadow, accessed, latest, is_write=True)
 
     def _compare(self, shadow: Shadow, accessed: AccessedLanes, before: Rows, *, is_write: bool) -> None:
         """Compare an access with earlier ones of the same units."""
