@@ -122,7 +122,8 @@ def _hints(options: Any, result: RunReport) -> Iterator[str]:
     found, state = result.checked.findings if result.checked is not None else (), options.state
     kind, waits = result.halt.kind, "says what the waves wait for"
     if kind in ("stuck", "limit") and (state or kind == "limit"):
-        yield f"{'' if state else 'add --state STATE.json: '}`dwarfgpu fault {state or 'STATE.json'}` {waits}"
+        kept = "" if state else "add --state STATE.json to save the waves: "
+        yield f"{kept}`dwarfgpu fault {state or 'STATE.json'}` {waits}"
     elif result.has_failed and state:
         yield f"`dwarfgpu debug --state {state}` opens the snapshot"
     elif kind == "stuck":

@@ -375,7 +375,7 @@ def test_buffers_that_an_option_closes(built, capsys, option, kind, line):
         access = option[2:].partition("=")[0]
         assert f"error: {kind}: `{line}[0]`" in " ".join(text.split())
         assert f"is {access}" in text
-        assert "-ex 'break *0x" in hints  # the debugger does not know what the option says
+        assert f" --check=bounds {option} " in hints
 
 
 def test_an_option_names_a_buffer_of_the_kernel(built, capsys):

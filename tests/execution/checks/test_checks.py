@@ -178,8 +178,8 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert main(["run", str(tmp_path / "k.hip"), *words]) == (not sync)
     text, hints = capsys.readouterr()
     assert f"error summary: {summary} (align, barrier, bounds, init, race, wait)" in text
-    launch = "-ex 'target launch turned 128 64 in=arange(128) out=zeros(128)' -ex continue"
-    assert (f"-ex 'set check race' {launch}" in hints) == (not sync)
+    launch = "turned --grid=128 --work-group=64 --check=all 'in=arange(128)' 'out=zeros(128)' -ex continue"
+    assert (launch in hints) == (not sync)
     assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
 
 
