@@ -143,11 +143,10 @@ def _debugger(options: Any, *steps: str) -> str:
     kernel = _kernel_words(options)
     words = ["dwarfgpu", "debug", options.file, *kernel[:1]]
     for option in (*SIZES, *HOW_LAUNCHED):
-        given = getattr(options, option.name.replace("-", "_"))
-        if given is True:
-            words.append(f"--{option.name}")
-        elif given not in (None, False):
-            words += (f"--{option.name}={each}" for each in (given if isinstance(given, list) else [given]))
+        given, flag = getattr(options, option.name.replace("-", "_")), f"--{option.name}"
+        if given is not None and given is not False:
+            values = given if isinstance(given, list) else [given]
+            words += (flag if each is True else f"{flag}={each}" for each in values)
     return shlex.join((*words, *kernel[1:], *(part for step in steps for part in ("-ex", step))))
 
 

@@ -177,13 +177,14 @@ def test_a_breakpoint_and_a_snapshot_of_it(run, tmp_path):
 
 @for_each("more, shown",
     (("out=0x1234",), "Stop reason: MEMORY_VIOLATION: no memory at 0x1234"),
-    (("out=0x1234", "--seed", "5", "--at-once", "8"), "Stop reason: MEMORY_VIOLATION: no memory at 0x1234"),
+    (("out=0x1234", "--seed", "0", "--at-once", "8", "--permissive"), "Stop reason: MEMORY_VIOLATION: no memory"),
     (("out=zeros(4)", "--check=bounds", "--read-only", "out"), "write to a read-only buffer"),
     (("out=zeros(4)", "--until", "group_x"), "Temporary breakpoint 1, "),
     (("out=zeros(4)", "--break", "group_x if $exec != 0"), "Breakpoint 1, "))  # fmt: skip
 def test_the_debugger_launches_what_a_run_names(run, more, shown):
     """A run that has stopped says how: the same words, which bash and the debugger take."""
     (command,) = re.findall("`(dwarfgpu debug .*?)`", run(*LAUNCH, *more)[2])
+    assert ("--seed=0 --at-once=8 --permissive" in command) == ("--seed" in more)
     out = run(*shlex.split(command)[1:], "-batch")[1]
     assert "[Launched group_x: 2 work-groups, " in out
     assert shown in out
