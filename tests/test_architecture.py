@@ -183,12 +183,12 @@ BUDGETS: dict[str, float] = {
     "expr": 7.55,  # the table of rule sets
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
-    "isa": 6.67,  # code read for callers (2.5 times as fast); an example of each encoding; undefined bits of results
+    "isa": 6.68,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 23.43,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.2
     "states": 3.59,
     "program.types": 2.12,
-    "program.code": 5.89,  # the code that frames are found by; stacks of profiles
+    "program.code": 5.9,  # the code that frames are found by; stacks of profiles
     "program.values": 1.87,
     "program.language": 2.12,
     "program.frames": 9.12,  # arguments of a launch; tables of pandas; where variables of local memory are

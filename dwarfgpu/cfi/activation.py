@@ -682,7 +682,7 @@ class CallStack:
         except DwarfGpuError as error:
             return None, End(FAILED, f"the caller cannot be found: {error}", error)
         if pc is not None and not information.follows_call(pc):
-            why = f"the return address {pc:#x} does not follow a call: the stack may be damaged"
+            why = f"the return address {pc:#x} does not follow a call that leads here: the stack may be damaged"
             return pc, End(NO_CALL, why)
         return pc, None
 

@@ -95,7 +95,7 @@ On GFX11 there may be code of its own that halts the wave.
 class CodeState:
     """Where registers of the caller are before an instruction. What is absent is as at entry, a slot unknown."""
 
-    __slots__ = ("lost", "mask", "scalars", "slots", "vectors")
+    __slots__ = ("called", "lost", "mask", "scalars", "slots", "vectors")
 
     def __init__(
         self, scalars: dict[int, Scalar], vectors: dict[int, Lanes], slots: dict[tuple[int, int], Lanes]
@@ -108,6 +108,8 @@ class CodeState:
         """Which lanes an instruction writes, once that was asked for; what changes EXEC makes it empty."""
         self.lost: Clobbers | None = None
         """In a call, what functions may have changed that it made and that are gone: they ended with a call."""
+        self.called: int | None = None
+        """In a call, the only function that can return there: what is called, if that does not end with a call."""
 
     def copy(self) -> CodeState:
         return CodeState(dict(self.scalars), dict(self.vectors), dict(self.slots))
@@ -466,8 +468,9 @@ class FunctionReading:
             scalars |= BY_ABI.scalars
             active |= BY_ABI.active
         kept = {STACK, EXEC, EXEC + 1} - changed
-        may_return = bool(returns or gone or self._open & after.keys())
-        own = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), gone is not None, may_return)
+        leaves = gone is not None or not self._open.isdisjoint(after)
+        may_return = leaves or returns > 0
+        own = Clobbers(frozenset(scalars - kept), frozenset(active), frozenset(whole), leaves, may_return)
         self.clobbers = own if gone is None else own.with_those_of(gone)
         return is_new
 
@@ -493,8 +496,9 @@ class FunctionReading:
                 return state
             if pc < address < pc + instruction.size:
                 if instruction.name in CALLS:
-                    clobbers = self._reading.clobbers_of(self._target(state, instruction, pc))
-                    state.lost = clobbers if clobbers.leaves else None
+                    target = self._target(state, instruction, pc)
+                    clobbers = self._reading.clobbers_of(target)
+                    state.lost, state.called = (clobbers, None) if clobbers.leaves else (None, target)
                     self._change(state, state.lost or _JUST_CALLED, pc)
                     return state
                 return None

@@ -397,22 +397,15 @@ def test_an_address_that_the_compiler_has_made_wrongly_is_told(run, require_tool
     assert (status, told in " ".join(text.split())) == ((0, False) if version == 4 else (1, True))
 
 
-NO_LINE = """
-__kernel void picks(__global const int *in, __global int *out, __global const int *table) {
-  int id = get_global_id(0);
-  out[id] = in[id] + (in[id] > 5 ? table[in[id]] : 0);
-}
-"""
+PICKS = "int i = get_global_id(0); out[i] = in[i] + (in[i] > 5 ? table[in[i]] : 0);"
 
 
-@pytest.mark.parametrize("level", ["0", "2"])
-def test_code_without_a_line_is_no_cause(level, run, tmp_path):
+def test_code_without_a_line_is_no_cause(run, tmp_path):
     """At -O2 clang gives what makes the address of this access line 0."""
-    source, code, state = tmp_path / "picks.cl", tmp_path / "picks.co", tmp_path / "picks.json"
-    source.write_text(NO_LINE, "utf-8")
-    run("compile", source, "-O", level, "-o", code)
-    words = "--grid", 64, "--work-group", 64, "arange(64)", "zeros(64)", 0, "--state", state
-    made = run("run", code, "picks", *words)[1]
+    pointers = "__global const int *in, __global int *out, __global const int *table"
+    source, code = tmp_path / "picks.cl", tmp_path / "picks.co"
+    source.write_text(f"__kernel void picks({pointers}) {{\n{PICKS}\n}}\n", "utf-8")
+    run("compile", source, "-O", 2, "-o", code)
+    made = run("run", code, "picks", "--grid", 64, "--work-group", 64, "arange(64)", "zeros(64)", 0)[1]
     assert "`table` is null" in made
-    assert "picks.cl:0" not in made + run("fault", state)[1]
-    assert "`id` was last changed" in made or level == "2"
+    assert "picks.cl:0" not in made

@@ -68,11 +68,8 @@ def test_the_line_is_shorter_than_the_terminal(clock, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     stream = Terminal()
     progress = Progress("waves, 1,002,434,952 instructions a second", 2, stream, clock)
-    clock.now[0] = 1.0
-    progress.advance()
-    progress.note = ", " + "and so on " * 8
-    clock.now[0] = 2.0
-    progress.advance()
+    for clock.now[0], progress.note in ((1.0, ""), (2.0, " and so on" * 8)):
+        progress.advance()
     short, long = stream.getvalue().replace("\x1b[K", "").split("\r")[1:]
     assert short == f"[{'#' * 13}{'.' * 14}] 1 of 2 waves, 1,002,434,952 instructions a second"
     assert len(short) == len(long) == 79

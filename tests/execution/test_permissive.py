@@ -158,7 +158,7 @@ def test_commands_have_it(built):
     status, text, error = run("run", path, *words, "--permissive", "--check=bounds")
     assert status == 1, (text, error)
     assert "tile[" in text
-    assert "target launch -permissive in_local 64 64" in error
+    assert "in_local --grid=64 --work-group=64 --check=bounds --permissive " in error
     launch_it = "target launch -permissive in_local 64 64 zeros(64) 100000"
     assert "exited normally" in run("debug", path, "-batch", "-ex", launch_it, "-ex", "continue")[1]
     assert dg.launch(dg.machine_for(path, "in_local"), path, "in_local", grid=64, work_group=64, permissive=True)

@@ -7,7 +7,8 @@ variables of callers follow as if the file had it. Where a file has rules, its r
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cache, cached_property
+from contextlib import suppress
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
@@ -88,7 +89,7 @@ class CodeUnwinding:
             raise _unknown(f"the function goes on to {function.other_link}, and never returns to s[30:31]")
         row = StateRules(self._target, state, function.rests).row(pc)
         start = code.in_program(function.start)
-        told = self._follows_call, self._lost_in_call
+        told = partial(self._follows_call, start), self._lost_in_call
         return Information(row, PC_64, start, _expression, False, BY_CODE, *told)
 
     def _reading(self, code: LoadedCode) -> CodeReading:
@@ -99,28 +100,34 @@ class CodeUnwinding:
 
     def _lost_in_call(self, place: int) -> frozenset[int]:
         """Return the registers that a function may have changed that the call at an address made and that is gone."""
-        code = self._code_at(place)
-        clobbers: Clobbers | None = BY_ABI
-        if code is not None:
-            address = code.in_file(place)
-            function = self._reading(code).function_at(address)
-            state = None if function is None else function.state_at(address)
-            clobbers = BY_ABI if state is None else state.lost
+        state = self._state_in_call(place)
+        clobbers: Clobbers | None = BY_ABI if state is None else state.lost
         if clobbers is None:
             return frozenset()
         scalars = (sgpr(register) for register in clobbers.scalars if register < _SCALARS)
         vectors = clobbers.active | clobbers.whole
         return frozenset((*scalars, *(vector_number(self._target, each) for each in vectors)))
 
-    def _follows_call(self, pc: int) -> bool:
+    def _state_in_call(self, place: int) -> CodeState | None:
+        code = self._code_at(place)
+        function = None if code is None else self._reading(code).function_at(code.in_file(place))
+        return None if code is None or function is None else function.state_at(code.in_file(place))
+
+    def _follows_call(self, start: int, pc: int) -> bool:
+        """Return whether an address is behind a call, and not one that can only have led to another function."""
         code = self._code_at(pc - 4)
         if code is None:
             return True  # which ends the stack for another reason
         try:
             data = code.file.image.read(code.in_file(pc - 4), 4)
-            return decode_instruction(data, 0, self._processor, self._target.lane_count).name in CALLS
+            if decode_instruction(data, 0, self._processor, self._target.lane_count).name not in CALLS:
+                return False
         except DwarfGpuError:
             return False
+        with suppress(DwarfGpuError):
+            state = self._state_in_call(pc - 1)
+            return state is None or state.called is None or code.in_program(state.called) == start
+        return True
 
 
 class _Functions:

@@ -4,7 +4,7 @@ import json
 import random
 import re
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -146,16 +146,18 @@ def test_callers_are_found_however_functions_are_known(
 
 
 class DamagedRegisters(BatchRegisters):
-    """Registers and memory of which some bytes are random."""
+    """Registers and memory of which some bytes are random, or those of another register or place."""
 
-    random = random.Random(7)
+    def __init__(self, *words):
+        super().__init__(*words)
+        self._random, self._earlier = random.Random(7), defaultdict(list)
 
     def _damaged(self, data):
-        return (
-            data
-            if self.random.random() < 0.7
-            else self.random.choice((self.random.randbytes(len(data)), bytes(len(data))))
-        )
+        earlier = self._earlier[len(data)]
+        earlier.append(data)
+        if self._random.random() < 0.7:
+            return data
+        return self._random.choice((self._random.randbytes(len(data)), bytes(len(data)), self._random.choice(earlier)))
 
     def read_register(self, register, wave, lane):
         return self._damaged(super().read_register(register, wave, lane))
@@ -181,10 +183,13 @@ def test_a_damaged_stack_ends_where_no_call_leads_on(processor, level, require_t
             code = calls.running.attached.stopped.loaded.at(activation.pc)
             data = code.file.image.read(code.in_file(activation.pc) - 4, 4)
             assert decode(data, 0, processor, lanes).name == "s_swappc_b64"
+        found = tuple(each.pc for each in stack)[1:]
+        ends["right" if found == chain[: len(found)] else "wrong"] += 1
         ends[stack.end.kind] += 1
 
     calls._compare = compare
     assert calls.run(20_000).halt.has_ended
+    assert ends["wrong"] == 0
     assert ends["no_call"] + ends["outside_code"] > 20
     assert ends["outermost"] > 5
 
@@ -325,13 +330,10 @@ TAIL_CALL = """
 last: v_add_nc_u32_e32 v1, v1, v1; s_setpc_b64 s[30:31]
 first: s_mov_b32 s4, 7; s_getpc_b64 s[6:7]; here: s_add_u32 s6, s6, last-here; s_addc_u32 s7, s7, -1; s_setpc_b64 s[6:7]
 """
-OVER_TAIL_CALL = (
-    TAIL_CALL
-    + """
+OVER_TAIL_CALL = f"""{TAIL_CALL}
 outer: v_writelane_b32 v5, s30, 0; v_writelane_b32 v5, s31, 1; s_call_b64 s[30:31], first; v_add_nc_u32_e32 v1, v1, v1
   v_readlane_b32 s30, v5, 0; v_readlane_b32 s31, v5, 1; s_setpc_b64 s[30:31]
 """
-)
 """Neither `first` nor `last` changes v5, which the ABI allows them; compilers that see all three rely on it."""
 
 COUNTED = "s_mov_b32 s40, 3; s_call_b64 s[30:31], "
@@ -340,12 +342,9 @@ itself: s_mov_b64 s[34:35], s[30:31]; s_sub_u32 s40, s40, 1; s_cmp_eq_u32 s40, 0
   CALL; s_nop 1; s_endpgm; last: s_nop 0; s_setpc_b64 s[34:35]
 """
 """Behind its call of itself s[34:35], which a callee preserves by the ABI, lead back to there."""
-BY_OTHERS = (
-    ITSELF.replace("CALL", "s_call_b64 s[30:31], other")
-    + """
+BY_OTHERS = f"""{ITSELF.replace("CALL", "s_call_b64 s[30:31], other")}
 other: s_mov_b64 s[36:37], s[30:31]; s_call_b64 s[30:31], itself; s_setpc_b64 s[36:37]
 """
-)
 
 
 def by_hand(functions, called="s_call_b64 s[30:31], outer"):
@@ -400,16 +399,8 @@ def test_other_ways_to_call_give_no_wrong_caller(words, text, arguments, least, 
 
 def test_a_register_that_the_callee_has_changed_says_so(require_tool, tmp_path):
     executed(require_tool, tmp_path, "-x assembler", by_hand(OVER_TAIL_CALL))
-    commands = (
-        "target launch kernel 32 32",
-        "break *last+4",
-        "continue",
-        "gcore x.core",
-        "core x.core",
-        "up",
-        "print $v1",
-    )
-    commands = [each.replace("x.core", str(tmp_path / "x.core")) for each in commands]
+    core = tmp_path / "x.core"
+    commands = "target launch kernel 32 32", "break *last+4", "continue", f"gcore {core}", f"core {core}", "up", "p $v1"
     printed = run("debug", "--batch", str(tmp_path / "other.co"), *(f"-ex={each}" for each in commands)).stdout
     assert "(it is in v1, which the code of the callee may have changed)" in " ".join(printed.split()), printed
 
