@@ -35,7 +35,7 @@ from dwarfgpu.execution.checks.kept_state import KeptState, size_of
 from dwarfgpu.execution.checks.order import KnownOrder
 from dwarfgpu.execution.checks.provenance import NONE, ProvenanceWriter, known, simple, words_of
 from dwarfgpu.execution.checks.races import PLAIN, RMW, SMALL_STORE, SWAP_LOAD, SYNC_LOAD, SYNC_STORE, RaceCheck
-from dwarfgpu.execution.checks.updates import updating_stores
+from dwarfgpu.execution.checks.updates import Update, updates_of
 from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
@@ -211,7 +211,8 @@ class CheckedMemory(MemoryAccess):
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
             if action.operation == actions.LOAD:
                 at = self.machine.device.instruction
-                self.races.add_updates(address, updating_stores(instruction, address, at, self.generation))
+                updates = updates_of(instruction, address, at, self.generation)
+                self.races.add_updates(address, filter(partial(self._has_no_barrier, address), updates))
             self._tell(writer, self.races.begin, site)
         if self.bounds is None:
             return instructions.write_instruction(writer, instruction, address, memory)
@@ -325,6 +326,11 @@ class CheckedMemory(MemoryAccess):
         if has_scopes:
             return SYNC_STORE if reach >= WORK_GROUP else PLAIN, reach
         return SYNC_STORE if address in self._behind_waits else SMALL_STORE, reach
+
+    def _has_no_barrier(self, load: int, update: Update) -> bool:
+        """Return whether no barrier can have been between a load and a store, as in ``x++``, which is one place."""
+        source = self.machine.source
+        return self.settings.has_barriers or (source is not None and source.is_one_place(load, update.store))
 
     def _begins_swap(self, load: GpuInstruction, address: int) -> bool:
         """Return whether clang has made a load and a loop that compares and swaps of one atomic operation.

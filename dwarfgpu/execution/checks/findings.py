@@ -81,6 +81,8 @@ class CheckSettings:
     checks: frozenset[str]
     shares_cache: bool = True
     """Whether the waves of a work-group share the nearest cache, so that any barrier orders their global memory."""
+    has_barriers: bool = True
+    """Whether the code has all barriers of the source: compilers drop those of a work-group that is one wave."""
     undefined: tuple[tuple[int, int], ...] = ()
     """The addresses and sizes of buffers without contents."""
     padding: Padding = Padding()

@@ -11,6 +11,7 @@ marks when a write comes that no barrier has put behind it. Lanes that access dw
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,11 @@ from dwarfgpu.execution.device_memory import first_of_row
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder
+    from dwarfgpu.execution.checks.updates import Update
     from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.lane_patterns import LocalPlaces
 
@@ -84,9 +86,11 @@ class ListedRead:
 class AccessedLanes:
     """The units of memory that the lanes of an instruction access, with the marks of the lanes."""
 
-    def __init__(self, action: str, at: Rows, marks: Rows, new: Callable[[], Rows] | None) -> None:
+    def __init__(self, action: str, at: Rows, marks: Rows, new: Callable[[], Rows] | None, count: int = 1) -> None:
         self.action = action
         self.at, self.marks = at, marks
+        self.count = count
+        """The units of each lane, which follow each other."""
         self._new = new
 
     @cached_property
@@ -162,11 +166,14 @@ class RaceCheck(KeptState):
         self.wave_of, self.site_of, self.number_of = (np.zeros(1 << 12, np.int32) for _ in range(3))
         self.told: list[tuple[int, Rows]] = []
         """What was complete at instructions that others may synchronize with, with their first rows."""
-        self.updates: dict[int, set[tuple[int, int]]] = {}
-        """By store, the loads that it may update what they have read, with the word of it."""
+        self.updates: dict[int, list[tuple[int, Update]]] = {}
+        """By store, the loads whose words it may update."""
         self.updated: set[int] = set()
-        self.latest: dict[tuple[int, int], list[ListedRead]] = {}
-        """Those loads, and the latest that each has read, by segment."""
+        self.latest: dict[tuple[int, int], list[tuple[int, ListedRead]]] = {}
+        """Those loads, and the latest that each has read, by segment, with the number of the place."""
+        self.places: Counter[int] = Counter()
+        """By segment, how many places the instruction has accessed."""
+        self.place = 0
         self.most_rows = MANY_ROWS
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
@@ -179,10 +186,10 @@ class RaceCheck(KeptState):
         self.kinds, self.classes = np.append(self.kinds, kind), np.append(self.classes, access_class)
         return len(self.pcs) - 1
 
-    def add_updates(self, load: int, stores: set[tuple[int, int]]) -> None:
-        """Add stores of what was computed from a word of a load."""
-        for store, word in stores:
-            self.updates.setdefault(store, set()).add((load, word))
+    def add_updates(self, load: int, updates: Iterable[Update]) -> None:
+        """Add stores of what was computed from words of a load."""
+        for update in updates:
+            self.updates.setdefault(update.store, []).append((load, update))
             self.updated.add(load)
 
     def use_local(self, segment: MemorySegment) -> None:
@@ -195,6 +202,7 @@ class RaceCheck(KeptState):
         if self.order.rows + batch.count > self.most_rows:
             self._forget_rows()
         self.now, self.first, self.batch, self.waves = site, self.order.rows, batch, batch.waves
+        self.places.clear()
         first, last = self.first, self.first + batch.count
         self.order.rows = last
         if last > len(self.wave_of):
@@ -285,9 +293,12 @@ class RaceCheck(KeptState):
         self._write(shadow, write, WRITE, new)
 
     def _shadow(self, segment: MemorySegment) -> Shadow:
+        """Begin an access of the next place of the instruction."""
         shadow = self.shadows.get(segment.start)
         if shadow is None:
             shadow = self.shadows[segment.start] = Shadow(segment)
+        self.place = self.places[segment.start]
+        self.places[segment.start] += 1
         return shadow
 
     def _may_race(self, shadow: Shadow, *, is_write: bool) -> bool:
@@ -304,7 +315,7 @@ class RaceCheck(KeptState):
             return
         if self.pcs[self.now] in self.updated:
             latest = self.latest.setdefault((self.pcs[self.now], shadow.segment.start), [])
-            latest.append(read)
+            latest.append((self.place, read))
             del latest[:-MOST_LISTED]
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
@@ -379,7 +390,7 @@ class RaceCheck(KeptState):
             lanes = new().reshape(-1, size)
             return (lanes if positions is None else lanes[positions]).reshape(-1, shadow.unit)
 
-        return AccessedLanes(action, at, marks, None if new is None else written)
+        return AccessedLanes(action, at, marks, None if new is None else written, units)
 
     # --- Reads --------------------------------------------------------------------------------------------------------
 
@@ -495,22 +506,25 @@ class RaceCheck(KeptState):
         winning = order[np.searchsorted(keys, winners.astype(np.int64) << 32 | accessed.at[lost])]
         old, is_lost = accessed.new[lost], None
         if self.pcs[self.now] in self.updates:
-            at = accessed.at[lost]
+            at, words = accessed.at[lost], lost % accessed.count * shadow.unit >> 2
             data = shadow.segment.data[(at * shadow.unit)[:, None] + np.arange(shadow.unit)]
             is_lost = (self.wave_of[accessed.marks[lost] >> LANE_BITS] == self.wave_of[winners >> LANE_BITS]) & (
                 data != old
             ).any(axis=1)
+            is_lost &= words == winning % accessed.count * shadow.unit >> 2
             for marks in (accessed.marks[lost], winners):
-                is_lost &= self._has_read(shadow, at, marks)
+                is_lost &= self._has_read(shadow, at, marks, words)
         self._report(shadow, accessed, winning, accessed.marks[lost], old, is_write=True, is_lost=is_lost)
 
-    def _has_read(self, shadow: Shadow, at: Rows, marks: Rows) -> Rows:
+    def _has_read(self, shadow: Shadow, at: Rows, marks: Rows, words: Rows) -> Rows:
         """Return whether lanes have read the units that they write, by loads that the numbers were computed from."""
         waves, lanes = self.wave_of[marks >> LANE_BITS] - self.order.first, (marks & LANE).astype(np.int64)
         starts, found = at * shadow.unit, np.zeros(len(at), bool)
-        for pc, word in self.updates[self.pcs[self.now]]:
-            is_left = np.ones(len(at), bool)
-            for read in reversed(self.latest.get((pc, shadow.segment.start), ())):
+        for pc, update in self.updates[self.pcs[self.now]]:
+            is_left = (words == update.stored[1]) & (self.place == update.stored[0])
+            for number, read in reversed(self.latest.get((pc, shadow.segment.start), ())):
+                if number != update.read[0]:
+                    continue
                 chosen = np.flatnonzero(is_left & np.isin(waves, read.waves))
                 is_left[chosen] = False
                 if read.places is None or not chosen.size:  # no two lanes read the same
@@ -518,9 +532,9 @@ class RaceCheck(KeptState):
                 order = np.argsort(read.waves)
                 row = order[np.searchsorted(read.waves, waves[chosen], sorter=order)]
                 index = row, np.minimum(lanes[chosen], read.places.shape[1] - 1)
-                place = read.places[index].astype(np.int64) * read.scale + read.offset + 4 * word
-                end = place + min(4, read.size - 4 * word)
-                is_read = (place <= starts[chosen]) & (starts[chosen] + shadow.unit <= end)
+                first = read.places[index].astype(np.int64) * read.scale + read.offset + 4 * update.read[1]
+                end = first + min(4, read.size - 4 * update.read[1])
+                is_read = (first <= starts[chosen]) & (starts[chosen] + shadow.unit <= end)
                 if read.mask is not None:
                     is_read &= np.broadcast_to(read.mask, read.places.shape)[index]
                 found[chosen] |= is_read

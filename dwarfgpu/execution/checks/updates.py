@@ -10,16 +10,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import CALLS, JUMPS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from dwarfgpu.isa.instruction import GpuInstruction
+    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
-Words = frozenset[tuple[int, bool]]
-"""The words of the load that a register was computed from, each with whether a second time gives another result."""
 MOST_FOLLOWED = 128
 """The instructions behind a load that are looked at."""
 _REPEATABLE = re.compile(
@@ -28,22 +27,36 @@ _REPEATABLE = re.compile(
 )
 """Operations that change nothing when they are done again with their result."""
 _CONDITIONS = re.compile(r"[sv]_cmp|s_bitcmp|v_writelane")
+_COPIES = re.compile(r"[sv]_(dual_)?mov_b(32|64)$")
+_TURNED = 2
+"""The ``op_sel`` with which v_pk_mov_b32 copies two registers that follow each other."""
 _DATA = ("vdata", "data", "data0", "data1", "sdata")
-_PAIRS = re.compile(r"ds_(read2|load_2addr)")
-"""Loads of two places."""
+_PAIRS = re.compile(r"ds_(read2|load_2addr|write2|store_2addr)")
+"""Accesses of two places."""
+Word = tuple[int, int]
+"""A dword that an instruction reads or writes: of which of its places, and its number there."""
+Words = frozenset[tuple[Word, bool]]
+"""The words of the load that a register was computed from, each with whether a second time gives another result."""
 
 
-def updating_stores(
+@frozen
+class Update:
+    """A word that an instruction stores, and the word of a load that it was computed from."""
+
+    store: int
+    """The address of the instruction."""
+    stored: Word
+    read: Word
+
+
+def updates_of(
     load: GpuInstruction, address: int, instruction_at: Callable[[int], GpuInstruction], generation: int
-) -> set[tuple[int, int]]:
-    """Return the stores of numbers that an operation has made of a word of a load, with the word."""
-    known: dict[Any, Words] = {}
-    for operand in load.destinations if not _PAIRS.match(load.name) else ():
-        known.update((register, frozenset([(at, False)])) for at, register in enumerate(actions.registers_of(operand)))
-    found: set[tuple[int, int]] = set()
+) -> set[Update]:
+    """Return the stores of numbers that an operation has made of words of a load."""
+    followed = _Followed(load)
     at = address + load.size
     for _number in range(MOST_FOLLOWED):
-        if not known:
+        if not followed.words:
             break
         try:
             instruction = instruction_at(at)
@@ -54,55 +67,99 @@ def updating_stores(
             break
         if name == "s_branch" and (instruction.branch or 0) <= 0:
             break
-        action = actions.action_of(instruction, generation)
-        if action.operation:
-            found.update((at, word) for word in _follow_access(known, instruction, action))
-        else:
-            _follow_operation(known, instruction)
+        followed.follow(instruction, at, actions.action_of(instruction, generation))
         at += instruction.branch or instruction.size if name == "s_branch" else instruction.size
-    return found
+    return followed.found
 
 
-def _follow_operation(known: dict[Any, Words], instruction: GpuInstruction) -> None:
-    """Follow an operation from its sources to its results."""
-    results: dict[Any, Words] = {}
-    for part in instruction.components or (instruction,):
-        sources = frozenset(
-            word for each in part.sources for register in actions.registers_of(each) for word in known.get(register, ())
-        )
-        changes = not _REPEATABLE.match(part.name)
-        words: Words = frozenset((word, is_changed or changes) for word, is_changed in sources)
-        if _CONDITIONS.match(part.name):
-            words = frozenset()
-        for each in part.destinations:
-            for register in actions.registers_of(each):
-                kept = frozenset() if each.half is None else known.get(register, frozenset())
-                results[register] = words | kept
-    _put(known, results)
+def _words(operands: list[GpuOperand], name: str) -> Iterator[tuple[Word, actions.Register]]:
+    """Yield the registers of what an instruction reads or writes, with the word of each."""
+    registers = [register for operand in operands for register in actions.registers_of(operand)]
+    size = len(registers) // 2 if _PAIRS.match(name) else len(registers)
+    return ((divmod(number, size), register) for number, register in enumerate(registers))
 
 
-def _follow_access(known: dict[Any, Words], instruction: GpuInstruction, action: actions.MemoryAction) -> set[int]:
-    """Follow an access, where private memory keeps what a register had; return the words that a store may update."""
-    data = [operand for operand in instruction.operands if operand.name in _DATA]
-    registers = [register for operand in data for register in actions.registers_of(operand)]
-    places = tuple(operand.text for operand in instruction.operands if operand.name not in (*_DATA, "vdst", "sdst"))
-    place = places, instruction.modifiers.get("offset", 0)
-    is_private = action.space == actions.PRIVATE
-    if action.operation == actions.STORE and is_private:
-        _put(known, {(place, number): known.get(register, frozenset()) for number, register in enumerate(registers)})
-    elif action.operation == actions.STORE:
-        words = (pair for register in registers for pair in known.get(register, ()))
-        return {word for word, is_changed in words if is_changed}
-    else:
+class _Followed:
+    """What is in registers and in private memory behind a load."""
+
+    def __init__(self, load: GpuInstruction) -> None:
+        self.words: dict[Any, Words] = {
+            register: frozenset([(word, False)]) for word, register in _words([*load.destinations], load.name)
+        }
+        """By register or place, where there are some."""
+        self.values: dict[actions.Register, Any] = {}
+        """Where the value of a register comes from, if that is not what it had at the load."""
+        self.found: set[Update] = set()
+
+    def follow(self, instruction: GpuInstruction, at: int, action: actions.MemoryAction) -> None:
         written = [register for each in instruction.destinations for register in actions.registers_of(each)]
-        kept = [
-            known.get((place, number), frozenset()) if is_private else frozenset() for number in range(len(written))
-        ]
-        _put(known, dict(zip(written, kept, strict=True)))
-    return set()
+        values = {register: (at, register) for register in written} | self._copied(instruction)
+        if action.operation:
+            self._follow_access(instruction, at, action, written)
+        else:
+            self._follow_operation(instruction)
+        self.values |= values
 
+    def _copied(self, instruction: GpuInstruction) -> dict[actions.Register, Any]:
+        """Return the values that an instruction copies."""
+        copied: dict[actions.Register, Any] = {}
+        for part in instruction.components or (instruction,):
+            is_pair = part.name == "v_pk_mov_b32" and part.modifiers.get("op_sel") == _TURNED
+            if is_pair or (_COPIES.match(part.name) and not part.variant):
+                (to, *_), (source, *others) = part.destinations, part.sources
+                if not others or others[0].text == source.text:
+                    registers = actions.registers_of(to), actions.registers_of(source)
+                    copied.update((new, self.values.get(old, old)) for new, old in zip(*registers, strict=False))
+        return copied
 
-def _put(known: dict[Any, Words], results: dict[Any, Words]) -> None:
-    known.update(results)
-    for register in [each for each, words in results.items() if not words]:
-        del known[register]
+    def _follow_operation(self, instruction: GpuInstruction) -> None:
+        """Follow an operation from its sources to its results."""
+        results: dict[Any, Words] = {}
+        for part in instruction.components or (instruction,):
+            registers = (register for each in part.sources for register in actions.registers_of(each))
+            changes = not _REPEATABLE.match(part.name)
+            words: Words = frozenset(
+                (word, is_changed or changes)
+                for register in registers
+                for word, is_changed in self.words.get(register, ())
+            )
+            if _CONDITIONS.match(part.name):
+                words = frozenset()
+            for each in part.destinations:
+                for register in actions.registers_of(each):
+                    kept = frozenset() if each.half is None else self.words.get(register, frozenset())
+                    results[register] = words | kept
+        self._put(results)
+
+    def _follow_access(
+        self, instruction: GpuInstruction, at: int, action: actions.MemoryAction, written: list[actions.Register]
+    ) -> None:
+        """Follow an access, where private memory keeps what a register had.
+
+        A generic store may change any variable, and keeps what it writes itself: at -O0, HIP has variables there.
+        """
+        place, offset = (action.space, *self._address(instruction)), instruction.modifiers.get("offset", 0)
+        if action.space == actions.GENERIC and action.operation != actions.LOAD:
+            self._put({each: frozenset() for each in self.words if isinstance(each, tuple)})
+        data = [operand for operand in instruction.operands if operand.name in _DATA]
+        for word, register in _words(data, instruction.name) if action.operation == actions.STORE else ():
+            words = self.words.get(register, frozenset())
+            if action.space in (actions.PRIVATE, actions.GENERIC):
+                self._put({(place, offset + 4 * word[1]): words})
+            if action.space != actions.PRIVATE:
+                self.found |= {Update(at, word, read) for read, is_changed in words if is_changed}
+        self._put(
+            {register: self.words.get((place, offset + 4 * n), frozenset()) for n, register in enumerate(written)}
+        )
+
+    def _address(self, instruction: GpuInstruction) -> Iterator[Any]:
+        """Yield the values that an address is computed from, or the texts of operands that are no registers."""
+        for operand in instruction.operands:
+            if operand.name not in (*_DATA, "vdst", "sdst"):
+                registers = actions.registers_of(operand)
+                yield from (self.values.get(each, each) for each in registers) if registers else (operand.text,)
+
+    def _put(self, results: dict[Any, Words]) -> None:
+        self.words.update(results)
+        for register in [each for each, words in results.items() if not words]:
+            del self.words[register]

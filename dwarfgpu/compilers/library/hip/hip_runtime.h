@@ -3,6 +3,7 @@
    whole program can be read: nothing of the host is compiled. */
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
