@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
 
-from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, value_text
+from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, largest_float, value_text
+from dwarfgpu.audits.judge.rounding import size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
@@ -50,7 +51,7 @@ RULES: dict[str, CheckRule] = rules(
      "keep the line with an instruction of it, and is_stmt in its row"),
     ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
      "look for a miscompilation, a race, or a value that nothing has written"),
-    ("rounding", NOTE, "C11, 6.5 (8)", "The floats that a kernel leaves in its buffers are rounded as elsewhere.",
+    ("rounding", NOTE, "C11, 6.5 (8)", "Floats, in buffers and where terms cancel, are rounded as in another build.",
      "compile both builds with -ffp-contract=off, and without -ffast-math, to see whether they still differ"),
 )  # fmt: skip
 
@@ -334,7 +335,7 @@ class StatementUses:
     """Tells whether statements of the source need a variable, or only assign it."""
 
     def __init__(self, text_of: Callable[[str, int], str | None]) -> None:
-        self._text_of = text_of
+        self.text = text_of
         """Returns the statement that a line of a file belongs to; None where the text is not known."""
         self._known: dict[tuple[str, str, int], bool | None] = {}
 
@@ -345,7 +346,7 @@ class StatementUses:
         """
         key = name, file, line
         if key not in self._known:
-            text = self._text_of(file, line)
+            text = self.text(file, line)
             self._known[key] = True if text is None else _use_in(text, re.escape(name))
         return self._known[key]
 
@@ -370,6 +371,7 @@ class ReferenceStops:
         self._scopes: dict[DeclarationKey, list[list[int]]] = {}
         self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
         self._alive = cache(self._find_alive)
+        self.terms = cache(self._find_terms)
 
     def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
@@ -414,6 +416,27 @@ class ReferenceStops:
                     unknown.add(leaf.path)
             if len(unknown) < len(value.leaves):
                 yield number, frozenset(unknown)
+
+    def last_value(
+        self, key: DeclarationKey, item: WorkItem, before: int
+    ) -> list[tuple[RecordedValue, frozenset[str]]]:
+        """Return the value that a variable had when its block was left last, before a stop; none without one."""
+        return next(filter(None, (_values_at(key, item, self, (number,)) for number in range(before - 1, -1, -1))), [])
+
+    def _find_terms(self, key: DeclarationKey, item: WorkItem, number: int) -> float:
+        """Return how large the terms are that a variable is made of at a stop."""
+        values: dict[str, float] = {}
+        for other in self.stops[number].values or ():
+            value = self.stops[number].value(other, item)
+            if isinstance(value, RecordedValue):
+                values.update({other.name: largest} if (largest := largest_float(value)) is not None else {})
+        return size_of_terms(key.name, self._texts, values)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The statements that are executed."""
+        texts = (self._uses.text(self._source, line) for line in dict.fromkeys(stop.line for stop in self.stops))
+        return [text for text in texts if text is not None]
 
     def is_alive(self, key: DeclarationKey, number: int, *, is_first: bool) -> bool:
         """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
@@ -479,7 +502,7 @@ class StatementComparison:
 
     def _compare_between(self) -> ComparedPart:
         """Compare what variables are at instructions at which no statement begins; return how many are right."""
-        counts = {RIGHT: 0, WRONG: 0}
+        counts = {RIGHT: 0, WRONG: 0, UNCERTAIN: 0}
         references: dict[tuple[int, ...], ReferenceStops] = {}
         for item, between in self.history.between.items():
             others = _by_context(self.other.by_item.get(item, []))
@@ -514,7 +537,7 @@ class StatementComparison:
                         lane = stop.lanes[stop.positions[item]]
                         subject = Subject(RULES["between"], name.name, name)
                         self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
-        return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0)
+        return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
 
     def _compare_near(
         self, item: WorkItem, key: DeclarationKey, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
@@ -524,8 +547,12 @@ class StatementComparison:
         if key in self.other.shared or not isinstance(value, RecordedValue):
             return None
         others = _values_at(key, item, reference, truths)
+        if any(key not in (reference.stops[number].values or ()) for number in truths):
+            others += reference.last_value(key, item, truths[0])
         compared = self._compare_value(value, others, is_alive=False, is_certain=True) if others else None
-        return None if compared is None or compared.result == MISSING else compared
+        if compared is None or compared.result == MISSING:
+            return None
+        return self._rounded(item, key, stop, compared, others, reference, truths)
 
     def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop."""
@@ -649,7 +676,7 @@ class StatementComparison:
                     visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
                     if len(others) < visible:  # before it has a value, it can be anything
                         compared = evolve(compared, result=UNCERTAIN)
-                yield item, key, compared
+                yield item, key, self._rounded(item, key, stop, compared, others, reference, truths.stops)
 
     def _compare_value(
         self,
@@ -680,6 +707,29 @@ class StatementComparison:
         if not is_alive:
             return None
         return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
+
+    def _rounded(
+        self,
+        item: WorkItem,
+        key: DeclarationKey,
+        stop: StatementStop,
+        compared: ComparedValue,
+        others: list[tuple[RecordedValue, frozenset[str]]],
+        reference: ReferenceStops,
+        truths: Sequence[int],
+    ) -> ComparedValue:
+        """Return what a comparison gives if roundings of the terms of a float can have made the difference."""
+        value = stop.value(key, item)
+        if compared.result != WRONG or not isinstance(value, RecordedValue) or largest_float(value) is None:
+            return compared
+        scale = max(reference.terms(key, item, number) for number in truths)
+        if all(self.values.difference(value, other, leaves, scale) for other, leaves in others):
+            return compared
+        message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}, which roundings"
+        message += " of its terms can make"
+        sighting = Sighting(message, stop.wave, stop.lanes[stop.positions[item]], stop.visit)
+        self.sightings.add(Subject(RULES["rounding"], key.name, key), stop.pc, sighting)
+        return evolve(compared, result=UNCERTAIN)
 
     def _count(self, item: WorkItem, stop: StatementStop, key: DeclarationKey, compared: ComparedValue) -> None:
         where = str(stop.context[0]), stop.file, key

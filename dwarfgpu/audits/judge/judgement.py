@@ -13,7 +13,7 @@ from dwarfgpu.audits.judge import comparison, lane_places, source_places, statem
 from dwarfgpu.audits.judge.comparison import COUNTED, ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
-from dwarfgpu.audits.judge.recorded_values import differ_by_rounding
+from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
@@ -240,11 +240,17 @@ def rounded(content: bytes, expected: bytes, name: str, form: Any) -> str | None
     own, other = (np.frombuffer(each[:size], form) for each in (content, expected))
     bits = f"<u{form.itemsize}"
     (places,) = np.nonzero(own.view(bits) != other.view(bits))
-    if content[size:] != expected[size:] or not differ_by_rounding(own[places], other[places]).all():
+    is_rounded = differ_by_rounding(own[places], other[places], _largest(other))
+    if content[size:] != expected[size:] or not is_rounded.all():
         return None
     first = int(places[0])
     count = f"elements that differ by rounding: {len(places)} of {len(own)}"
     return f"[{first}] is {own[first]} at the end, and {other[first]} in {name}; {count}"
+
+
+def _largest(floats: Any) -> Any:
+    """Return the largest number of a buffer, which counts as the size of the terms of the others."""
+    return np.abs(floats[np.isfinite(floats)]).max(initial=0.0)
 
 
 def difference(content: bytes, expected: bytes, name: str, form: Any = None) -> str | None:
@@ -256,7 +262,7 @@ def difference(content: bytes, expected: bytes, name: str, form: Any = None) -> 
         values, others = (np.frombuffer(each[:size], form) for each in (content, expected))
         is_other = values != others
         if form.kind == "f":
-            is_other &= ~(differ_by_rounding(values, others) | np.isnan(values) | np.isnan(others))
+            is_other &= ~differ_by_rounding(values, others, _largest(others))
         if is_other.any():
             index = int(np.argmax(is_other))
             return f"[{index}] is {values[index]} at the end, and {others[index]} in {name}"

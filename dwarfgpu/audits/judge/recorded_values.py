@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dwarfgpu import bits as b
+from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
@@ -320,33 +321,36 @@ class ValueComparison:
         self._known: dict[Any, ValueDifference | None] = {}
 
     def difference(
-        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str] = frozenset()
+        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str] = frozenset(), scale: float = 0.0
     ) -> ValueDifference | None:
-        """Return where values differ; None if they are the same. Leaves in ``unknown`` are not compared."""
+        """Return where values differ; None if they are the same. Leaves in ``unknown`` are not compared.
+
+        ``scale`` is the size of the terms whose roundings do not count.
+        """
         if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
             return None
-        key = value, other, unknown
+        key = value, other, unknown, scale
         if key not in self._known:
             if len(self._known) > 1 << 16:
                 self._known.clear()
-            self._known[key] = self._difference(value, other, unknown)
+            self._known[key] = self._difference(*key)
         return self._known[key]
 
     def _difference(
-        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str]
+        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str], scale: float
     ) -> ValueDifference | None:
         leaves = {leaf.path: (leaf, bits) for leaf, bits in zip(other.leaves, other.patterns, strict=True)}
         for leaf, bits in zip(value.leaves, value.patterns, strict=True):
             there = leaves.get(leaf.path)
             if there is None or bits is None or there[1] is None or leaf.path in unknown:
                 continue
-            if not self._is_same(leaf, bits, there[0], there[1]):
+            if not self._is_same(leaf, bits, there[0], there[1], scale):
                 return ValueDifference(
                     leaf.path, leaf_text(leaf, bits, self.names), leaf_text(there[0], there[1], self.others)
                 )
         return None
 
-    def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int) -> bool:
+    def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int, scale: float) -> bool:
         if POINTER in (leaf.kind, other.kind):
             return self._is_same_pointer(leaf, bits, other, there)
         if leaf.bits == other.bits and bits == there:
@@ -354,10 +358,8 @@ class ValueComparison:
         if FLOAT in (leaf.kind, other.kind) or BYTES in (leaf.kind, other.kind):
             if leaf.kind != other.kind or leaf.bits != other.bits:
                 return True  # of other types: nothing can be said
-            form = _FLOATS.get(leaf.bits) if leaf.kind == FLOAT else None
-            if form is None:
-                return False
-            return bool(differ_by_rounding(_float(bits, leaf.bits, form), _float(there, leaf.bits, form)))
+            own, theirs = float_of(leaf, bits), float_of(other, there)
+            return own is not None and bool(differ_by_rounding(own, theirs, scale))
         return number_of(leaf, bits) == number_of(other, there) or (
             leaf.bits == other.bits == 64
             and any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))
@@ -376,23 +378,20 @@ class ValueComparison:
 _FLOATS = {16: "<f2", 32: "<f4", 64: "<f8"}
 
 
-def _float(bits: int, size: int, form: str) -> Any:
-    return np.frombuffer(bits.to_bytes(size // 8, "little"), form)[0]
-
-
-def differ_by_rounding(floats: Any, others: Any) -> Any:
-    """Return which floats agree with others in half of their digits, and so may be the same but for rounding.
-
-    A compiler may contract a multiplication and an addition, or may not (C11, 6.5 (8)).
-    """
-    share = 2.0 ** -(np.finfo(floats.dtype).nmant // 2)
-    with np.errstate(all="ignore"):
-        is_near = np.abs(floats - others) <= share * np.minimum(np.abs(floats), np.abs(others))
-    return is_near & np.isfinite(floats) & (floats != 0)
+def float_of(leaf: Leaf, bits: int | None) -> Any:
+    """Return the number that a float is; None for other leaves, and for floats that no processor computes with."""
+    form = _FLOATS.get(leaf.bits) if leaf.kind == FLOAT else None
+    return None if form is None or bits is None else np.frombuffer(bits.to_bytes(leaf.bits // 8, "little"), form)[0]
 
 
 def _has_pointer(leaves: tuple[Leaf, ...]) -> bool:
     return any(leaf.kind == POINTER for leaf in leaves)
+
+
+def largest_float(value: RecordedValue) -> float | None:
+    """Return the largest size of the floats of a value; None if it has none that is a finite number."""
+    floats = (float_of(leaf, bits) for leaf, bits in zip(value.leaves, value.patterns, strict=True))
+    return max((abs(float(each)) for each in floats if each is not None and np.isfinite(each)), default=None)
 
 
 def number_of(leaf: Leaf, bits: int) -> int:

@@ -72,6 +72,10 @@ def test_buffers_that_end_different_are_a_finding():
     ([1.0, 2.0], [1.0, 2.0000002], "<f4", None, "[1] is 2.0 at the end, and 2.000000238418579 in other"),
     ([1.0, 2.0], [1.0, 2.5], "<f4", "[1] is 2.0 at the end, and 2.5 in other", None),
     ([0.0], [-0.0], "<f8", ": 32-bit word 1 is 0x0 at the end, and 0x80000000 in other", None),
+    ([9.0, 1e-7], [9.0, -1e-7], "<f4", None,
+     "[1] is 1.0000000116860974e-07 at the end, and -1.0000000116860974e-07 in other"),
+    ([1.0, np.nan], [1.0, -np.nan], "<f4", None, "[1] is nan at the end, and nan in other"),
+    ([np.nan], [2.0], "<f4", "[0] is nan at the end, and 2.0 in other", None),
     ([1.0, 5.0], [1.0000001, 6.0], "<f4", "[1] is 5.0 at the end, and 6.0 in other", None),
     ([3], [-4], "<i2", "[0] is 3 at the end, and -4 in other", None),
     ([3], [4], "|u1", ": 32-bit word 0 is 0x3 at the end, and 0x4 in other", None))  # fmt: skip
@@ -98,21 +102,34 @@ kernel void k(global const int *in, global int *out)
     out[i] = best;
 }
 """
+CANCELLED = """
+kernel void k(global const float *in, global float *out)
+{
+    int i = get_global_id(0);
+    float a = in[i] + 1.0f, g = a * 0.5f;
+    for (int j = 0; j < 5; ++j)
+        g = (g + a / g) * 0.5f;
+    float e = g * g - a;
+    out[i] = e;
+}
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
-def test_rounds_of_an_unrolled_loop_are_not_confused(target, tmp_path):
-    (tmp_path / "k.cl").write_text(UNROLLED)
+@pytest.mark.parametrize("source", [UNROLLED, CANCELLED], ids=["rounds of an unrolled loop", "terms that cancel"])
+def test_different_values_of_right_builds_are_no_errors(source, target, tmp_path):
+    (tmp_path / "k.cl").write_text(source)
     paths = [tmp_path / f"k.O{level}" for level in "02"]
     for path in paths:
         done = run("compile", str(tmp_path / "k.cl"), "--target", target, f"-{path.suffix[1:]}", "-o", str(path))
         assert done.returncode == 0, done.stderr
     done = run("judge", str(paths[1]), "k", "--against", str(paths[0]), "--ignore", "against-missing", "--json")
     assert done.returncode == 0, done.stdout
-    total = json.loads(done.stdout)["against"]["total"]
-    assert total["wrong"] == 0
-    assert total["uncertain"] > 0
+    answer = json.loads(done.stdout)
+    assert answer["against"]["total"]["wrong"] == 0
+    assert answer["against"]["total"]["uncertain"] > 0
+    assert ("against-rounding" in {rule["rule"] for rule in answer["rules"]}) == (source is CANCELLED)
 
 
 def check_defects(processor, tools, folder, defects):

@@ -27,6 +27,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     is_unused,
     value_text,
 )
+from dwarfgpu.audits.judge.rounding import size_of_terms
 from tests.builders.commands import run
 from tests.builders.parameters import for_each
 
@@ -137,6 +138,7 @@ RAW = Leaf("<0>", BYTES, 64)
     (I32, 0xFFFFFFFF, I64, (1 << 64) - 1),  # -1 in both
     (F32, 0x7FC00001, F32, 0x7FC00001),
     (F32, 0x3F800000, F64, 0x3FF0000000000000),  # of other types: nothing can be said
+    (F32, 0x7FC00001, F32, 0xFFC00002),  # processors make NaNs of either sign
     (F32, 0x3F800000, F32, 0x3F800001),  # a multiplication and an addition, contracted in one build
     (F64, 0x3FF0000000000000, F64, 0x3FF0000000001000),
     (P64, 0x1010, P64, 0x9010),
@@ -157,7 +159,7 @@ def test_values_are_the_same(leaf, bits, other, there):
 @for_each("leaf, bits, other, there, expected",
     (I32, 0xFFFFFFFF, I32, 1, ("-1", "1")),                   (I32, 0xFFFFFFFF, I64, 0xFFFFFFFF, ("-1", "4294967295")),
     (U32, 7, U32, 8, ("7", "8")),
-    (F32, 0x7FC00001, F32, 0x7FC00002, ("nan (0x7fc00001)", "nan (0x7fc00002)")),
+    (F32, 0x7FC00001, F32, 0x3F800000, ("nan (0x7fc00001)", "1")),
     (F32, 0x80000000, F32, 0, ("-0", "0")),                   (F32, 0x3F800000, F32, 0xBF800000, ("1", "-1")),
     (F32, 0x3F800000, F32, 0x3F810000, ("1", "1.0078125")),
     (F32, 0x7F800000, F32, 0x7F7FFFFF, ("inf", "3.40282347e+38")),
@@ -169,6 +171,15 @@ def test_values_are_the_same(leaf, bits, other, there):
     (RAW, 1, RAW, 2, ("0x1", "0x2")))  # fmt: skip
 def test_values_differ(leaf, bits, other, there, expected):
     assert difference(leaf, bits, other, there) == expected
+
+
+@for_each("statements, size",
+    (["float e = g * g - a;"], 200.0),                        (["e = -(float)g * 7.0f;", "e += b;"], 70.0),
+    (["float d = a / g;", "e = d - g;"], 110.0),              (["e = in[i] - a;"], 200.0),
+    (["x.e = g * a * a;", "e == a * a;"], 100.0),             (["e = f(a);"], 100.0),              ([], 100.0),
+    ids=str)  # fmt: skip
+def test_the_size_of_terms_is_that_of_the_statements_that_assign_a_variable(statements, size):
+    assert size_of_terms("e", statements, {"a": 100.0, "b": 3.0, "g": 10.0, "e": 1e-6}) == size
 
 
 def test_only_leaves_with_a_value_in_both_are_compared():
