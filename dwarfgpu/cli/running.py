@@ -132,8 +132,8 @@ def _hints(options: Any, result: RunReport) -> Iterator[str]:
         points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]
         points += [f"tbreak {options.until}"] if options.until else []
         yield f"`{_debugger(options, *points, 'continue')}` goes there; `reverse-step` goes back"
-    for option in re.findall(r"(--[\w-]+) gives more", result.halt.reason):
-        yield f"{option} N gives more of it"
+    for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", result.halt.reason):
+        yield f"{option} N makes {memory} larger"
     if found:
         yield f"`{_debugger(options, 'continue')}` stops where the first one was found"
 

@@ -150,7 +150,8 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
     found: list[Any] = []
     accessed = access.expression or " ".join(re.findall(r"\[([^\]]*)", fault.line or ""))
     own = [row for row in fault.values if row[0] in re.findall(r"\w+", accessed)]
-    calls = [(each.frame, each.values, each.line or "") for each in fault.callers]
+    is_spill = access.overflows and not accessed  # what the source names has no part in it
+    calls = [] if is_spill else [(each.frame, each.values, each.line or "") for each in fault.callers]
     try:
         debugging.history.fill(until)
         for frame, rows, line in ((fault.frame, own, accessed), *calls):

@@ -17,7 +17,7 @@ from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text
 from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
 from dwarfgpu.render.layout import counted, fitted, labelled, problem_json, ranges_text, shown, style
 from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
-from dwarfgpu.render.values import PLAIN, value_text
+from dwarfgpu.render.values import PLAIN, Look, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -109,6 +109,8 @@ LOGGED = Record(
     "kind page# line times", fact("near_null", value=lambda row: row.is_near_null),
     nested("facts", Record("name value meaning? source")),
 )  # fmt: skip
+BRIEF = Look(elements=16)
+"""A fault fits on one screen."""
 DONE = {"load": "read", "store": "wrote", "atomic": "updated", "rmw": "updated"}
 
 
@@ -147,7 +149,7 @@ def faults_in(
         except DwarfGpuError:
             return []
 
-    return wave_faults(stopped, line, address, lambda _frame, value: value_text(value), arguments)
+    return wave_faults(stopped, line, address, lambda _frame, value: value_text(value, BRIEF), arguments)
 
 
 def faults_json(
@@ -232,12 +234,12 @@ def logged_text(faults: Sequence[LoggedFault]) -> Iterator[str]:
 def not_logged(faults: Sequence[LoggedFault]) -> str:
     """Return the facts that are missing in a log."""
     known = any(row.name == "kernel" for fault in faults for row in fault.facts)
-    return f"which {'' if known else 'kernel, '}work-group, lane and line failed, and with which argument"
+    return f"{'' if known else 'kernel, '}work-group, lane, line, argument"
 
 
 def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> Iterator[str]:
     """Yield the facts that are missing in a log, the kernels that may have failed, and how to get a core file."""
-    yield from fitted(f"no log says {not_logged(faults)}", 2)
+    yield f"not in the log: {not_logged(faults)}"
     if file is not None:
         kernels = file.kernels.kernels
         names = ", ".join(shown(kernel.demangled) for kernel in kernels[:MAX_NAMED])
@@ -251,10 +253,10 @@ def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> I
         yield f"{file.target.target_id} writes no core file; run the program in rocgdb, and at the fault:"
         yield "  gcore gpucore.PID"
     else:
-        yield "a core file says it; before the program runs again:"
+        yield "a core file contains them; before you run the program again:"
         yield "  ulimit -c unlimited"
         yield "  export HSA_COREDUMP_PATTERN=gpucore.%p"
-        yield "the program leaves core.PID and gpucore.PID; keep both, and then:"
+        yield "the crash leaves core.PID and gpucore.PID; keep both, and type:"
     yield f"  dwarfgpu fault gpucore.PID{'' if page is None else f' --address {page:#x}'}"
     if file is not None:
         yield "or run the kernel here, without a GPU:"
@@ -390,7 +392,7 @@ def _missed_text(row: MissedBuffer) -> str:
 
 # --- What waves wait for ------------------------------------------------------------------------------------------
 
-NOBODY = "no wave of this state goes on; if it waits for a lock, one of them took it, or a wave that has ended"
+NOBODY = "no wave of this state can go on; if this is a lock, one of them holds it, or a wave that has ended"
 MAX_GROUPS = 8
 """The most kinds of work-groups that are described."""
 LAST_CHANGE = Record("pc# waves lanes#")

@@ -119,7 +119,7 @@ def test_who_waits_for_whom(run, hang, tmp_path, kernel, processor, level):
     for sentence in expected(kernel, processor):
         assert sentence.replace("has ended", "is at its end") in text  # a core file does not have the difference
     if level == "O0":  # nor the past, in which a wave took the lock
-        is_told = "if it waits for a lock, one of them took it, or a wave that has ended" in text
+        is_told = "if this is a lock, one of them holds it, or a wave that has ended" in text
         assert is_told == (kernel in ("late", "gone", "lock", "swap", "sleep", "group", "two", "split"))
 
 

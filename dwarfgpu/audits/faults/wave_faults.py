@@ -405,8 +405,7 @@ class FaultSearch:
             if any(access.lanes for access in accesses):
                 accesses = [access for access in accesses if access.lanes]
             if self.reported is not None and accesses and self._rank(accesses[0])[0]:
-                page = f"the page of {self.reported:#x}, which was reported"
-                self.problems.append(f"no access without memory reaches {page}")
+                self.problems.append(f"no failed access is in the page of the reported address {self.reported:#x}")
         chosen = accesses[0].lanes[0] if accesses and accesses[0].lanes else None
         frame = self.frame if chosen is None else self.stopped.wave(chosen.number).frame(0)
         lanes = chosen.lanes if chosen is not None else ()

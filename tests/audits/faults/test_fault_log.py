@@ -115,7 +115,7 @@ def test_the_kernels_of_the_file_are_named_and_the_way_to_a_core_file(tmp_path):
     for line in (
         "memory access fault in the page 0x7febd6383000 (line 1)", "  kernel      saxpy [HIP]",
         "memory access fault in the page 0x800102800000 (line 3)", "  access      read: RW 0x0 [amdgpu]",
-        "no log says which work-group, lane and line failed, and with which argument", "the log names saxpy",
+        "not in the log: work-group, lane, line, argument", "the log names saxpy",
         "  dwarfgpu fault gpucore.PID --address 0x7febd6383000",
     ):  # fmt: skip
         assert line in done.stdout.splitlines()
