@@ -74,6 +74,7 @@ def test_buffers_that_end_different_are_a_finding():
     ([0.0], [-0.0], "<f8", ": 32-bit word 1 is 0x0 at the end, and 0x80000000 in other", None),
     ([9.0, 1e-7], [9.0, -1e-7], "<f4", None,
      "[1] is 1.0000000116860974e-07 at the end, and -1.0000000116860974e-07 in other"),
+    ([1e6, 1.0], [1e6, 3.0], "<f4", "[1] is 1.0 at the end, and 3.0 in other", None),
     ([1.0, np.nan], [1.0, -np.nan], "<f4", None, "[1] is nan at the end, and nan in other"),
     ([np.nan], [2.0], "<f4", "[0] is nan at the end, and 2.0 in other", None),
     ([1.0, 5.0], [1.0000001, 6.0], "<f4", "[1] is 5.0 at the end, and 6.0 in other", None),
