@@ -185,13 +185,13 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.68,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 23.52,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
+    "execution": 23.57,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.9,  # the code that frames are found by; stacks of profiles
     "program.values": 1.87,
     "program.language": 2.12,
-    "program.frames": 9.12,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.15,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 6.06,  # limits of producers, made arguments, how large the terms of roundings are
@@ -204,8 +204,8 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.29,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.71,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.24,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; log points
-    "cli": 2.56,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
+    "questions": 13.34,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "cli": 2.59,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 90.86
+MOST_LINES_OF_TESTS = 91.0
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

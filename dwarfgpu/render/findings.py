@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding, NamedSide
     from dwarfgpu.program.code.scopes import SourceCall
 
-_DOES = {
-    "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
-    "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
-    "": "these lanes do not execute it",
-}  # fmt: skip
-
 
 def findings_text(report: CheckReport, most: int) -> Iterator[str]:
     """Yield at most so many findings, and how many there are."""
@@ -68,21 +62,13 @@ def details(finding: NamedFinding, indent: int = 2) -> Iterator[str]:
 
 def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
     deeper = len(mark) + 2
-    yield from fitted(f"{mark}{done(each)}", deeper)
+    yield from fitted(f"{mark}{each.done}", deeper)
     for call, caller in pairwise(each.calls):
         line = caller.source
         where = f" at {Path(line.file).name}:{line.line}" if line is not None and line.file and line.line else ""
         word = "inlined into" if call.inlined else "called by"
         yield from fitted(f"{mark}  {word} {caller.function or '?'}{where}", deeper + 2)
     yield from fitted(f"{mark}  {who(each)}", deeper + 2)
-
-
-def done(each: NamedSide) -> str:
-    """Return what a side did, and where."""
-    place, value = each.position, each.value
-    number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
-    source = f" at {place.file}:{place.line}" if place.file else ""
-    return f"{_DOES[each.side.action]}{number}{source} in {each.function or '?'}, {place.address:#x}"
 
 
 def who(each: NamedSide) -> str:
@@ -107,7 +93,7 @@ def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
 
 def side_places(finding: NamedFinding) -> list[dict[str, Any]]:
     """Return the sides of a finding as places of SARIF, each with what was done there."""
-    return [_place(side) | {"message": {"text": f"{_DOES[side.side.action]}, {who(side)}"}} for side in finding.sides]
+    return [_place(side) | {"message": {"text": f"{side.action}, {who(side)}"}} for side in finding.sides]
 
 
 def _place(side: NamedSide) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from attrs import Factory, define
 from dwarfgpu.audits.verify.findings import LIMITS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.render import lane_svg, pictures
-from dwarfgpu.render.findings import done, times, who
+from dwarfgpu.render.findings import times, who
 from dwarfgpu.render.layout import counted, shown
 from dwarfgpu.render.verification import severities_text
 
@@ -378,7 +378,7 @@ def _executed_html(finding: FileFinding, executed: NamedFinding) -> str:
     if executed.reach is not None:
         parts.append(note(executed.reach))
     for side in executed.sides:
-        parts.append(note(f"{done(side)}; {who(side)}"))
+        parts.append(note(f"{side.done}; {who(side)}"))
         if side.text is not None:
             parts.append(listing([f"{side.position.line}\t{side.text.strip()}"]))
     return "".join([*parts, "</li>"])

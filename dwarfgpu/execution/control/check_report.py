@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceCall
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_DOES = {
+    "read": "read", "write": "write", "atomic": "atomic operation", "arrive": "these lanes wait at a barrier",
+    "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
+    "": "these lanes do not execute it",
+}  # fmt: skip
 MOST_DEPTH = 8
 """The parts of parts that a name has."""
 
@@ -57,6 +62,19 @@ class NamedSide:
     """The line of the source."""
     origin: tuple[int, int, int] | None = None
     """The global id of the first work-item of the work-group."""
+
+    @property
+    def action(self) -> str:
+        """What it did, in words."""
+        return _DOES[self.side.action]
+
+    @property
+    def done(self) -> str:
+        """What it did, and where."""
+        place, value = self.position, self.value
+        number = "" if value is None else f" of {value:g}" if isinstance(value, float) else f" of {value}"
+        source = f" at {place.file}:{place.line}" if place.file else ""
+        return f"{self.action}{number}{source} in {self.function or '?'}, {place.address:#x}"
 
     @property
     def line(self) -> tuple[str, int] | None:

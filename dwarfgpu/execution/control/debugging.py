@@ -335,7 +335,8 @@ class Debugging:
         wave = self.machine.wave_named(side.wave)
         named = FindingNames(self.running).named(finding)
         text = ": ".join(filter(None, (finding.kind, named.variable, named.reach)))
-        (self.write or self.dprinted.append)(f"{text}\n")
+        earlier = (f"  {each.done}, wave {each.side.wave}\n" for each in named.sides[:-1])
+        (self.write or self.dprinted.append)("".join((f"{text}\n", *earlier)))
         self.device.halt = Halt(halts.STEP, text, side.pc, {} if wave is None else {wave: side.lanes})
         return True
 

@@ -183,6 +183,16 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
 
 
+def test_a_debugger_names_both_sides_of_a_race(capsys):
+    launched = "target launch reverse 128 64 in=arange(128) out=zeros(128)"
+    steps = "set check race", launched, "continue"
+    main(["debug", "dwarfgpu/examples/reverse.co", "-batch", *(word for step in steps for word in ("-ex", step))])
+    found = capsys.readouterr().out.partition("Continuing.\n")[2].splitlines()
+    assert found[0] == "read-write race: tile[0]"
+    assert re.fullmatch("  write of 0 at reverse.cl:4 in reverse, 0x7f[0-9a-f]+, wave 1:1:1:1", found[1])
+    assert "1:1:1:2/0" in found[2]  # where the read was found
+
+
 SCAN = """#include <hip/hip_runtime.h>
 __global__ void scan(const int *in, int *out) {
   __shared__ int sums[128];
