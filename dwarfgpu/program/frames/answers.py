@@ -26,6 +26,7 @@ from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.columns import MAX_DEPTH, MAX_ELEMENTS, WORD, Column, column_of, python_value
 from dwarfgpu.program.frames.reasons import Reason, Unavailable, ValueSource, reason_of, sources, unavailable
+from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
@@ -645,7 +646,8 @@ class Values(ShownInNotebooks):
         """Return a table of pandas with a row for each lane: ``value``, or the members of a structure, and ``state``.
 
         Lanes that do not count have NaN, None, or <NA> among integers, which keep their type. Of several waves the
-        index has the name of the wave, too.
+        index has the name of the wave, too. If the launch is known, `global_x` (with `global_y` and `global_z` if the
+        grid has them) is the global id of the work-item.
         """
         try:
             import pandas as pd
@@ -668,7 +670,26 @@ class Values(ShownInNotebooks):
 
         names = plain.dtype.names
         columns = {"value": column(plain)} if names is None else {name: column(plain[name]) for name in names}
-        return pd.DataFrame({**columns, "state": self._flat(self.states)}, index=index)
+        columns |= {"state": self._flat(self.states)}
+        for axis, (ids, known) in self._global_ids().items():
+            columns[f"global_{axis}"] = ids if known.all() else pd.arrays.IntegerArray(ids, ~known)
+        return pd.DataFrame(columns, index=index)
+
+    def _global_ids(self) -> dict[str, tuple[Any, Any]]:
+        """Return the global ids of the work-items of all lanes by axis, and which of them are known."""
+        import numpy as np
+
+        machine: Any = None if self.frame is None or self.frame.stack is None else self.frame.stack.machine
+        if machine is None or machine.target.execution_mask is None:
+            return {}
+        places = [place_of(machine, int(wave)) for wave in self.waves]
+        if any(place.used is None for place in places):
+            return {}
+        lanes = np.array(self.lanes)
+        ids = np.concatenate([np.transpose(place.global_ids(lanes)) for place in places])
+        known = np.concatenate([lanes < place.used for place in places])
+        sizes = [max(each) for each in zip(*(place.grid.grid for place in places if place.grid), strict=True)]
+        return {axis: (ids[:, at], known) for at, axis in enumerate("xyz") if not at or sizes[at] > 1}
 
     def _flat(self, rows: Any) -> list[Any]:
         """Return what has one item for each lane of each wave as one list."""

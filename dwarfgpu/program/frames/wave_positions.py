@@ -35,6 +35,13 @@ class InDispatch:
         x, y, z = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lane)
         return x, y, z
 
+    def global_ids(self, lanes: Any) -> list[Any]:
+        """Return the global ids of the work-items of lanes, an array for each axis; the grid must be known."""
+        assert self.grid is not None  # noqa: S101 (the caller knows)
+        assert self.work_group is not None  # noqa: S101 (the same)
+        items = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lanes)
+        return [first + item for first, item in zip(self.grid.origin(self.work_group), items, strict=True)]
+
     @property
     def origin(self) -> Triple | None:
         """The global id of the first work-item of the work-group."""

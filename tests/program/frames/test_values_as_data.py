@@ -138,7 +138,7 @@ def test_dictionaries_and_tables_of_pandas(frame, attached):
     values = frame.expression("2 * $lane").values()
     assert values.to_dict() == {lane: TWICE[lane] for lane in EXECUTING}
     table = values.to_pandas()
-    assert (table.index.name, [*table.columns], len(table)) == ("lane", ["value", "state"], 64)
+    assert (table.index.name, [*table.columns], len(table)) == ("lane", ["value", "state", "global_x"], 64)
     assert table[table.state == "active"].value.tolist() == [TWICE[lane] for lane in EXECUTING]
     assert table.value.mean() == 18
     absent = frame["even"].values().to_pandas()  # lane 3 is not in scope
@@ -150,13 +150,24 @@ def test_dictionaries_and_tables_of_pandas(frame, attached):
     assert waves.to_dict()["1:1:1:1", 4] == 8
 
 
+def test_rows_of_a_table_have_the_global_ids_of_their_work_items():
+    file, numbers = "dwarfgpu/examples/kernels.co", ["zeros(48)", "ones(48)", 2, 48]
+    machine = dg.machine_for(file, "saxpy")
+    launched = dg.launch(machine, file, "saxpy", grid=(48, 2), work_group=(48, 1), args=numbers)
+    (values,) = all_waves(dg.Running(launched).attached, "$lane", lanes="all")
+    table = values.to_pandas()
+    known = [(x, y) for y in range(2) for x in range(48)]
+    assert [*table[["global_x", "global_y"]].dropna().itertuples(index=False, name=None)] == known
+    assert (len(table), table.global_x.isna().sum()) == (128, 32)  # lanes without a work-item
+
+
 def test_members_are_columns(tmp_path):
     pair = entry("structure_type", "P", member("a", "int"), member("b", "int", 4), byte_size=8, label="P")
     case = Case(
         tmp_path, gpu(variable("p", "P", "DW_OP_regx v0; DW_OP_piece 4; DW_OP_regx v1; DW_OP_piece 4"), types=[pair])
     )
     table = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)["p"].values().to_pandas()
-    assert [*table.columns] == ["a", "b", "state"]
+    assert [*table.columns] == ["a", "b", "state"]  # and no work-items: no launch is known
     assert (table.a.tolist(), table.b.tolist()) == ([*LANES], [1] * 64)
 
 
