@@ -36,16 +36,16 @@ CHUNK = 16_384
 
 def all_waves(
     attached: Attached,
-    text: str,
+    text: str = "",
     *,
     waves: Sequence[int] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
-) -> Iterator[Values]:
-    """Evaluate a variable or an expression in all lanes of all waves; yield one result for each place in the code.
+) -> list[Values]:
+    """Evaluate a variable or an expression in all lanes of all waves; return one result for each place in the code.
 
     ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
-    the arrays, and not with ``all``. Each result is yielded as soon as it is known.
+    the arrays, and not with ``all``. The waves themselves are the items of ``attached``: ``attached[0]`` is the first.
 
     >>> import dwarfgpu as dg
     >>> [last] = dg.all_waves(dg.open_core("blur.core"), "last")
@@ -54,8 +54,9 @@ def all_waves(
     >>> last.array.max(axis=1).tolist()
     [32, 50]
     """
-    for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame):
-        yield values
+    if not text:
+        raise UsageError('all_waves takes an expression, such as "lane"; the first wave is `attached[0]`')
+    return [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
 
 
 def by_place(

@@ -13,6 +13,7 @@ from dwarfgpu.program.frames.answers import CODES, Values
 from dwarfgpu.program.frames.columns import python_value, without_padding
 from dwarfgpu.render.variables import LaneTexts, VariablesRenderer, grouped, lines_of_waves
 from tests.builders.divergence import FIXTURES, Example, Masks
+from tests.builders.errors import raised
 from tests.builders.spread import code_object
 
 PLACES = ("lex_1_else", "lex_1_1_else", "lex_1_else", "whole_wave_begin", "lex_1_else", "lex_start")
@@ -77,30 +78,30 @@ def test_all_waves_are_as_each_is_by_itself(attached, text):
 def test_waves_at_one_place_are_one_group(attached):
     groups = [(found.waves.tolist(), found.frame.name) for found in all_waves(attached, "lane")]
     assert groups == [([0, 2, 4], "X"), ([1], "X"), ([3], "whole_wave"), ([5], "X")]
-    found = next(all_waves(attached, "lane"))
+    found = all_waves(attached, "lane")[0]
     assert found.array.shape == found.codes.shape == (3, len(found.lanes))
     assert found.array.dtype == np.int32
     assert not found.has_failed
 
 
 def test_waves_and_lanes_can_be_chosen(attached):
-    whole = next(all_waves(attached, "lane", lanes="all")).array
+    whole = all_waves(attached, "lane", lanes="all")[0].array
     some = list(all_waves(attached, "lane", waves=[4, 0], lanes=[3, 5]))
     one = list(all_waves(attached, "lane", waves=[4], lanes=[5]))
     assert some[0].waves.tolist() == [0, 4]
     assert some[0].array.tolist() == whole[[0, 2]][:, [3, 5]].tolist()
     assert one[0].array.tolist() == whole[2:3, 5:6].tolist()
     assert list(all_waves(attached, "lane", waves=[])) == []
-    assert next(all_waves(attached, "lane", lanes=[])).array.shape == (3, 0)
+    assert all_waves(attached, "lane", lanes=[])[0].array.shape == (3, 0)
     with pytest.raises(UsageError, match="no lane 64"):
-        next(all_waves(attached, "lane", lanes=[64]))
+        all_waves(attached, "lane", lanes=[64])
 
 
 def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
     found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
     assert set(found.states[-1]) == {"absent", "error"}
     assert found.reason_at(len(found.waves) - 1, 0).kind == "memory_unavailable"
-    assert next(all_waves(attached, "slots[1]")).reason_at(0, 0) is None
+    assert all_waves(attached, "slots[1]")[0].reason_at(0, 0) is None
 
 
 def test_chunks_change_nothing(attached, monkeypatch):
@@ -129,7 +130,7 @@ def test_waves_without_a_program_counter(attached):
 
 
 def test_a_lane_of_a_wave_by_name(attached):
-    values = next(all_waves(attached, "lane", lanes="all"))
+    values = all_waves(attached, "lane", lanes="all")[0]
     assert isinstance(values, Values)
     assert values.names == ["0", "2", "4"]
     assert (len(values), next(iter(values))[3]) == (3, values["0", 3])
@@ -227,7 +228,7 @@ def test_structures_with_arrays_are_documents_and_texts():
 
 def test_assignments_are_refused(attached):
     with pytest.raises(UsageError, match="one wave at a time"):
-        next(all_waves(attached, "lane = 3"))
+        all_waves(attached, "lane = 3")
 
 
 def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
@@ -263,3 +264,7 @@ def test_bytes_between_members_do_not_tell_waves_apart():
     assert found["n"].tolist() == raw["n"].tolist()
     numbers = np.arange(3)
     assert without_padding(numbers) is numbers
+
+
+def test_waves_without_an_expression_are_items_of_the_state(attached):
+    assert "the first wave is `attached[0]`" in str(raised(UsageError, all_waves, attached))
