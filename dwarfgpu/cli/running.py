@@ -44,14 +44,13 @@ def run_kernel(session: Session, options: Any) -> int:
 
 
 def _run_once(session: Session, options: Any) -> int:
-    from dwarfgpu.execution.control.report import buffer_name, preview, report
+    from dwarfgpu.execution.control.report import preview, report
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
     running = _launched(options)
-    for name in (*(name for name, _path in saves), *map(buffer_name, options.print or ())):
-        running.planned_buffer(name)  # it is there
+    _check_buffers(running, (name for name, _path in saves), options.print or ())
     points = _set_breakpoints(running, options)
     profile = _profile(running, options)
     steps: list[TracedStep] = []
@@ -101,7 +100,7 @@ def _run_once(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
-    for hint in _hints(options, result):
+    for hint in chain(_hints(options, result), _value_hints(running, options.kernel, result, history)):
         session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -148,6 +147,23 @@ def _debugger(options: Any, *steps: str) -> str:
             values = given if isinstance(given, list) else [given]
             words += (flag if each is True else f"{flag}={each}" for each in values)
     return shlex.join((*words, *kernel[1:], *(part for step in steps for part in ("-ex", step))))
+
+
+def _value_hints(
+    running: Running, kernel: str | None, result: RunReport, history: ValueHistory | None
+) -> Iterator[str]:
+    """Yield what to ask for in place of an address, and where optimized code has no value of a name."""
+    lacking = {} if result.line is None else result.line.lacking
+    if history is not None:
+        from dwarfgpu.questions.value_history import hints_of
+
+        yield from hints_of(history)
+        if history.problem is not None and history.lacking is not None:
+            lacking = lacking | {history.text: history.lacking}
+    if lacking:
+        from dwarfgpu.questions.optimized_code import hints_of_run
+
+        yield from hints_of_run(running, kernel or result.kernel, lacking)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:
@@ -200,6 +216,16 @@ def _launched(options: Any) -> Running:
 
 def _kernel_words(options: Any) -> list[str]:
     return [word for word in (options.kernel, *(options.arg or ())) if word is not None]
+
+
+def _check_buffers(running: Running, names: Iterable[str], parts: Iterable[str]) -> None:
+    """Refuse names of buffers and parts of them that are not there."""
+    from dwarfgpu.execution.control.report import check_preview
+
+    for name in names:
+        running.planned_buffer(name)
+    for text in parts:
+        check_preview(running, text)
 
 
 def _run_seeds(session: Session, options: Any) -> int:

@@ -17,9 +17,10 @@ from dwarfgpu.render.layout import fitted
 from dwarfgpu.render.written_text import without_styles, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dwarfgpu.program.code.completion_index import KnownNames
+    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.states.program import Attached, Program
 
     class Aside(Protocol):
@@ -75,6 +76,8 @@ class Debugger(Selection):
         """Shows what is wrong with an answer that is data, and what can be done; text says it itself."""
         self.shell_status: int | None = None
         """The exit status of the last program that was run."""
+        self.hints_for: Callable[[Mapping[str, Reason]], Iterable[str]] = lambda _lacking: ()
+        """Says what to type where variables have no value; a kernel that runs has an answer."""
         self.full_screen: Callable[[], None] | None = None
         """Shows the full screen, where there is a terminal; leaves it while it is shown."""
         self.is_full_screen = False
@@ -83,7 +86,7 @@ class Debugger(Selection):
         self.status = 0
         """The worst exit status of the answers so far: 1 where one has findings, or is that there is no answer."""
         self.told: set[str] = set()
-        """The settings of GDB without effect that were named already: each is named once."""
+        """What is said once and was said: settings of GDB without effect, ways to see what has no value."""
         self.layout = "src"
         """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
         self.is_quiet = False
@@ -160,6 +163,7 @@ class Debugger(Selection):
     def _write(self, document: Document, form: str) -> None:
         """Write an answer, and what is wrong with parts of it. Where there is nothing else that is the error."""
         document.write(self.output, form)
+        lacking, self.lacking = self.lacking, {}
         self.status = max(self.status, document.status, *map(exit_status, document.problems))
         if form:
             if self.aside is not None:
@@ -172,7 +176,8 @@ class Debugger(Selection):
         for problem in document.problems:
             for line in fitted(f"warning: {problem}", 2):
                 self.output.line(self.output.style("error", line))
-        self.output.lines(document.hints)
+        for hint in (*document.hints, *self.hints_for(lacking)):
+            self.output.line(self.output.style("hint", f"hint: {hint}"))
 
     def _tell_spent(self, text: str, form: str) -> None:
         """Say that an answer has cost all that it may, so that something is left out of it."""

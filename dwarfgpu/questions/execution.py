@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
 from dwarfgpu.questions.document import Document
+from dwarfgpu.questions.optimized_code import hints_at_prompt
 from dwarfgpu.questions.stopping import ignoring, show_set, stopped
 from dwarfgpu.render.layout import counted
 
@@ -37,6 +38,7 @@ def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) 
     """Take note of a launch, which commands here run."""
     run = debugger.state_of(KernelRun)
     run.launched, run.again, run.debugging = launch, again, None
+    debugger.hints_for = lambda lacking: hints_at_prompt(launch, debugger.attached, lacking, debugger.told)
     for point in run.points:
         if point.watched is not None:  # what it watched was in the machine before
             del run.points.by_number[point.number]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.questions.document import Output
@@ -87,6 +88,8 @@ class Selection:
         """The lane that is selected in each wave, as far as one was chosen."""
         self.stays = 0
         """How many questions bring back what was selected before them."""
+        self.lacking: dict[str, Reason] = {}
+        """The variables that the answer being written has no value of, and why."""
         self.substituted: dict[str, str] = {}
         """The beginnings of paths in the program, with what they are here (`set substitute-path`)."""
         self._states: dict[Any, Any] = {}

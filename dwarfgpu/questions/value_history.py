@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import session
+from dwarfgpu.questions.optimized_code import source_hint
 from dwarfgpu.regular_files import check_output, whole_output
 from dwarfgpu.render.value_history import history_json, history_svg, history_text
 
@@ -70,11 +71,20 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
     found = new_history(debugging.running, arguments.text)
     with past.replayed(debugging.device.executed, found.observe):
         pass
-    if found.problem is not None:
-        raise found.problem
+    if (problem := found.problem) is not None:
+        problem.hint = source_hint("debug {}", debugging.attached, debugging.running.launched)
+        raise problem
     if path is not None:
         save_history(found, path)
-    return Document(history_json(found), lambda _output: history_text(found))
+    document = Document(history_json(found), lambda _output: history_text(found))
+    document.hints += hints_of(found)
+    return document
+
+
+def hints_of(history: ValueHistory) -> list[str]:
+    """Return what to ask for in place of an address."""
+    text = history.text if history.text.isidentifier() else f"({history.text})"
+    return [f"`*{text}` or `{text}[0]` is what it points to"] if history.rows and history.is_pointer else []
 
 
 def _typed(debugger: Debugger, arguments: Arguments) -> Document:

@@ -15,6 +15,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER, Described, Variable
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Array, Pointer, resolved
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
@@ -413,6 +414,10 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
     if not values.lanes:
         raise UsageError("no lane is active", kind="no_lane")
     first = values.by_lane[0]
+    kind = None if values.type is None else resolved(values.type)
+    is_repeated = "@" in text and isinstance(kind, Array) and isinstance(resolved(kind.element), Pointer)
+    hints = [f"these are pointers; `*{text}` has what the first of them points to"] if is_repeated else []
+    hints += [hint_of(values.possible_repairs)] if values.possible_repairs else []
     lines: Iterable[str]
     if in_each and any(answered.value is not None for answered in values.by_lane):
         number = history.add(_kept(values, in_each_lane=True))
@@ -423,17 +428,16 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
             is_memory = first.reason.kind == "memory_unavailable"
             error = first.reason.error if is_memory and first.reason.error is not None else None
             failure = error or Unavailable(first.reason)
-            if values.possible_repairs:
-                failure.hint = hint_of(values.possible_repairs)
+            failure.hint = "; ".join(hints) or failure.hint
             raise failure.with_traceback(None)
+        selection.lacking[values.text] = first.reason
         lines = without_value(selection, values.text, f"{why_none(first)}{_note_text(first)}")
     else:
         number = history.add(_kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
     document = expression_document(selection, writer, values, [*lines, *writer.unrepaired(values)])
-    if values.possible_repairs:
-        document.hints.append(hint_of(values.possible_repairs))
+    document.hints += hints
     return document
 
 
@@ -617,6 +621,8 @@ def variable_lines(
         return without_value(selection, name, f"<error: {error.message}>", indent)
     note = _note_text(answered) + kept_text(values)
     if answered.value is None:
+        if answered.reason is not None:
+            selection.lacking[name] = answered.reason
         return without_value(selection, name, f"{why_none(answered, writer.look)}{note}", indent)
     value_writer = ValueWriter(writer.look, is_cplus=speaks_cplus(answered.value.type))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.render.layout import counted, fitted, ranges_text, room
@@ -16,15 +17,16 @@ MOST_ROWS = 200
 """The rows that text and a picture show."""
 
 
-def values_text(values: Sequence[Any]) -> str:
+def values_text(values: Sequence[Any], *, is_pointer: bool = False) -> str:
     """Return the values of lanes that have one: ``7`` where all are equal, else ``{[0-31]=1, [32]=5}``."""
+    number = hex if is_pointer else _number
     lanes: dict[Any, list[int]] = {}
     for lane, value in enumerate(values):
         if value is not None:
             lanes.setdefault(value, []).append(lane)
     if len(lanes) == 1:
-        return _number(next(iter(lanes)))
-    return f"{{{', '.join(f'[{ranges_text(found)}]={_number(value)}' for value, found in lanes.items())}}}"
+        return number(next(iter(lanes)))
+    return f"{{{', '.join(f'[{ranges_text(found)}]={number(value)}' for value, found in lanes.items())}}}"
 
 
 def _number(value: Any) -> str:
@@ -35,12 +37,16 @@ def _place(row: PastValue) -> str:
     return f"{(row.position.file or '').rpartition('/')[2]}:{row.position.line}"
 
 
-PAST = Record(
-    fact("time", "instructions", side="r"), fact("wave", "wave"),
-    fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
-    fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
-    fact("values", "value", value=lambda row: row.values.tolist(), text=values_text),
-)  # fmt: skip
+def _record(*, is_pointer: bool = False) -> Record:
+    return Record(
+        fact("time", "instructions", side="r"), fact("wave", "wave"),
+        fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
+        fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
+        fact("values", "value", lambda row: row.values.tolist(), partial(values_text, is_pointer=is_pointer)),
+    )  # fmt: skip
+
+
+PAST = _record()
 
 
 def history_text(history: ValueHistory) -> Iterator[str]:
@@ -49,7 +55,7 @@ def history_text(history: ValueHistory) -> Iterator[str]:
         yield from fitted(history.problem.message, 4)
         return
     yield f"the values of {history.text}"
-    yield from PAST.lines(history.rows[:MOST_ROWS], width=room())
+    yield from _record(is_pointer=history.is_pointer).lines(history.rows[:MOST_ROWS], width=room())
     more = len(history.rows) + history.left - MOST_ROWS
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"

@@ -61,16 +61,20 @@ def test_elements_of_a_buffer_are_printed_as_python_slices_them(run):
         assert buffer["shape"] == [len(buffer["first"])]
     launch = ("run", file, "saxpy", "--grid", 64, "--work-group", 64, *words, "--print")
     assert run(*launch, "x[62:]")[1].endswith("x[62:] = {62, 63} (2 float32)\n")
+    for part, elements in (("x[63]", "63"), ("x[-1]", "63"), ("x[3]@2", "3, 4"), ("*x@3", "0, 1, 2"), ("x@2", "0, 1")):
+        assert f"{part} = {{{elements}}} (" in run(*launch, part)[1]
+    assert "x[64] is not there: x has 64 elements" in run(*launch, "x[64]")[2]
     assert "has no buffer 'z'" in run(*launch, "z[0:1]")[2]
 
 
-def test_an_address_of_the_file_says_where_it_is_loaded(run):
+def test_an_address_of_the_file_is_a_place_as_its_loaded_one_is(run):
     launch = (*LAUNCH, "out=zeros(4)", "--break")
     start = opened(FILE).kernels.kernels.named("group_x")[0].entry
-    err = " ".join(run(*launch, f"{start:#x}")[2].split())
-    assert f"{start:#x} of the file is loaded at 0x7f" in err
-    loaded = err.rpartition(" ")[2]
-    assert f"breakpoint 1 at {loaded}" in " ".join(run(*launch, loaded)[1].split())
+    out = " ".join(run(*launch, f"*{start:#x}")[1].split())
+    loaded = re.search("breakpoint 1 at (0x7f[0-9a-f]+)", out)[1]
+    for place in (f"{start:#x}", loaded, f"*{loaded}"):
+        assert " ".join(run(*launch, place)[1].split()) == out
+    assert "there is no code at 0x10" in run(*launch, "0x10")[2]
 
 
 def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):

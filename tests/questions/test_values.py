@@ -190,6 +190,15 @@ def test_show_values(run):
     assert run("show values").splitlines()[-1] == "$13 = {[0]=0, [1]=(2)}"
 
 
+def test_elements_behind_a_pointer_are_named_by_a_hint(run):
+    hint = "these are pointers; `*out@2` has what the first of them points to"
+    assert run.fails("print out@2").hint == hint  # it is in a register, which holds no other
+    assert "hint" not in run("print *out@2", "print slots@1")
+    error = run.fails("print out[0:2]")
+    assert "an index is one number" in error.message
+    assert error.hint == "`x[FIRST]@COUNT` shows several elements"
+
+
 def test_a_value_that_is_too_large_is_shown_and_not_kept(run):
     assert run("set print elements 2", "print slots[0]@20000") == "$1 = {0, 1...}\n"
     assert "a value of 80000 bytes was not kept" in str(run.fails("print $1"))

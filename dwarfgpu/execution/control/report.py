@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.program.values.objects import Object
 
@@ -31,6 +32,7 @@ WATCHED = frozenset(("fault", "trap", "stuck"))
 GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and `jump`; --limit N stops earlier"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SLICE = re.compile(r"(.+)\[(-?\d+)?:(-?\d+)?\]")
+_ELEMENTS = re.compile(r"(?:(.+)\[(-?\d+)\]|\*?([^*@\[]+))(?:@(\d+))?")
 
 
 @frozen
@@ -83,6 +85,8 @@ class StoppedLine:
     wave: int
     lane: int
     values: tuple[tuple[str, Object], ...]
+    lacking: dict[str, Reason]
+    """The names that have no value, and why."""
 
 
 @frozen(eq=False)
@@ -182,19 +186,27 @@ def _line(running: Running, halt: Halt) -> StoppedLine | None:
     if line is None or text is None or wave is None:
         return None
     lane = first_lane((halt.lanes or {})[wave] or 1)
-    return StoppedLine(line.line, text, wave, lane, tuple(_values(running, wave, lane, text)))
+    lacking: dict[str, Reason] = {}
+    return StoppedLine(line.line, text, wave, lane, tuple(_values(running, wave, lane, text, lacking)), lacking)
 
 
-def _values(running: Running, wave: int, lane: int, text: str) -> Iterator[tuple[str, Object]]:
-    """Yield what the names of variables in a line of the source are, and what pointers among them point to."""
+def _values(
+    running: Running, wave: int, lane: int, text: str, lacking: dict[str, Reason] | None = None
+) -> Iterator[tuple[str, Object]]:
+    """Yield what the names of variables in a line of the source are, and what pointers among them point to.
+
+    Why names have no value is put into ``lacking``.
+    """
     frame = running.attached[wave].frame(0)
     names = {variable.name for variable in frame.variables()}
     for name in dict.fromkeys(word for word in _WORD.findall(text) if word in names):
         for each in (name, f"*{name}"):
             with suppress(DwarfGpuError):
-                value = frame.eval(each, [lane]).of(lane).value
-                if value is not None:
-                    yield each, value
+                answered = frame.eval(each, [lane]).of(lane)
+                if answered.value is not None:
+                    yield each, answered.value
+                elif lacking is not None and each == name and answered.reason is not None:
+                    lacking[name] = answered.reason
 
 
 def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
@@ -205,7 +217,10 @@ def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
 
 
 def preview(running: Running, text: str, path: str | None = None) -> BufferPreview:
-    """Return the beginning of a buffer, or the elements that ``NAME[FIRST:LAST]`` names, counted as Python does."""
+    """Return the beginning of a buffer, or the elements that a text names.
+
+    They are ``NAME[FIRST:LAST]``, counted as in Python, or ``NAME[I]``, ``NAME[I]@COUNT`` and ``*NAME@COUNT`` of GDB.
+    """
     name, bounds = _name_and_slice(text)
     array, pointed = running.buffer(name), running.planned_buffer(name).pointed
     elements = array.reshape(-1)[bounds or slice(FIRST_ELEMENTS)]
@@ -216,17 +231,23 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path)
 
 
-def buffer_name(text: str) -> str:
-    """Return the buffer that a preview is of: ``out`` for ``out[2:5]``."""
-    return _name_and_slice(text)[0]
+def check_preview(running: Running, text: str) -> None:
+    """Refuse a preview of a buffer or an element that is not there."""
+    name, bounds = _name_and_slice(text)
+    running.planned_buffer(name)
+    if bounds is not None and ":" not in text and not (array := running.buffer(name).reshape(-1))[bounds].size:
+        raise UsageError(f"{text[:60]} is not there: {name} has {array.size} elements")
 
 
 def _name_and_slice(text: str) -> tuple[str, slice | None]:
-    match = _SLICE.fullmatch(text)
-    if match is None:
+    if match := _SLICE.fullmatch(text):
+        first, last = (int(bound) if bound else None for bound in match.groups()[1:])
+        return match[1], slice(first, last)
+    match = _ELEMENTS.fullmatch(text)
+    if match is None or match[3] == text:
         return text, None
-    first, last = (int(bound) if bound else None for bound in match.groups()[1:])
-    return match[1], slice(first, last)
+    start = int(match[2] or 0)
+    return match[1] or match[3], slice(start, start + int(match[4] or 1) or None)
 
 
 def _element(value: Any) -> Any:

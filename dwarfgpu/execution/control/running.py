@@ -172,7 +172,7 @@ class Running:
     def addresses(self, place: str) -> list[int]:
         """Return the addresses that a text names: ``k.cl:15``, ``15``, ``kernel``, ``kernel+0x40``, ``0x7f0000001540``.
 
-        An address is one of the running program.
+        An address is one of the running program, or as the file has it, if no code runs there.
         """
         text = place.strip()
         number = _OFFSET.match(text)
@@ -244,10 +244,10 @@ class Running:
         if code is None or not code.holds(address):
             here = address + self.launched.plan.load_address
             loaded = self.attached.state.loaded.at(here)
-            is_of_file = loaded is not None and loaded.holds(here)
-            hint = f"the kernel begins at {self.launched.plan.start.entry:#x}"
-            hint = f"{address:#x} of the file is loaded at {here:#x}" if is_of_file else hint
-            raise UsageError(f"there is no code at {address:#x}", hint=hint)
+            if loaded is not None and loaded.holds(here):
+                return here
+            entry = self.launched.plan.start.entry
+            raise UsageError(f"there is no code at {address:#x}", hint=f"the kernel begins at {entry:#x}")
         return address
 
     def position(self, address: int) -> CodePosition:

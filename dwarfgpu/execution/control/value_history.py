@@ -15,12 +15,17 @@ from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.reasons import NOT_IN_SCOPE, Reason, reason_of
+from dwarfgpu.program.types.model import Array, Pointer, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.device import Device
+    from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.types.model import Type
 
 MOST = 1 << 16
 """The rows that are kept."""
@@ -54,7 +59,8 @@ class ValueHistory:
         """How many rows were not kept."""
         self._running = running
         self._device = running.machine.device
-        self._found = Discoveries(running.attached, self._device, number_in(text))
+        self._number = number_in(text)
+        self._found = Discoveries(running.attached, self._device, self._find)
         self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None]] = {}
         """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
         self._where: dict[int, tuple[Any, ...]] = {}
@@ -63,8 +69,12 @@ class ValueHistory:
         """By wave and lane, the line that it has executed last."""
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
-        self._why = self._unnamed = ""
-        """Why the first lane without a value has none, and what the first place says that lacks a name."""
+        self.lacking: Reason | None = None
+        """Why the first lane without a value has none."""
+        self._unnamed = ""
+        """What the first place says that lacks a name."""
+        self.type: Type | None = None
+        """The type of the expression; None as long as it is not known."""
         self._latest: dict[int, Any] = {}
         self._before: Any = None
 
@@ -81,7 +91,7 @@ class ValueHistory:
         """Why there is no value at all; None if there are some."""
         if self.rows:
             return None
-        why = f": {reason}" if (reason := self._why or self._unnamed) else ""
+        why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
 
     def observe(self, batch: WaveBatch) -> bool:
@@ -110,6 +120,15 @@ class ValueHistory:
                 executed[lane] = position
         return False
 
+    def _find(self, frame: Frame, lanes: LaneSet, device: Device) -> Any:
+        self.type = self.type or frame.quantity(self.text).type
+        return self._number(frame, lanes, device)
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the values are addresses."""
+        return self.type is not None and isinstance(resolved(self.type), Pointer)
+
     def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
         """Yield the values in the lanes of some waves, a masked array for each."""
         found, column = self._found.at(batch), None
@@ -133,7 +152,8 @@ class ValueHistory:
                 array = np.ma.asarray(values.array)
                 if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
                     message = f"{self.text[:60]} is {values.type}, not a number"
-                    raise UsageError(message, kind="no_number", hint="name a member or an element of it")
+                    part = f"{self.text}[0]" if isinstance(resolved(values.type), Array) else f"{self.text}.MEMBER"
+                    raise UsageError(message, kind="no_number", hint=f"name a part of it: `{part}`")
                 yield from ((row_of[name], array[at]) for at, name in enumerate(values.names))
         except DwarfGpuError as error:
             if error.kind == "no_number":
@@ -146,7 +166,7 @@ class ValueHistory:
         if reason.kind == NOT_IN_SCOPE:
             self._unnamed = self._unnamed or reason.message
         else:
-            self._why = self._why or reason.message
+            self.lacking = self.lacking or reason
 
     def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
         if self.lane is not None:

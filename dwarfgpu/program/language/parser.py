@@ -260,6 +260,8 @@ class Parser:
             if token.text == "[":
                 self.advance()
                 index = self.expression()
+                if self.token.text == ":":
+                    raise self.error("an index is one number", hint="`x[FIRST]@COUNT` shows several elements")
                 self.expect("]")
                 operand = s.Subscript(token.position, operand, index)
             elif token.text in (".", "->"):

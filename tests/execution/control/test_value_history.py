@@ -1,6 +1,7 @@
 """All values of an expression while a kernel runs, against what the source computes."""
 
 import csv
+import re
 
 import numpy as np
 import pytest
@@ -82,6 +83,17 @@ def test_text_table_arrays_and_picture_have_the_same_rows(source, tmp_path):
         assert np.ma.MaskedArray(arrays["value"], ~arrays["has_value"]).tolist() == [row["values"] for row in rows]
         assert arrays["line"].tolist() == [row["line"] for row in rows]
     assert paths[2].read_text().count('class="quiet"') >= len(rows)
+
+
+def test_a_pointer_is_an_address_and_an_array_has_elements(source):
+    answer = run("run", str(source), "walk", *SIZES, "--watch", "in")
+    assert re.search(r"w\.cl:1 +0x7f[0-9a-f]+\n", answer.stdout)
+    assert answer.stderr == "hint: `*in` or `in[0]` is what it points to\n"
+    source = source.with_name("array.cl")
+    source.write_text("kernel void array(global int *out) {\n  int a[2] = {1, 2};\n  out[0] = a[out[1]];\n}\n")
+    answer = run("run", str(source), "array", "--grid=1", "--work-group=1", "out=zeros(2)", "--watch", "a")
+    assert "a is int [2], not a number" in answer.stderr
+    assert "hint: name a part of it: `a[0]`" in answer.stderr
 
 
 def test_rows_that_are_too_many_are_counted(source, monkeypatch):

@@ -1,0 +1,73 @@
+"""What to type where optimized code has no value of a variable."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dwarfgpu.compilers import is_source
+from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.types.model import Pointer, resolved
+from dwarfgpu.render.values import OPTIMIZED_OUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.program.frames.reasons import Reason
+    from dwarfgpu.states.program import Attached
+
+
+def source_hint(command: str, attached: Attached, launched: Launched) -> str | None:
+    """Return how to see all variables: by a command that compiles the source of a kernel, which does not optimize it.
+
+    None if the source is not here, or is what runs.
+    """
+    line = attached.state.sources.at(launched.plan.start.entry)
+    path = None if line is None else SourceTexts().read(line.file).path
+    if path is None or not is_source(path) or is_source(launched.plan.file.name):
+        return None
+    path = min(path, os.path.relpath(path), key=len)
+    return f"`dwarfgpu {command.format(path)}` compiles it with -O0, where every variable has a value"
+
+
+def hints_of_run(running: Running, kernel: str, lacking: Mapping[str, Reason]) -> Iterator[str]:
+    """Yield what to type at the shell where a run has no value of some variables."""
+    missing = _missing(lacking)
+    seen = next((name for name, reason in missing.items() if reason.before or reason.after), None)
+    if seen is not None:
+        yield f"--watch {seen} shows the values that {seen} has"
+    source = source_hint(f"run {{}} {kernel} ...", running.attached, running.launched) if missing else None
+    if source is not None:
+        yield source
+
+
+def hints_at_prompt(
+    launched: Launched, attached: Attached | None, lacking: Mapping[str, Reason], told: set[str]
+) -> Iterator[str]:
+    """Yield what to type at the prompt where a kernel has no value of some variables, each way once."""
+    missing = _missing(lacking)
+    if not missing or attached is None or attached.stopped.machine is not launched.machine:
+        return
+    source = source_hint("debug {}", attached, launched)
+    hints = {} if source is None else {"source": source}
+    for name, reason in missing.items():
+        hints = dict(_ways(name, reason)) | hints  # the first variable of each way is named
+    yield from (hint for way, hint in hints.items() if way not in told)
+    told.update(hints)
+
+
+def _missing(lacking: Mapping[str, Reason]) -> dict[str, Reason]:
+    return {name: reason for name, reason in lacking.items() if reason.placeholder == OPTIMIZED_OUT}
+
+
+def _ways(name: str, reason: Reason) -> Iterator[tuple[str, str]]:
+    """Yield how to see values of a variable in the code as it is."""
+    launched = None if reason.launched is None else reason.launched()
+    if launched is not None and isinstance(resolved(launched.type), Pointer):
+        yield "argument", f'`print *$_arg("{name}")@8` is the memory that {name} pointed to at the launch'
+    if reason.before is not None:
+        yield "before", f"`history {name}` shows the values that {name} had"
+    elif reason.after is not None:
+        yield "after", f"`tbreak *{reason.after[0]:#x}` and `continue` stop where {name} has one"

@@ -1,0 +1,91 @@
+"""What users of optimized code are told where a variable has no value."""
+
+import pytest
+
+from tests.builders.commands import run
+
+SOURCE = """kernel void mean(global const float *in, global float *out) {
+  int i = get_global_id(0);
+  float weight = i == 40 ? 0.25f : 0.5f;
+  float sum = in[i] + in[i + 1];
+  float mid = sum * weight;
+  out[i] = mid;
+}
+"""
+WORDS = "in=arange(65)", "out=zeros(64)"
+LAUNCH = f"target launch mean 64 64 {' '.join(WORDS)}"
+
+
+@pytest.fixture(scope="module")
+def files(require_tool, tmp_path_factory):
+    require_tool("clang-22")
+    source = tmp_path_factory.mktemp("mean") / "m.cl"
+    source.write_text(SOURCE)
+    done = run("compile", source, "-O2", "-o", source.with_suffix(".co"))
+    assert done.returncode == 0, done.stderr
+    return source, source.with_suffix(".co")
+
+
+def debug(file, *steps):
+    return run(
+        "debug", file, "-batch", *(word for step in (LAUNCH, "break 5", "run", *steps) for word in ("-ex", step))
+    )
+
+
+def test_a_prompt_says_once_what_to_type(files):
+    source, code = files
+    out = debug(code, "print i", "print i", "info locals").stdout
+    assert out.count("i = <optimized out>") == 3
+    assert out.count("-O0") == out.count(f"hint: `dwarfgpu debug {source}` compiles it with -O0") == 1
+    assert out.count("stop where") == 1
+    plain = debug(source, "print i", "info locals").stdout
+    assert "$1 = 0\n" in plain
+    assert "hint: " not in plain
+    lines = debug(source, "print out@2", "print *out@2").stdout.splitlines()
+    assert "hint: these are pointers; `*out@2` has what the first of them points to" in lines
+    assert lines[-1] == "$2 = {0, 0}"
+
+
+def test_a_place_that_has_the_value_is_named(files):
+    _source, code = files
+    out = debug(code, "info locals").stdout
+    address = out.partition("`tbreak *")[2].partition("`")[0]
+    name = out.partition(" stop where ")[2].split()[0]
+    after = debug(code, f"tbreak *{address}", "continue", f"print {name}").stdout
+    assert "$1 = " in after
+
+
+def test_the_memory_of_a_lost_argument_can_be_read(files):
+    _source, code = files
+    out = debug(code, "info args", "print in").stdout
+    assert out.count('`print *$_arg("in")@8` is the memory that in pointed to at the launch') == 1
+    assert "$1 = {0, 1, 2, 3, 4, 5, 6, 7}\n" in debug(code, 'print *$_arg("in")@8').stdout
+
+
+def test_local_memory_of_an_inlined_function_is_reached_by_its_name(require_tool, tmp_path):
+    require_tool("clang-22")
+    source = tmp_path / "r.cl"
+    source.write_text(
+        "kernel void rev(global int *out) {\n  local int tile[64];\n  int i = get_local_id(0);\n  tile[i] = i + 5;\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n  int k = tile[63 - i];\n"
+        "  out[i] = k;\n}\n"
+    )
+    run("compile", source, "-O2", "-o", tmp_path / "r.co")
+    words = "rev", "--grid=64", "--work-group=64", "out=zeros(64)"
+    steps = "break 7", "continue", "print tile[3]", "print rev::tile[3]"
+    done = run("debug", tmp_path / "r.co", *words, "-batch", *(word for step in steps for word in ("-ex", step)))
+    assert "did you mean rev::tile?" in done.stderr
+    assert done.stdout.endswith("$1 = 8\n")
+
+
+def test_a_run_says_what_to_type(files):
+    source, code = files
+    words = "mean", "--grid=64", "--work-group=64", *WORDS
+    answer = run("run", code, *words, "--break=5")
+    assert f"`dwarfgpu run {source} mean ...` compiles it with -O0" in answer.stderr
+    name = answer.stderr.partition("--watch ")[2].split()[0]
+    assert f"the values of {name}\n" in run("run", code, *words, "--watch", name).stdout
+    answer = run("run", code, *words, "--watch=out")
+    assert "out had no value" in answer.stdout
+    assert f"`dwarfgpu run {source} mean ...` compiles it with -O0" in answer.stderr
+    assert "-O0" not in run("run", source, *words, "--break=5").stderr
