@@ -194,9 +194,9 @@ CHANGES = {
 """Who has changed last what a loop reads: nobody, a lane of the same wave, one that has ended, one that goes on."""
 
 
-@pytest.mark.parametrize("kernel", CHANGES)
-def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel):
-    file, state = hang(kernel, "gfx1100", "O0")
+@pytest.mark.parametrize("kernel, groups", [*((kernel, 1) for kernel in CHANGES), ("lock", 20)])
+def test_who_has_changed_last_what_a_loop_reads(run, hang, tmp_path, kernel, groups):
+    file, state = hang(kernel, "gfx1100", "O0", groups)
     (sentence,) = expected(kernel, sentences=(CHANGES[kernel],))
     text = run("fault", state, file)[1]
     assert sentence in said(text) + " "

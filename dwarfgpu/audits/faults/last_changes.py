@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.machines.machine import Machine
 
-MOST = (10_000, 200_000)
-"""So many instructions are executed again, counted for each wave: more where fewer do not tell."""
-MOST_SECONDS = 3.0
+MOST = (10_000, 200_000, 2_000_000, 20_000_000)
+"""So many instructions of waves are executed again: more where fewer do not tell."""
+MOST_SECONDS = 6.0
 """So long, in processor time, the past is executed again."""
-MOST_WAVES = 16
-"""Of more waves that may go on it is not tried whether they cannot leave their loops."""
 _STORES_NOTHING = re.compile(
     r"v_|s_(?!store|atomic|buffer|scratch|dcache)|(global|flat|scratch|buffer|ds)_(load|read)_"
 )
@@ -49,16 +47,20 @@ def last_changes(machine: Machine, places: Mapping[int, int]) -> list[LastChange
         recorder = _Recorder(device, dict(places), machine.ids, until)
         with past.replayed(min(present, most), recorder.observe):
             recorder.settle()
-            if device.executed >= present or _goes_on_for_ever(machine):
+            if device.executed >= present or _goes_on_for_ever(machine, until):
                 return [*recorder.changes.values()]
     return []
 
 
-def _goes_on_for_ever(machine: Machine) -> bool:
+def _goes_on_for_ever(machine: Machine, until: float) -> bool:
     """Return whether no wave can do anything but wait."""
-    stops = machine.all_stops()
-    going = [wave for wave, stop in enumerate(stops) if stop is None or stop.detail not in QUIET]
-    return len(going) <= MOST_WAVES and all(spin_of(machine, wave) is not None for wave in going)
+    for wave, stop in enumerate(machine.all_stops()):
+        if stop is None or stop.detail not in QUIET:
+            if process_time() > until:
+                raise TimeoutError
+            if spin_of(machine, wave) is None:
+                return False
+    return True
 
 
 class _Recorder:
