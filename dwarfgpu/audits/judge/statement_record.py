@@ -226,10 +226,17 @@ class CallContexts:
         self.outermost = outermost
         """The function whose callers do not count."""
         self.of = cache(self._find)
+        self.around = cache(self._find_around)
 
-    def _find(self, pc: int, chain: tuple[int, ...]) -> Context:
+    def _find_around(self, pc: int, chain: tuple[int, ...]) -> list[tuple[int, Context]]:
+        """Return the contexts of the functions at an address, the innermost last, each with the number of its frame."""
+        frames = self.loaded.calls_at(pc)
+        numbers = [number for number in range(1, len(frames)) if not _is_stub(frames[number - 1], frames[number])]
+        return [(number, self.of(pc, chain, number)) for number in (*reversed(numbers), 0)]
+
+    def _find(self, pc: int, chain: tuple[int, ...], first: int = 0) -> Context:
         """Return the context of an address in some calls, which are given by their return addresses."""
-        frames = [*self.loaded.calls_at(pc)]
+        frames = [*self.loaded.calls_at(pc)[first:]]
         for address in chain:
             frames += self.loaded.calls_at(address - 1)
         parts: list[Any] = [frames[0].function]
@@ -274,9 +281,9 @@ class StatementRecorder:
         """Record waves of one call that are about to execute an instruction, if a statement begins there."""
         batch, call = arrival.batch, arrival.call
         row = self.rows.at(batch.pc)
+        if self.judged is None:
+            self._observe_between(arrival, is_statement=row is not None)
         if row is None:
-            if self.judged is None:
-                self._observe_between(arrival)
             return
         if len(self.history.stops) >= MAX_STOPS:
             self.history.is_cut = True
@@ -299,10 +306,13 @@ class StatementRecorder:
                     is_shown = True
                 self.history.add(self._made(batch.pc, row, context, wave, lanes, items))
 
-    def _observe_between(self, arrival: InstructionVisit) -> None:
-        """Record some lanes of waves that are about to execute an instruction at which no statement begins."""
+    def _observe_between(self, arrival: InstructionVisit, *, is_statement: bool) -> None:
+        """Record some lanes of waves in the functions of an instruction in which it does not begin a statement."""
         batch, call = arrival.batch, arrival.call
-        waves = batch.waves[arrival.rows].tolist()
+        around = self.contexts.around(batch.pc, () if call is None else call.chain)
+        if is_statement:
+            around = around[:-1]
+        waves = batch.waves[arrival.rows].tolist() if around else []
         chosen = [
             wave
             for wave in waves
@@ -318,8 +328,8 @@ class StatementRecorder:
             step = max(1, (len(known) - 1) // (BETWEEN_LANES - 1))
             lanes = tuple(dict.fromkeys([*known[::step][: BETWEEN_LANES - 1], known[-1]]))
             self.run.registers.show(batch)
-            context = self.contexts.of(batch.pc, () if call is None else call.chain)
-            self.history.add_between(self._made(batch.pc, None, context, wave, lanes, items))
+            for number, context in around:
+                self.history.add_between(self._made(batch.pc, None, context, wave, lanes, items, number))
 
     def _name(self, wave: int) -> str:
         return self.running.machine.ids[wave]
@@ -350,10 +360,13 @@ class StatementRecorder:
         wave: int,
         lanes: tuple[int, ...],
         items: tuple[WorkItem | None, ...],
+        frame: int = 0,
     ) -> StatementStop:
         """Return a stop; without a row of a statement it is on the line that the instruction belongs to."""
         name = self._name(wave)
-        visit = self._visits[name, pc] = self._visits.get((name, pc), 0) + 1
+        visit = self._visits.get((name, pc), 0) + 1
+        if not frame:
+            self._visits[name, pc] = visit
         line = self.running.line_at(pc)
         number, column = (0 if line is None else line.line, 0) if row is None else (row.line, row.column)
         return StatementStop(
@@ -366,16 +379,16 @@ class StatementRecorder:
             visit,
             {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
             lanes,
-            self._values(wave, lanes, of_lists=row is None) if visit <= self._most_visits else None,
+            self._values(wave, lanes, frame, of_lists=row is None) if visit <= self._most_visits else None,
         )
 
     def _values(
-        self, wave: int, lanes: tuple[int, ...], *, of_lists: bool = False
+        self, wave: int, lanes: tuple[int, ...], number: int, *, of_lists: bool = False
     ) -> dict[DeclarationKey, list[Recorded]]:
         """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
         values: dict[DeclarationKey, list[Recorded]] = {}
         try:
-            frame = self.run.stopped.stack(wave).call(0)[0]
+            frame = self.run.stopped.stack(wave).call(0)[number]
             variables = frame.variables()
         except DwarfGpuError:  # which functions are here cannot be read
             return values

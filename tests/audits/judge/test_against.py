@@ -133,6 +133,32 @@ def test_different_values_of_right_builds_are_no_errors(source, target, tmp_path
     assert ("against-rounding" in {rule["rule"] for rule in answer["rules"]}) == (source is CANCELLED)
 
 
+INLINED = """
+static int mix(int p, int q)
+{
+    int t = p * 5 + q;
+    return t ^ (p >> 1);
+}
+kernel void k(global const int *in, global int *out)
+{
+    int i = get_global_id(0);
+    int b = mix(in[i], i);
+    out[i] = mix(b, 7);
+}
+"""
+
+
+def test_variables_of_the_caller_are_compared_in_a_function_that_is_inlined(tmp_path):
+    (tmp_path / "k.cl").write_text(INLINED)
+    run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
+    args = [1, 2, 3, 4], "zeros(4)"
+    own, other = (running(str(tmp_path / "k.co"), "k", args, grid=4, work_group=4) for _build in range(2))
+    judge = Judge(own, GpuBuild(other))
+    judge.run()
+    stops = [stop for between in judge.recorder.history.between.values() for _count, stop in between]
+    assert "b" in {key.name for stop in stops if stop.line < 7 and len(stop.context) == 1 for key in stop.values}
+
+
 def check_defects(processor, tools, folder, defects):
     right = assembled(GFX942, tools, folder / "right")
     offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
