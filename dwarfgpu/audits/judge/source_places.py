@@ -58,6 +58,7 @@ _INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+)$", re.MULTILINE)
 """A macro without parameters."""
+_LIKE_A_FUNCTION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+\(", re.MULTILINE)
 MOST_EXPANSIONS = 8
 
 
@@ -71,12 +72,16 @@ class FunctionText:
     code: str
     macros: Mapping[str, str]
     has_references: bool
-    """Whether a call may change its arguments, as in C++."""
+    """Whether a call may change its arguments, as in C++ and of macros."""
     loops: tuple[SourceLoop, ...]
 
     def is_in_loop(self, line: int) -> bool:
         """Return whether a line may be executed more than once in a call of the function."""
-        return any(loop.first <= line <= loop.last for loop in self.loops)
+        return bool(self.loops_at(line))
+
+    def loops_at(self, line: int) -> list[SourceLoop]:
+        """Return the loops that a line is in."""
+        return [loop for loop in self.loops if loop.first <= line <= loop.last]
 
     def is_declaration(self, position: int) -> bool:
         """Return whether a name that is assigned there is declared there, behind its type."""
@@ -121,8 +126,17 @@ class FunctionTexts:
         text = "\n".join(lines)
         code = "\n".join(lines[first - 1 : last])
         loops = tuple(source_loops(text))
-        has_references = not file.endswith((".c", ".cl"))
+        has_references = not file.endswith((".c", ".cl")) or _LIKE_A_FUNCTION.search(text) is not None
         return FunctionText(file, first, last, code, dict(_MACRO.findall(text)), has_references, loops)
+
+    def other_types(self, die: Die, kind: Type) -> list[tuple[str, int]]:
+        """Return the types that the line of a declaration gives it, if the one that it has is none of them."""
+        place = self.declared_at(die)
+        lines = () if place is None else self.lines(place[0])
+        if place is None or not die.name or place[1] > len(lines):
+            return []
+        declared = [*declared_types(lines[place[1] - 1], die.name)]
+        return [] if _shape(kind) in declared else declared
 
     def declared_at(self, die: Die) -> tuple[str, int] | None:
         """Return the file and the line of a declaration."""
@@ -213,17 +227,13 @@ class SourceJudge:
 
     def _judge_type(self, die: Die, kind: Type, pc: int, sighting: Sighting) -> None:
         """Report an entry whose type is no base type like that of its declaration."""
-        place, name = self.texts.declared_at(die), die.name
-        lines = () if place is None else self.texts.lines(place[0])
-        if place is None or not name or place[1] > len(lines):
+        declared, place = self.texts.other_types(die, kind), self.texts.declared_at(die)
+        if not declared or place is None:
             return
-        declared = [*declared_types(lines[place[1] - 1], name)]
-        shown = _shape(kind)
-        if not declared or shown in declared:
-            return
-        meant, got = (" ".join([words, "*" * count]).rstrip() for words, count in (declared[0], shown))
-        message = f"{name} is declared as {meant} in line {place[1]}, and its type, {safe_text(kind)}, is like {got}"
-        subject = Subject(RULES["type"], name, die)
+        meant, got = (" ".join([words, "*" * count]).rstrip() for words, count in (declared[0], _shape(kind)))
+        message = f"{die.name} is declared as {meant} in line {place[1]}, and its type, "
+        message += f"{safe_text(kind)}, is like {got}"
+        subject = Subject(RULES["type"], f"{die.name}", die)
         self.sightings.add(subject, pc, evolve(sighting, message=message))
 
 

@@ -30,8 +30,13 @@ class SourceLoop:
 
 
 def quiet(text: str) -> str:
-    """Return a text in C with spaces in place of comments and literals."""
-    return _QUIET.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    """Return a text in C with spaces in place of comments, and of what is between the quotation marks of literals."""
+
+    def blank(match: re.Match[str]) -> str:
+        spaces = re.sub(r"[^\n]", " ", match[0])
+        return spaces if match[0][0] == "/" else match[0][0] + spaces[1:-1] + match[0][0]
+
+    return _QUIET.sub(blank, text)
 
 
 def source_loops(text: str) -> list[SourceLoop]:

@@ -8,31 +8,41 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
+import numpy as np
+from attrs import define, evolve
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.first_values import FirstValue, FirstValues
+from dwarfgpu.audits.judge.recorded_values import FLOAT, PointerNames, float_of, leaf_text, number_of, scalar_leaf
+from dwarfgpu.audits.judge.rounding import differ_by_rounding, size_of_terms
+from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import place_of
-from dwarfgpu.program.types.model import Base, Enumeration, Pointer, stripped
+from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, Typedef, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
+    from dwarfgpu.audits.judge.first_values import SourceLines
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_places import FunctionText, FunctionTexts
+    from dwarfgpu.audits.judge.source_statements import SourceLoop
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
 _AXES = {"x": 0, "y": 1, "z": 2, "0": 0, "1": 1, "2": 2}
@@ -44,14 +54,21 @@ _ITEM = re.compile(
 """What a source calls the identifiers of a work-item."""
 _KINDS = {"item": "local", "threadIdx": "local", "blockIdx": "group"}
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
-_REFUSED = re.compile(r"->|\.|[={}\"'?]|\+\+|--|\b[A-Za-z_]\w*\s*\(|\b(?:sizeof|new|float|double|half)\b")
-"""What an initializer may not have: assignments, calls, members, floating-point numbers."""
-_CAST = re.compile(r"\(\s*(?:(?:unsigned|signed|int|long|short|char|uint|ulong|ushort|uchar)\s*)+\)")
+_REFUSED = re.compile(r"->|\.|[{}\"']|(?<![=!<>])=(?!=)|\+\+|--|\b[A-Za-z_]\w*\s*\(|\b(?:sizeof|new|half)\b")
+"""What an initializer may not have: assignments, calls, members."""
+_INTEGERS = r"unsigned|signed|int|long|short|char|uint|ulong|ushort|uchar"
+_CAST = re.compile(rf"\(\s*(?:(?:{_INTEGERS}|float|double)\s*)+\)")
+_FLOAT = re.compile(r"(?<![\w.])\d+(?:\.\d*(?:[eE][-+]?\d+)?|[eE][-+]?\d+)[fF]?(?!\w)")
+_ROUGH = re.compile(rf"[?<>!]|==|&&|\|\||\(\s*(?:{_INTEGERS})\b")
+"""What makes a large difference of a small one: comparisons, and conversions to integers."""
+_ELEMENT = r"\b{0}\s*\[[^\[\]]*\]"
+_READ = rf"(?<!\+\+|--|& )(?<!&){_ELEMENT}(?!\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--|\[|\.|->))"
 _CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|(?<!&)&)\s*\(?\s*{0}\b"
 """A change of a variable, or its address; a sum with `&` looks like one, which costs a judgement and nothing else."""
-_PASSED = r"[(,]\s*{0}\s*[,)]"
+_REFERRED = r"[(,]\s*{0}\s*[,)]|&\s*\w+\s*[=({{]\s*{0}\b"
+"""A call that may change an argument, or a reference to a variable."""
 _HEADER = (
-    r"\bfor\s*\(\s*(?:(?:unsigned|signed|int|long|short|char|uint|ulong|ushort|uchar|size_t)\s+)+{0}\s*=\s*([^;=,]+);"
+    rf"\bfor\s*\(\s*(?:(?:{_INTEGERS}|size_t)\s+)+{{0}}\s*=\s*([^;=,]+);"
     r"\s*{0}\s*(<=?|>=?|!=)\s*([^;]+);\s*(?:(?P<sign>\+\+|--)\s*{0}|{0}\s*(?:(?P<next>\+\+|--)"
     r"|(?P<by>[-+*/]|<<|>>)=\s*(?P<step>[^);,]+)))\s*\)"
 )
@@ -61,18 +78,28 @@ _STEPS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshif
 _COMPARISONS = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
 _STORE = re.compile(r"\w+_store_|ds_write")
 _UNKNOWN_FLOW = re.compile(r"asm|goto")
+_NO_NAMES = PointerNames((), lambda _address: None)
 MOST_COUNTED = 4096
 """The values of a counter that are known, at most."""
 
 
 @frozen
 class KnownValue:
-    """What a variable is by the source: the bytes of an argument, or an expression."""
+    """What a variable is by the source."""
 
-    argument: bytes | None
+    text: str
+    """An expression of numbers and memory, and of variables whose values are not known."""
+    is_fixed: bool
+    """Whether it is the same until the wave ends."""
     expression: str = ""
+    """What the source has; nothing for an argument."""
     buffers: tuple[str, ...] = ()
     """The pointers in it."""
+    terms: tuple[str, ...] = ()
+    """The assignments that it is made by."""
+    operands: tuple[tuple[str, str], ...] = ()
+    """What these have, as the source calls that, each with its text."""
+    has_floats: bool = False
 
 
 @frozen
@@ -83,6 +110,16 @@ class LoopCounter:
     values: tuple[int, ...]
     is_once: bool
     """Whether the loop is executed once, so that no value comes back."""
+
+
+@frozen
+class InitialValue:
+    """What a variable is until a loop is entered, which alone changes it."""
+
+    value: KnownValue
+    loop: SourceLines
+    """The lines of the loop, without the one of its head."""
+    counter: LoopCounter | None
 
 
 @define
@@ -102,23 +139,43 @@ class SourceValues:
         self.sightings = sightings
         self.rule = rule
         self._texts = texts
-        self._known: dict[Any, KnownValue | LoopCounter | None] = {}
-        self._counted: dict[tuple[Any, int, int | None], list[CountedRound]] = {}
+        self._known: dict[Any, KnownValue | LoopCounter | InitialValue | None] = {}
+        self._counted: dict[int, dict[tuple[Any, int | None], list[CountedRound]]] = {}
         """The values of a counter that a lane had, the last one at the end."""
+        self._meant: dict[int, dict[tuple[str, int | None], int]] = {}
+        """What is known to be the same until a wave ends."""
+        self.first = FirstValues(sightings)
         self._arguments = cache(self._find_arguments)
         plan = self.running.launched.plan
         self._blocks = {block.address: block.data for block in plan.blocks}
 
-    def judge(self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, lanes: list[int]) -> None:
+    def end(self, wave: int) -> None:
+        """Forget what a wave that ends has had: another work-group may have its number."""
+        for known in (self._counted, self._meant):
+            known.pop(wave, None)
+        self.first.end(wave)
+
+    def judge(
+        self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, lanes: list[int], *, is_first: bool
+    ) -> None:
         """Compare a variable that has a location with what the source says that it is."""
         known = self._value_of(frame, variable, is_kernel=arrival.call is None)
+        if not is_first and not isinstance(known, KnownValue):
+            return
+        location = variable.definition.find_number(dw.DW_AT_location)
+        is_parameter = isinstance(known, KnownValue) and not known.expression
+        if not is_parameter and (location is None or location.value_class != "loclist"):
+            return  # it is there before it has its value
+        if isinstance(known, InitialValue):
+            self._judge_first(arrival, row, frame, variable, known, [*lanes] or [None])
+            known = known.counter
         if known is None:
             return
         chosen: list[int | None] = [*lanes] or [None]
         for lane in chosen:
             try:
                 if isinstance(known, LoopCounter):
-                    message = self._count(arrival, (variable.die, arrival.wave(row), lane), variable, known)
+                    message = self._count(arrival, arrival.wave(row), lane, variable, known)
                 else:
                     message = self._compare(arrival.wave(row), lane, frame, variable, known)
             except DwarfGpuError:
@@ -127,18 +184,35 @@ class SourceValues:
                 self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
                 return
 
+    def _judge_first(
+        self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, known: InitialValue,
+        lanes: Sequence[int | None],
+    ) -> None:  # fmt: skip
+        """Compare a variable with its first value as long as no instruction of its loop has been executed."""
+        wave = arrival.wave(row)
+        if not self.first.is_before(wave, known.loop):
+            return
+        for lane in lanes:
+            with suppress(DwarfGpuError):
+                message = self._compare(wave, lane, frame, variable, known.value)
+                if message is not None:
+                    subject = Subject(self.rule, variable.name, variable.die.offset)
+                    sighting = Sighting(message, self.running.machine.ids[wave], lane, arrival.visits)
+                    self.first.add(wave, FirstValue(known.loop, subject, arrival.pc, sighting))
+                    return
+
     def _count(
-        self, arrival: InstructionVisit, key: tuple[Any, int, int | None], variable: Variable, counter: LoopCounter
+        self, arrival: InstructionVisit, wave: int, lane: int | None, variable: Variable, counter: LoopCounter
     ) -> str | None:
         """Return what is wrong with the value of a counter: the loop does not take it, or not there."""
-        lane = key[2]
-        shown = _number(answer(variable, variable.name, None if lane is None else [lane]).by_lane[0].value)
-        if shown is None:
+        shown = _pattern(answer(variable, variable.name, None if lane is None else [lane]).by_lane[0].value)
+        leaf = scalar_leaf(variable.type)
+        if shown is None or leaf is None:
             return None
-        value = shown[0] - (shown[0] >> 8 * shown[1] - 1 << 8 * shown[1]) if shown[2] else shown[0]
+        value = number_of(leaf, shown)
         if value not in counter.values:
             return f"{variable.name} is {value}, which {counter.head} never makes it"
-        rounds, message = self._counted.setdefault(key, []), None
+        rounds, message = self._counted.setdefault(wave, {}).setdefault((variable.die, lane), []), None
         if not rounds or value != rounds[-1].value:
             if counter.is_once and value in (each.value for each in rounds):
                 message = f"{variable.name} is {value} again, after {rounds[-1].value}, in {counter.head}"
@@ -154,102 +228,158 @@ class SourceValues:
     def _compare(self, wave: int, lane: int | None, frame: Frame, variable: Variable, known: KnownValue) -> str | None:
         """Return the value and the one that is right, if they differ; None where one of them is not known."""
         lanes = None if lane is None else [lane]
-        shown = _number(answer(variable, variable.name, lanes).by_lane[0].value)
-        if shown is None:
+        shown, leaf = _pattern(answer(variable, variable.name, lanes).by_lane[0].value), scalar_leaf(variable.type)
+        key, fixed = (known.text, lane), self._meant.setdefault(wave, {})
+        meant = fixed.get(key)
+        if meant is None and all(map(self._is_unchanged, known.buffers)):
+            meant = self._evaluated(known.text, wave, lane, frame)
+            if meant is not None and known.is_fixed:
+                fixed[key] = meant
+        if shown is None or leaf is None or meant is None or meant == shown:
             return None
-        bits = (1 << 8 * shown[1]) - 1
-        if known.argument is not None:
-            meant = int.from_bytes(known.argument, "little") & bits
-        else:
-            if not all(self._is_unchanged(name) for name in known.buffers):
+        if leaf.kind == FLOAT:
+            cast = f"({safe_text(stripped(variable.type))})"
+            values = {name: self._evaluated(f"{cast}({text})", wave, lane, frame) for name, text in known.operands}
+            floats = {name: abs(float(float_of(leaf, bits))) for name, bits in values.items() if bits is not None}
+            scale = size_of_terms(variable.name, known.terms, floats)
+            if differ_by_rounding(float_of(leaf, shown), float_of(leaf, meant), scale):
                 return None
-            text = self._with_numbers(known.expression, wave, lane)
-            result = None if text is None else _number(frame.eval(text, lanes).by_lane[0].value)
-            if result is None:
-                return None
-            meant = result[0] & bits
-            if result[0] >> 8 * result[1] - 1 & 1 and result[1] < shown[1] and result[2]:
-                meant = (result[0] - (1 << 8 * result[1])) & bits
-        if meant == shown[0]:
-            return None
-        write = hex if isinstance(stripped(variable.type), Pointer) else str
+        is_now, is_right = (leaf_text(leaf, bits, _NO_NAMES) for bits in (shown, meant))
         why = f": {known.expression}" if known.expression else ", which is its argument"
-        return f"{variable.name} is {write(shown[0])}, and the source makes it {write(meant)}{why}"
+        return f"{variable.name} is {is_now}, and the source makes it {is_right}{why}"
+
+    def _evaluated(self, text: str, wave: int, lane: int | None, frame: Frame) -> int | None:
+        numbers = self._with_numbers(text, wave, lane)
+        result = None if numbers is None else frame.eval(numbers, None if lane is None else [lane])
+        return None if result is None else _pattern(result.by_lane[0].value)
 
     # --- What is known --------------------------------------------------------------------------------------------
 
-    def _value_of(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | LoopCounter | None:
+    def _value_of(
+        self, frame: Frame, variable: Variable, *, is_kernel: bool
+    ) -> KnownValue | LoopCounter | InitialValue | None:
         key = variable.die
         if key not in self._known:
-            try:
+            self._known[key] = None
+            with suppress(DwarfGpuError):
                 self._known[key] = self._find_value(frame, variable, is_kernel=is_kernel)
-            except DwarfGpuError:
-                self._known[key] = None
         return self._known[key]
 
-    def _find_value(self, frame: Frame, variable: Variable, *, is_kernel: bool) -> KnownValue | LoopCounter | None:
+    def _find_value(
+        self, frame: Frame, variable: Variable, *, is_kernel: bool
+    ) -> KnownValue | LoopCounter | InitialValue | None:
         scope = frame.scope
         text = None if scope is None else self._texts.of(scope.die)
         if scope is None or text is None or not variable.name or not _is_scalar(variable.type):
             return None
+        if self._texts.other_types(variable.die, variable.type):
+            return None  # that is a finding of its own
         is_own = is_kernel and (is_body(scope.die.linkage_name or scope.die.name) or not scope.is_inlined)
-        if not self._is_constant(variable.name, text):
-            return self._counter(variable, text, is_own=is_own)
+        if not self._is_constant(variable, text):
+            counter = self._counter(frame, variable, text, is_own=is_own)
+            return (self._initial(frame, variable, text, counter) if is_own else None) or counter
         if scope.is_inlined and not is_own:
             return None  # it may be called in a loop
         if variable.kind == PARAMETER:
             argument = self._arguments().get(variable.name) if is_own else None
-            return None if argument is None else KnownValue(argument)
-        location = variable.definition.find_number(dw.DW_AT_location)
-        if location is None or location.value_class != "loclist":
-            return None  # it is there before it has its value
-        return self._initializer(frame, variable, text)
-
-    def _initializer(self, frame: Frame, variable: Variable, text: FunctionText) -> KnownValue | None:
-        found = re.search(rf"\b{re.escape(variable.name)}\s*=(?!=)\s*([^;,]*)[;,]", text.code)
+            return None if argument is None else KnownValue(_literal_of(argument, variable.type), is_fixed=True)
         line = variable.die.find("DW_AT_decl_line")
-        if found is None or line is None or text.is_in_loop(int(line.value)):
+        if line is None or text.is_in_loop(int(line.value)):
             return None
-        expression = text.expanded(found[1].strip())
-        depth = expression.count("(") - expression.count(")")
-        plain = _ITEM.sub("1", _CAST.sub("", expression))
-        if depth or not expression or _REFUSED.search(plain):
+        return self._initializer(frame, variable, text, is_own=is_own)
+
+    def _initializer(self, frame: Frame, variable: Variable, text: FunctionText, *, is_own: bool) -> KnownValue | None:
+        found = re.search(rf"\b{re.escape(variable.name)}\s*=(?!=)\s*([^;,]*)[;,]", text.code)
+        if found is None:
             return None
-        buffers = []
+        known = self._without_names(frame, text.expanded(found[1].strip()), text, is_own=is_own)
+        if known is None or (known.has_floats and not _is_float(variable.type)):
+            return None  # a float may be rounded otherwise, and then fall on the other side of a number
+        terms = f"{variable.name} = {known.expression}", *known.terms
+        return evolve(known, text=f"({safe_text(stripped(variable.type))})({known.text})", terms=terms)
+
+    def _without_names(self, frame: Frame, source: str, text: FunctionText, *, is_own: bool) -> KnownValue | None:
+        """Return what an expression is, with what is known of its variables in the place of their names."""
+        plain = _ITEM.sub("1", _FLOAT.sub("1", _CAST.sub("", source)))
+        if source.count("(") != source.count(")") or not source or _REFUSED.search(plain):
+            return None
+        has_floats = _FLOAT.search(source) is not None or re.search(r"\b(?:float|double)\b", source) is not None
         variables = {each.name: each for each in frame.variables()}
+        inner: dict[str, KnownValue] = {}
+        buffers: list[str] = []
         for name in {*_NAME.findall(plain)}:
             each = variables.get(name)
-            if each is None or not self._is_constant(name, text) or not _is_scalar(each.type):
+            if each is None or not self._is_constant(each, text) or not _is_scalar(each.type):
                 return None
-            place = each.definition.find_number(dw.DW_AT_location)
-            if each.kind != PARAMETER and (place is None or place.value_class != "loclist"):
+            kind, place = stripped(each.type), each.definition.find_number(dw.DW_AT_location)
+            known = self._value_of(frame, each, is_kernel=is_own)
+            if isinstance(known, KnownValue):
+                inner[name] = known
+            elif each.kind != PARAMETER and (place is None or place.value_class != "loclist"):
                 return None
             declared = each.die.find("DW_AT_decl_line")
             if each.kind != PARAMETER and (declared is None or text.is_in_loop(int(declared.value))):
                 return None
-            if isinstance(stripped(each.type), Pointer):
-                if each.kind != PARAMETER or name not in self._arguments():
+            has_floats |= _is_float(kind.target if isinstance(kind, Pointer) else kind)
+            if isinstance(kind, Pointer):
+                if each.kind != PARAMETER or name not in self._arguments() or not _is_only_read(name, kind, text):
                     return None
                 buffers.append(name)
-        return KnownValue(None, expression, tuple(buffers))
 
-    def _counter(self, variable: Variable, text: FunctionText, *, is_own: bool) -> LoopCounter | None:
+        def without(part: str) -> str:
+            return _NAME.sub(lambda word: inner[word[0]].text if word[0] in inner else word[0], part)
+
+        names = [name for name in _NAME.findall(plain) if name in variables]
+        elements = [each for name in buffers for each in re.findall(_ELEMENT.format(name), source)]
+        if has_floats and (_ROUGH.search(source) or len(elements) != sum(name in buffers for name in names)):
+            return None
+        operands = {part: without(part) for part in [*elements, *names] if part not in buffers}
+        return KnownValue(
+            without(source),
+            is_own and inner.keys() == {*names} and all(each.is_fixed for each in inner.values()),
+            source,
+            (*buffers, *(name for each in inner.values() for name in each.buffers)),
+            tuple(term for each in inner.values() for term in each.terms),
+            (*operands.items(), *(operand for each in inner.values() for operand in each.operands)),
+            has_floats,
+        )
+
+    def _initial(
+        self, frame: Frame, variable: Variable, text: FunctionText, counter: LoopCounter | None
+    ) -> InitialValue | None:
+        """Return what a variable of the kernel is before the loop that alone changes it, which is in no other."""
+        declared = variable.die.find("DW_AT_decl_line")
+        changes = [*re.finditer(_CHANGED.format(re.escape(variable.name)), text.code)]
+        others = [each.start() for each in changes if not text.is_declaration(each.start())]
+        if declared is None or len(changes) != len(others) + 1 or self._may_change(variable.name, text):
+            return None
+        lines = [text.first + text.code.count("\n", 0, position) for position in others]
+        around = {max(text.loops_at(line), key=_length, default=None) for line in lines}
+        loop = around.pop() if len(around) == 1 else None
+        if loop is None or any(each != loop or each.first != declared.value for each in text.loops_at(declared.value)):
+            return None
+        value = self._initializer(frame, variable, text, is_own=True)
+        body = frozenset((text.file, line) for line in range(loop.first + 1, loop.last + 1))
+        return None if value is None or not body else InitialValue(value, body, counter)
+
+    def _counter(self, frame: Frame, variable: Variable, text: FunctionText, *, is_own: bool) -> LoopCounter | None:
         """Return what the head of a loop says of its counter, if nothing else changes that, and it is in a list."""
         key, line = re.escape(variable.name), variable.die.find("DW_AT_decl_line")
         location = variable.definition.find_number(dw.DW_AT_location)
-        if line is None or location is None or location.value_class != "loclist" or _UNKNOWN_FLOW.search(text.code):
+        if line is None or location is None or location.value_class != "loclist":
             return None
         heads = [*re.finditer(_HEADER.format(key), text.code)]
         spans = [range(*head.span()) for head in heads]
         changes = [each.start() for each in re.finditer(_CHANGED.format(key), text.code)]
         if not all(any(change in span for span in spans) for change in changes):
             return None
-        if text.has_references and re.search(_PASSED.format(key), text.code):
+        if self._may_change(variable.name, text):
             return None
         own = [head for head in heads if text.first + text.code.count("\n", 0, head.end()) == int(line.value)]
         if len(own) != 1:
             return None
-        first, limit, by = (_literal(text.expanded(part)) for part in (own[0][1], own[0][3], own[0]["step"] or "1"))
+        first, by = (_literal(text.expanded(part)) for part in (own[0][1], own[0]["step"] or "1"))
+        limit = self._limit(frame, text.expanded(own[0][3].strip()), text, is_own=is_own)
         if first is None or limit is None or by is None:
             return None
         step = _STEPS[own[0]["by"] or (own[0]["sign"] or own[0]["next"])[0]]
@@ -261,14 +391,26 @@ class SourceValues:
         is_once = is_own and sum(loop.first <= int(line.value) <= loop.last for loop in text.loops) == 1
         return LoopCounter(own[0][0], tuple(values), is_once)
 
-    def _is_constant(self, name: str, text: FunctionText) -> bool:
+    def _limit(self, frame: Frame, expression: str, text: FunctionText, *, is_own: bool) -> int | None:
+        """Return what a counter is compared with, if that is the same for all work-items, and not negative."""
+        known = self._without_names(frame, expression, text, is_own=is_own)
+        if known is None or known.buffers or known.has_floats or _NAME.search(_CAST.sub("", known.text)):
+            return None
+        limit = _pattern(frame.eval(f"(long)({known.text})", None).by_lane[0].value)
+        return None if limit is None or limit >> 63 else limit
+
+    def _is_constant(self, variable: Variable, text: FunctionText) -> bool:
         """Return whether a function changes a variable nowhere but in its declaration."""
-        key = re.escape(name)
-        changes = [*re.finditer(_CHANGED.format(key), text.code)]
+        changes = [*re.finditer(_CHANGED.format(re.escape(variable.name)), text.code)]
         declared = [each for each in changes if text.is_declaration(each.start())]
-        if len(changes) != len(declared) or len(declared) > 1 or _UNKNOWN_FLOW.search(text.code):
-            return False
-        return not (text.has_references and re.search(_PASSED.format(key), text.code))
+        most = variable.kind != PARAMETER  # a declaration with the name of a parameter hides it
+        return len(changes) == len(declared) <= most and not self._may_change(variable.name, text)
+
+    @staticmethod
+    def _may_change(name: str, text: FunctionText) -> bool:
+        """Return whether code may change a variable that it does not assign."""
+        is_passed = text.has_references and re.search(_REFERRED.format(re.escape(name)), text.code)
+        return bool(is_passed or _UNKNOWN_FLOW.search(text.code))
 
     def _find_arguments(self) -> Mapping[str, bytes]:
         """Return the arguments of the kernel by the names of its parameters."""
@@ -330,23 +472,45 @@ def _literal(text: str) -> int | None:
     return int(text.rstrip("uUlL")) if text == "0" or (_LITERAL.fullmatch(text) and text[0] != "0") else None
 
 
-def _is_scalar(kind: Any) -> bool:
+def _is_only_read(name: str, kind: Pointer, text: FunctionText) -> bool:
+    """Return whether a function cannot write by a pointer: its target is const, or all its uses read elements."""
+    uses, reads = (len(re.findall(pattern.format(re.escape(name)), text.code)) for pattern in (r"\b{0}\b", _READ))
+    return _is_const(kind.target) or uses == reads + 1
+
+
+def _length(loop: SourceLoop) -> int:
+    return loop.last - loop.first
+
+
+def _literal_of(argument: bytes, kind: Type) -> str:
+    """Return an argument as an expression."""
+    text, number = safe_text(stripped(kind)), f"{int.from_bytes(argument, 'little'):#x}ull"
+    if _is_float(kind):
+        number = repr(float(np.frombuffer(argument, f"<f{len(argument)}")[0]))
+    return f"(({text}){number})"
+
+
+def _is_scalar(kind: Type) -> bool:
     kind = stripped(kind)
     if isinstance(kind, Pointer):
         return not kind.is_reference
     if isinstance(kind, Base):
-        return kind.vector_size is None and kind.encoding != dw.DW_ATE_float
+        return kind.vector_size is None and (not _is_float(kind) or kind.byte_size in (4, 8))
     return isinstance(kind, Enumeration)
 
 
-def _number(value: Object | None) -> tuple[int, int, bool] | None:
-    """Return the bits of a scalar, its size in bytes, and whether it has a sign; None where a bit is not known."""
-    if value is None:
-        return None
-    kind = stripped(value.type)
-    size = getattr(kind, "byte_size", None)
-    reading = value.pattern()
-    if not isinstance(size, int) or int(reading.undefined):
-        return None
-    signed = isinstance(kind, Base) and kind.encoding in (dw.DW_ATE_signed, dw.DW_ATE_signed_char)
-    return int(reading.bits) & (1 << 8 * size) - 1, size, signed
+def _is_float(kind: Type) -> bool:
+    kind = stripped(kind)
+    return isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
+
+
+def _is_const(kind: Type) -> bool:
+    while isinstance(kind, Typedef) or (isinstance(kind, Qualified) and kind.word != "const"):
+        kind = kind.target
+    return isinstance(kind, Qualified)
+
+
+def _pattern(value: Object | None) -> int | None:
+    """Return the bits of a scalar; None where one is not known."""
+    reading = None if value is None else value.pattern()
+    return None if reading is None or int(reading.undefined) else int(reading.bits)

@@ -61,6 +61,8 @@ RULES: dict[str, CheckRule] = rules(
 _PACKED = ("v_pk_", "ds_load_2addr", "ds_read2")
 """The beginnings of the names of instructions that compilers make of two operations."""
 _MOVES = ("v_mov_", "v_accvgpr_", "s_mov_", "s_movk_")
+MOST_VISITS = 3
+"""The visits of an instruction at which variables are compared with the source."""
 FOLLOWED = 4
 """The waves whose variables are followed from instruction to instruction."""
 
@@ -213,6 +215,8 @@ class ValueJudge:
         for wave in waves.tolist():
             self._before.pop((wave, number), None)
             self._lanes.end(wave, number)
+            if not number:
+                self._source.end(wave)
 
     def _follow(self, arrival: InstructionVisit, row: int, wave: int) -> None:
         batch = arrival.batch
@@ -220,6 +224,8 @@ class ValueJudge:
         if place is None:
             self.run.registers.show(batch)
             place = self._places[batch.pc] = self._place(arrival, wave)
+        if arrival.call is None:
+            self._source.first.observe(wave, batch.pc, arrival.instruction, place.lines)
         key = wave, arrival.number
         before = self._before.get(key)
         if before is not None and before.place.texts is not None:
@@ -281,7 +287,8 @@ class ValueJudge:
     def judge(self, arrival: InstructionVisit, row: int) -> None:
         """Read the variables at an instruction behind the first statement of a function; report what fails."""
         pc = arrival.pc
-        if pc in self._read:
+        is_first = pc not in self._read
+        if not is_first and arrival.visits > MOST_VISITS:
             return
         self._read.add(pc)
         frames = self.run.stopped.stack(arrival.wave(row)).call(0)
@@ -302,8 +309,8 @@ class ValueJudge:
                 if variable is not None:
                     if variable.repairs:
                         self.repaired.add((variable.name, pc))
-                    self._source.judge(arrival, row, frame, variable, lanes)
-                if variable is not None and here not in self._readable:
+                    self._source.judge(arrival, row, frame, variable, lanes, is_first=is_first)
+                if is_first and variable is not None and here not in self._readable:
                     is_read = self._judge_value(arrival, row, frame, variable)
                     if is_read and self._homes.get(here, ((), ()))[0]:
                         self._readable.add(here)  # what is written in a register can be read from then on
@@ -354,7 +361,7 @@ class ValueJudge:
         return WatchedInstruction(
             tuple(homes),
             frozenset(sources),
-            tuple((str(line.file), line.line) for line in lines),
+            tuple((str(line.file), line.line) for line in lines) if len(lines) == len(frames) else (),
             None if None in texts else tuple(text for text in texts if text is not None),
         )
 

@@ -41,6 +41,55 @@ kernel void counted(global int *out, global const int *in) {
 }
 """
 
+KNOWN = """\
+kernel void known(global float *out, global const float *in, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  float x = in[id];
+  float z = x * 0.5f - 2.0f;
+  int least = n < id ? n : id;
+  int steps = 1;
+  for (int i = 0; i < n; ++i) {
+    int v = (int)in[(id + i) & 63];
+    steps = steps * 3 + v;
+  }
+  out[id] = z + (float)(least + steps);
+}
+"""
+
+
+KEPT = """\
+#define ADD(value, more) value = value + (more)
+static int hidden(int n) {
+  int sum = n;
+  {
+    int n = sum * 3;
+    sum += n;
+  }
+  int after = n + 2;
+  return sum * after;
+}
+kernel void known(global float *out, global float *in, global int *numbers, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int letter = 'a' + n;
+  float x = in[id];
+  float product = x * 1.0625f;
+  float rest = product - x * 1.06249f;
+  float more = rest * 3.0f;
+  float whole = (float)(int)(x * 3.7f);
+  int was = numbers[id];
+  numbers[id] = was + 1;
+  int now = numbers[id];
+  int total = 1;
+  for (int i = 0; i < n; ++i)
+    ADD(total, was);
+  int least = 2;
+  ADD(least, now);
+  out[id] = more + whole + (float)(least * now + total);
+  numbers[id + 64] = letter * hidden(now);
+}
+"""
+"""A macro that changes its argument, a buffer that is written, a name that hides another, and terms that cancel."""
+
 
 @pytest.fixture(scope="module", params=[SOURCE])
 def assembler(request, tmp_path_factory):
@@ -77,6 +126,7 @@ def found(assembler, judged):
     return find
 
 
+@pytest.mark.parametrize("assembler", [SOURCE, KNOWN, KEPT], indirect=True)
 def test_nothing_is_found_in_what_the_compiler_wrote(found):
     assert found() == []
 
@@ -144,6 +194,19 @@ def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words
     findings = found(change)
     assert {rule for rule, _message in findings} == ({"value-source"} if words else set())
     assert all(any(each in message for _rule, message in findings) for each in words), findings
+
+
+@pytest.mark.parametrize("assembler", [KNOWN], indirect=True)
+@for_each("old, new, words",
+    (r"(\.byte\t)131 ", r"\g<1>128 ", ("x is ", ", and the source makes it ", ": in[id]")),
+    (r"(\.byte\t)130 ", r"\g<1>128 ", ("z is ", ": x * 0.5f - 2.0f")),
+    (r"(\.byte\t)128 ", r"\g<1>129 ", ("least is ", ": n < id ? n : id")),
+    (r"(DW_OP_consts\n\t\.byte\t)1 ", r"\g<1>8 ", ("steps is 8, and the source makes it 1: 1",)),
+    (r"(DW_OP_consts\n\t\.byte\t)0 ", r"\g<1>5 ", ("i is 5, and the source makes it 0: 0",)))  # fmt: skip
+def test_variables_have_the_values_that_the_source_gives_them(found, old, new, words):
+    """What is made of values that are not shown any more is known, too, and what a variable is before its loop."""
+    findings = found(lambda text: re.sub(old, new, text))
+    assert any(all(each in message for each in words) for _rule, message in findings), findings
 
 
 @for_each("line, name, types",
