@@ -365,6 +365,31 @@ def test_a_stop_in_the_debugger_names_the_variable_in_local_memory(run, require_
     assert "\n[0 to 156 bytes past the end of `tile` [local], which has 256 bytes]\n" in text
 
 
+COPIES = """
+typedef struct { int rows; global int *data; } View;
+kernel void loads(View view) { local int tile[64]; int i = get_local_id(0);
+  tile[i] = view.data[i]; }
+kernel void stores(View view) { local int tile[64]; int i = get_local_id(0);
+  view.data[i + 64] = tile[i + 64]; }
+"""
+
+
+@pytest.mark.parametrize(
+    "kernel, named",
+    [
+        ("loads", "this is `view.data[i]` `view.data` is null"),
+        ("stores", "this is `tile[i + 64]` 0 to 252 bytes past the end of `tile` [local]"),
+    ],
+)
+def test_an_address_in_local_memory_is_not_that_of_a_null_pointer(run, tmp_path, kernel, named):
+    """An array in local memory begins at 0, too."""
+    source, code = tmp_path / "copies.cl", tmp_path / "copies.co"
+    source.write_text(COPIES, "utf-8")
+    run("compile", source, "-O", 0, "-o", code)
+    text = run("run", code, kernel, "--grid", 64, "--work-group", 64, json.dumps({"rows": 1, "data": 0}))[1]
+    assert named in " ".join(text.split())
+
+
 @pytest.mark.parametrize("version", [4, 5])
 def test_an_address_that_the_compiler_has_made_wrongly_is_told(run, require_tool, tmp_path, version):
     """What tells private memory from global memory is at a null pointer in functions of gfx803."""

@@ -34,7 +34,7 @@ from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.language.tokens import split_at_commas
 from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
-from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
+from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,6 +54,8 @@ MAX_WAVES = 8
 """Of so many waves at one place, with the same reasons, the registers are read."""
 PAGE = 4096
 SPACE_NAMES = {actions.LOCAL: "local memory", actions.PRIVATE: "private memory"}
+SPACES = {LOCAL: actions.LOCAL, PRIVATE_LANE: actions.PRIVATE}
+"""By the number of an address space other than global and generic, the memory of an access."""
 ASSERTIONS = frozenset(("__assert_fail", "__assertfail", "__glibcxx_assert_fail"))
 """The functions that failed assertions call."""
 NULL = 1 << 16
@@ -592,7 +594,7 @@ class FaultSearch:
         action = shape.action if shape is not None else step.action.operation.partition("-")[0]
         every = [at for lanes in outside for at in lanes.addresses]
         line = None if line is None else line.partition("//")[0]
-        expression = self._expression(line, outside[0]) if outside else None
+        expression = self._expression(line, outside[0], space) if outside else None
         missed, is_null = self._missed(every, made[0], expression, line, outside[0]) if outside else ((), False)
         nulls = {self._null_pointer(expression, each) for each in outside} if space in GLOBAL_SPACES else set()
         pointer = nulls.pop() if len(nulls) == 1 else None
@@ -817,7 +819,7 @@ class FaultSearch:
         frame = self.stopped.wave(first.number).frame(0)
         own = {each.name for each in self._variables(frame)}
         for name in dict.fromkeys(_FIRST.findall(line or "")):
-            if name not in own and self._is((Array, Struct), frame, name, first.lanes):
+            if name not in own and isinstance(self._type_of(frame, name, first.lanes), (Array, Struct)):
                 numbers = [
                     self._numbers(frame, f"(unsigned long) {text}", first.lanes[:1])
                     for text in (f"&{name}", f"sizeof({name})")
@@ -851,7 +853,8 @@ class FaultSearch:
 
     def _pointer_in(self, expression: str, frame: Frame, first: LanesOutside) -> str | None:
         """Return the part of an expression that is the pointer it counts from."""
-        return next((text for text in _bases(expression) if self._is(Pointer, frame, text, first.lanes)), None)
+        texts = _bases(expression)
+        return next((text for text in texts if isinstance(self._type_of(frame, text, first.lanes), Pointer)), None)
 
     def _null_pointer(self, expression: str | None, first: LanesOutside) -> str | None:
         frame = self.stopped.wave(first.number).frame(0)
@@ -860,13 +863,13 @@ class FaultSearch:
         return base if values is not None and set(values) == {0} else None
 
     @staticmethod
-    def _is(kind: Any, frame: Frame, text: str, lanes: tuple[int, ...]) -> bool:
-        """Return whether an expression has a value whose type is of a kind."""
+    def _type_of(frame: Frame, text: str, lanes: tuple[int, ...]) -> Any:
+        """Return the type of the value of an expression; None without a value."""
         try:
             (each,) = answer(frame.expression(text), text, list(lanes[:1])).by_lane
-            return each.value is not None and isinstance(resolved(each.value.type), kind)
+            return None if each.value is None else resolved(each.value.type)
         except (DwarfGpuError, ValueError):
-            return False
+            return None
 
     @staticmethod
     def _buffer(
@@ -885,8 +888,8 @@ class FaultSearch:
 
     # --- The source -----------------------------------------------------------------------------------------------
 
-    def _expression(self, line: str | None, outside: LanesOutside) -> str | None:
-        """Return the expression whose address is that of each lane that failed; of several none."""
+    def _expression(self, line: str | None, outside: LanesOutside, space: str) -> str | None:
+        """Return the expression whose address, in the same space, is that of each lane that failed; of several none."""
         if not outside.lanes:
             return None
         if line is not None:
@@ -896,12 +899,13 @@ class FaultSearch:
             pointers = [each.name for each in variables if isinstance(self._type(each), Pointer)]
             numbers = [each.name for each in variables if each.name not in pointers]
             texts = [f"{pointer}[{number}]" for pointer, number in product(pointers, numbers)]
-        wanted = list(outside.addresses)
+        wanted, own = list(outside.addresses), space if space in SPACE_NAMES else None
         frame = self.stopped.wave(outside.number).frame(0)
         fitting = [
             text
             for text in dict.fromkeys(texts[:MAX_TRIED])
             if self._numbers(frame, f"(unsigned long) &({text})", outside.lanes) == wanted
+            and SPACES.get(self._type_of(frame, f"&({text})", outside.lanes).address_space) == own
         ]
         fitting = [text for text in fitting if not any(other != text and other.startswith(text) for other in fitting)]
         names = {match[0] for text in fitting if (match := _NAME.search(text)) is not None}
