@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.isa.tables import table
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
+from tests.execution.checks.pair_builds import pair_build
 
 HERE = Path(__file__).parent
 BOUNDS, ALIGN = "bounds", "align"
@@ -61,19 +62,8 @@ REACHES = {
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("bounds")
-
-    @cache
-    def build(check: str, target: str, level: str, *options: str) -> str:
-        processor, _, wide = target.partition("-")
-        path = str(folder / f"{check}.{target}.{level}{''.join(options)}.co")
-        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-        words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
-        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / f"{check}.cl"), "-o", path]
-        subprocess.run(words, check=True, capture_output=True)
-        return path
-
-    return build
+    compiled = cache(partial(pair_build, require_tool("clang-22"), tmp_path_factory.mktemp("bounds")))
+    return lambda check, *build: compiled(f"{check}.cl", *build)
 
 
 def found(path, kernel, check=BOUNDS, padding=0, **options):

@@ -3,7 +3,7 @@
 import json
 import re
 import subprocess
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from dwarfgpu.execution.halts import STEP
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
+from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.random_faults import IN_FILE, differences
 
 HERE = Path(__file__).parent
@@ -40,19 +41,7 @@ BUILDS = [(target, level) for level in ("O0", "O1", "O2") for target in TARGETS]
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("checks")
-
-    @cache
-    def build(target: str, level: str, *options: str) -> str:
-        processor, _, wide = target.partition("-")
-        path = str(folder / f"{target}.{level}{''.join(options)}.co")
-        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-        words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
-        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / "pairs.cl"), "-o", path]
-        subprocess.run(words, check=True, capture_output=True)
-        return path
-
-    return build
+    return cache(partial(pair_build, require_tool("clang-22"), tmp_path_factory.mktemp("checks"), "pairs.cl"))
 
 
 def found(path, kernel, check="race,barrier,wait", grid=512, **options):

@@ -1,17 +1,17 @@
 """Kernels of HIP with one fault, and mended: what all checks find, with both lines and the name of the variable."""
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
-from dwarfgpu.cli import main
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import some_of
+from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_checks import BUILDS
 
 SOURCE = Path(__file__).parent / "pairs.hip"
@@ -28,18 +28,7 @@ FOUND = {
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    require_tool("clang-22")
-    folder = tmp_path_factory.mktemp("hip")
-
-    @cache
-    def build(target: str, level: str, *options: str) -> str:
-        path, (processor, _, wide) = str(folder / f"{target}.{level}{len(options)}.co"), target.partition("-")
-        name = f"{processor}-wave64" if wide else processor
-        words = f"--target={name}", f"-O{level[1:]}", "-o", path, "--", *options
-        assert main(["compile", str(SOURCE), *words]) == 0
-        return path
-
-    return build
+    return cache(partial(pair_build, require_tool("clang-22"), tmp_path_factory.mktemp("hip"), "pairs.hip"))
 
 
 def found(path, kernel):

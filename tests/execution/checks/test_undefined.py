@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import some_of
 from tests.execution import test_against_the_host as corpus
+from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_checks import BUILDS
 
 HERE = Path(__file__).parent
@@ -44,26 +45,8 @@ LINES = {language: marked(HERE / f"undefined.{language}") for language in ("cl",
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("undefined")
-
-    @cache
-    def build(language: str, target: str, level: str, *options: str) -> str:
-        processor, _, wide = target.partition("-")
-        path, source = folder / f"{target}.{level}{''.join(options)}.{language}.co", HERE / f"undefined.{language}"
-        wave = ["-mwavefrontsize64"] if wide else []
-        if language == "hip":  # as `dwarfgpu compile` does, which has headers
-            name = f"{processor}-wave64" if wide else processor
-            assert (
-                main(["compile", str(source), f"--target={name}", f"-O{level[1:]}", "-o", str(path), "--", *options])
-                == 0
-            )
-            return str(path)
-        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-        words += ["-g", "-w", "-nogpulib", *options, *wave, "-include", str(HERE.parent / "kernels.h")]
-        subprocess.run([*words, str(source), "-o", str(path)], check=True, capture_output=True)
-        return str(path)
-
-    return build
+    compiled = cache(partial(pair_build, require_tool("clang-22"), tmp_path_factory.mktemp("undefined")))
+    return lambda language, *build: compiled(f"undefined.{language}", *build)
 
 
 def found(path, kernel, check="init"):

@@ -1,8 +1,7 @@
 """Registers that are used before their loads are complete, in inline assembly, for which compilers do not wait."""
 
 import re
-import subprocess
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.execution.checks.pair_builds import pair_build
 from tests.execution.checks.test_checks import TARGETS
 
 HERE = Path(__file__).parent
@@ -20,19 +20,7 @@ KERNELS = [match[1] for line in LINES if (match := re.match(r"KERNEL\((\w+)\) \{
 
 @pytest.fixture(scope="module")
 def built(require_tool, tmp_path_factory):
-    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("waits")
-
-    @cache
-    def build(target: str, level: str, *options: str) -> str:
-        processor, _, wide = target.partition("-")
-        path = str(folder / f"{target}.{level}{len(options)}.co")
-        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
-        words += ["-g", "-w", "-nogpulib", *options, *(["-mwavefrontsize64"] if wide else [])]
-        words += ["-include", str(HERE.parent / "kernels.h"), str(HERE / "waits.cl"), "-o", path]
-        subprocess.run(words, check=True, capture_output=True)
-        return path
-
-    return build
+    return cache(partial(pair_build, require_tool("clang-22"), tmp_path_factory.mktemp("waits"), "waits.cl"))
 
 
 def found(path, kernel):
