@@ -959,12 +959,10 @@ class FaultSearch:
                     yield from ((variable.name, each.reason.placeholder) for each in values[:1] if each.reason)
                     continue
                 numbers = [python_value(each) for each in objects]
-                if all(isinstance(number, (int, float)) for number in numbers) and not self._is_pointer(variable):
+                is_pointer = isinstance(self._type(variable), Pointer)
+                if all(isinstance(number, (int, float)) for number in numbers) and not is_pointer:
                     low, high = min(numbers), max(numbers)
                     yield variable.name, f"{low}" if low == high else f"{low} .. {high}"
                     continue
                 texts = dict.fromkeys(self.written(frame, each) for each in objects)
                 yield variable.name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
-
-    def _is_pointer(self, variable: Any) -> bool:
-        return isinstance(self._type(variable), Pointer)
