@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Lanes = Any
 NEAR = 1 << 16
 """How near a buffer is, in bytes, that a fault names; further away only in its padding."""
+ADJACENT = 1 << 12
+"""How near a buffer is that is probably meant; further away it is only the nearest."""
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -100,7 +102,7 @@ class GlobalMemory:
         text = f"no memory at {address:#x}"
         if buffer is None or abs(distance) > max(NEAR, buffer.padding):
             return text
-        return f"{text} ({buffer.where(address)})"
+        return f"{text} ({'nearest: ' if abs(distance) > ADJACENT else ''}{buffer.where(address)})"
 
     def read(self, address: int, size: int) -> int:
         """Read a number at one address."""

@@ -170,21 +170,22 @@ def converted(
     if isinstance(value, dict) or (isinstance(value, (list, tuple)) and not hasattr(value, "dtype")):
         return _structured(value, argument, what, point)
     _check_element(value, argument, what)
-    return value
+    kind = getattr(value, "dtype", None)
+    return value if kind is None else value.astype(kind.newbyteorder("<"), copy=False)
 
 
 def _check_element(value: Any, argument: ArgumentType, what: ArgumentPath) -> None:
-    """Refuse an array of other numbers than a pointer points to. Bytes may be anything."""
+    """Refuse an array of other numbers than a pointer points to."""
     kind = getattr(value, "dtype", None)
     if kind is None or not argument.is_pointer or getattr(value, "shape", ()) == ():
         return
     wanted = argument.element
-    if wanted is None or kind.kind not in "iufb" or kind.itemsize == 1:
+    if wanted is None or kind.kind not in "iufb":
         return
     if kind.itemsize != int(wanted[1:]) or (kind.kind == "f") is not (wanted[0] == "f"):
         names = {"i": "int", "u": "uint", "f": "float"}
         meant = f"{names[wanted[0]]}{8 * int(wanted[1:])}"
-        hint = f"give an array of {meant}, or a view of it as bytes (uint8)"
+        hint = f"give an array of {meant}, or bytearray(array), whose bytes it gets as they are"
         raise UsageError(f"{what} points to {meant} numbers, and the array has {kind.name}", hint=hint)
 
 
@@ -240,9 +241,8 @@ def _of_file(path: str, argument: ArgumentType, what: ArgumentPath, read: Callab
     if data[:6] != b"\x93NUMPY":
         if path.endswith(".npy"):
             raise UsageError(f"{what}: {path} is not a file of numpy")
-        kind = argument.record or argument.element
-        is_whole = kind is not None and len(data) % np.dtype(kind).itemsize == 0
-        return np.frombuffer(data, kind if is_whole else np.uint8)
+        kind = np.dtype(argument.record or argument.element or np.uint8)
+        return bytearray(data) if len(data) % kind.itemsize else np.frombuffer(data, kind)
     try:
         return np.load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, EOFError, OSError, SyntaxError) as error:

@@ -7,7 +7,8 @@ machine unchanged.
 from __future__ import annotations
 
 import os
-from operator import attrgetter
+from collections.abc import Iterable
+from operator import attrgetter, index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,14 @@ class Launched:
     def addresses(self) -> dict[str, int]:
         """Where they are, for arguments of a later launch."""
         return {buffer.name: buffer.address for buffer in self.plan.buffers}
+
+
+def _sizes(name: str, given: Sequence[int] | int) -> tuple[int, ...]:
+    """Return one size or several as numbers of Python."""
+    try:
+        return tuple(map(index, given if isinstance(given, Iterable) else (given,)))
+    except TypeError:
+        raise UsageError(f"{name} is {given!r:.40}", hint="give 1 to 3 integers, such as 64 or (64, 4)") from None
 
 
 def _named(file: File) -> CodeObject | str:
@@ -188,8 +197,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     planned = plan(
         code_object,
         kernel,
-        (grid,) if isinstance(grid, int) else tuple(grid),
-        None if work_group is None else (work_group,) if isinstance(work_group, int) else tuple(work_group),
+        _sizes("grid", grid),
+        None if work_group is None else _sizes("work_group", work_group),
         args,
         addresses=Addresses(_free(machine), code.load_address if code is not None else None),
         private_size=private_size,

@@ -521,15 +521,16 @@ def test_a_fault_names_the_buffer(built, key, size, count, where):
 
 @for_each(
     "padding, size, distance, where",
-    (None, 64, 65532, "65532 bytes past the end of `out`, which has 64 bytes"),
+    (None, 64, 4096, "4096 bytes past the end of `out`, which has 64 bytes"),
+    (None, 64, 65532, "nearest: 65532 bytes past the end of `out`, which has 64 bytes"),
     (None, 64, -65536 - 4, None),
-    (0x20000, 64, -0x20000, "131072 bytes before the start of `out`, which has 64 bytes"),
+    (0x20000, 64, -0x20000, "nearest: 131072 bytes before the start of `out`, which has 64 bytes"),
     (256, 64, 0, "just past the end of `out`, which has 64 bytes"),
     (0, 8, -3, "across the end of `out`, which has 8 bytes")
 )  # fmt: skip
 def test_memory_around_a_buffer_is_missing(built, padding, size, distance, where):
     path = built("gfx1100", "O0")
-    args = {"out": np.zeros(size, np.uint8), "depth": "zeros(32)"}
+    args = {"out": bytearray(size), "depth": "zeros(32)"}
     done = launch(machine_for(path, "stacks"), path, "stacks", grid=32, work_group=32, args=args, padding=padding)
     memory, start = done.machine.device.memory.memory, done.addresses["out"]
     address = start + distance if distance < -4 else start + size + distance

@@ -298,9 +298,15 @@ def test_files(tmp_path):
     (tmp_path / "a.bin").write_bytes(np.arange(3, dtype="f4").tobytes())
     assert value(f"@{tmp_path}/a.bin").tolist() == [0, 1, 2]
     assert value(f"@{tmp_path}/a.bin", UNKNOWN).dtype == np.uint8
-    np.save(tmp_path / "d.npy", np.arange(6.0))
-    with pytest.raises(UsageError, match="x points to float32 numbers, and the array has float64"):
-        value(f"@{tmp_path}/d.npy")
+    (tmp_path / "c.bin").write_bytes(b"five.")
+    assert value(f"@{tmp_path}/c.bin") == b"five."
+    for numbers in (np.arange(6.0), np.arange(8, dtype=np.uint8), np.arange(8) > 3):
+        np.save(tmp_path / "d.npy", numbers)
+        with pytest.raises(UsageError, match=f"x points to float32 numbers, and the array has {numbers.dtype}"):
+            value(f"@{tmp_path}/d.npy")
+    np.save(tmp_path / "e.npy", np.arange(3, dtype=">f4"))
+    swapped = value(f"@{tmp_path}/e.npy")
+    assert (swapped.dtype, swapped.tolist()) == ("<f4", [0, 1, 2])
     np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
     for name, message in (("o.npy", "cannot be read"), ("none.npy", "No such file")):
         with pytest.raises(DwarfGpuError, match=message):

@@ -301,6 +301,8 @@ def test_any_bytes_are_launched_or_refused(path, data):
     ("nothing", {}, "has no kernel 'nothing'"),
     ("group_x", {"grid": (1 << 33,)}, "the grid size x = 8589934592 does not fit"),
     ("group_x", {"grid": ()}, "a grid has 1 to 3 dimensions"),
+    ("group_x", {"grid": "64"}, "grid is '64'"), ("group_x", {"grid": 64, "work_group": 64.0}, "work_group is 64.0"),
+    ("group_x", {"grid": np.array([64, 1, 1, 1])}, "a grid has 1 to 3 dimensions, not 4"),
     ("group_x", {"work_group": (512,)}, "a work-group of 512 work-items is too large for group_x"),
     ("group_x", {"work_group": (2000,)}, "a work-group of 2000 work-items does not fit"),
     ("fixed_size", {}, "fixed_size requires work-groups of 8,4,2"),
