@@ -100,7 +100,7 @@ def _run_once(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
-    for hint in chain(_hints(options, result), _value_hints(running, options.kernel, result, history)):
+    for hint in chain(_hints(options, result, faults), _value_hints(running, options.kernel, result, history)):
         session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -116,7 +116,7 @@ def _checks(options: Any) -> CheckedRun | None:
     return checked_run(options)
 
 
-def _hints(options: Any, result: RunReport) -> Iterator[str]:
+def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
     """Yield how to go where the kernel has stopped or the first finding was found, and what raises a limit."""
     found, state = result.checked.findings if result.checked is not None else (), options.state
     kind, waits = result.halt.kind, "says what the waves wait for"
@@ -131,7 +131,10 @@ def _hints(options: Any, result: RunReport) -> Iterator[str]:
         points = [f"break {place} if {own}" if own else f"break {place}" for place, own in _places(options)]
         points += [f"tbreak {options.until}"] if options.until else []
         yield f"`{_debugger(options, *points, 'continue')}` goes there; `reverse-step` goes back"
-    for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", result.halt.reason):
+    from dwarfgpu.render.faults import missed_variable  # which costs start-up time
+
+    reason = "" if any(map(missed_variable, faults)) else result.halt.reason  # a variable keeps its size
+    for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", reason):
         yield f"{option} N makes {memory} larger"
     if found:
         yield f"`{_debugger(options, 'continue')}` stops where the first one was found"

@@ -377,8 +377,10 @@ def test_an_address_in_local_memory_is_not_that_of_a_null_pointer(run, tmp_path)
     source.write_text(COPIES.replace("; ", ";\n"), "utf-8")
     run("compile", source, "-O", 0, "-o", code)
     for n, named in NAMED.items():
-        text = run("run", code, "copies", "--grid", 64, "--work-group", 64, '{"rows": 1, "data": 0}', f"n={n}")[1]
+        words = "--grid", 64, "--work-group", 64, '{"rows": 1, "data": 0}', f"n={n}"
+        _status, text, hints = run("run", code, "copies", *words)
         assert f"this is {named}" in " ".join(text.split())
+        assert "--dynamic-local" not in hints  # which makes no array larger
 
 
 @pytest.mark.parametrize("version", [4, 5])
