@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.9,  # the code that frames are found by; stacks of profiles
     "program.values": 1.87,
     "program.language": 2.12,
-    "program.frames": 9.15,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.16,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 6.34,  # limits of producers, made arguments, the terms of roundings, what the source computes

@@ -249,7 +249,7 @@ def test_calls_are_entered_finished_and_left_backwards(spaces):
     assert " in spaces (" in spaces("reverse-finish")
     assert line_of(spaces("next")) == 122
     assert line_of(spaces("reverse-next")) == 121
-    spaces("start")
+    spaces("tbreak *spaces", "run")
     assert "not meaningful in the outermost frame" in str(spaces.fails("finish"))
     assert "not meaningful in the outermost frame" in str(spaces.fails("reverse-finish"))
 

@@ -180,7 +180,7 @@ class Running:
             return [self._checked(int(number[1], 0))]
         bias = self.launched.plan.load_address
         try:
-            places = Linespecs(self.program.outside, self._here)
+            places = Linespecs(self.program.outside, self._here, at_calls=True)
             if name_and_offset(text)[1] is not None:
                 return [self._checked(places.address(text.removeprefix("*")) + bias)]
             specs = places.read(text)

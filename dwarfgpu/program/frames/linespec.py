@@ -12,7 +12,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code.code_lookup import name_and_offset
-from dwarfgpu.program.code.kernel_parameters import is_body
+from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.frame import Frame, frames_at
 from dwarfgpu.program.frames.names import Names
@@ -66,11 +66,14 @@ class Linespecs:
     """What names places of a program.
 
     ``here`` returns the line that numbers count from, and the file that they are lines of. It is called only for a
-    number: to find the default takes a search of the whole program.
+    number: to find the default takes a search of the whole program. ``at_calls`` asks for the places at which a call
+    of a function begins: its inlined copies, too, and of an OpenCL kernel only the body.
     """
 
-    def __init__(self, frame: Frame, here: Callable[[], tuple[SourceFile, int] | None] = lambda: None) -> None:
-        self.frame = frame
+    def __init__(
+        self, frame: Frame, here: Callable[[], tuple[SourceFile, int] | None] = lambda: None, *, at_calls: bool = False
+    ) -> None:
+        self.frame, self.at_calls = frame, at_calls
         self.files = frame.state.sources
         self.here = here
 
@@ -153,6 +156,10 @@ class Linespecs:
         name = name.strip().strip("'\"")
         seen = set()
         entries = list(self.frame.state.part(Names).find(name, ("function",)))
+        if self.at_calls:
+            names = [die.linkage_name or "" for _code, die in entries]
+            kernels = {source_name(each) for each in names if is_body(each)}
+            entries = [(code, die) for code, die in entries if (die.linkage_name or die.name) not in kernels]
         for spans in (
             (spans_of(code, die)[:1] for code, die in entries),
             (_inlined(code, die) for code, die in entries),
@@ -161,9 +168,9 @@ class Linespecs:
                 if span.entry not in seen:
                     seen.add(span.entry)
                     yield span
-            if seen:
+            if seen and not self.at_calls:
                 return
-        for code in self.files.loaded.codes:
+        for code in () if seen else self.files.loaded.codes:
             image = code.file.symbol_image
             for symbol in image.symbols_named(name) or image.symbols_called(name):
                 address = code.in_program(symbol.value)
@@ -206,17 +213,18 @@ def spans_of(code: LoadedCode, die: Die) -> list[CodeSpan]:
         return []
     is_symbol = is_body(die.linkage_name)  # its name in the source is the symbol of the function that calls it
     name = (None if is_symbol else qualified_name(die)) or die.linkage_name or "(no name)"
-    entry = code.behind_header(ranges[0][0])
+    at, start = die.number(dw.DW_AT_entry_pc), ranges[0][1]  # the address, or how far behind the base address it is
+    if at is not None:
+        start = start + at.integer() if at.value_class == "constant" else at.address()
+    entry = code.behind_header(code.in_program(start))
     return [CodeSpan(name, code.behind_header(start), start + high - low, entry) for start, low, high in ranges]
 
 
 def _inlined(code: LoadedCode, die: Die) -> Iterator[CodeSpan]:
     """Yield the code of the inlined calls of a function, from all functions of its unit (DWARF 5, 3.3.8.2)."""
-    if die.number(dw.DW_AT_inline) is None:
-        return
-    for entry in die.unit.dies():
-        origin = entry.origin() if entry.tag == dw.DW_TAG_inlined_subroutine else None
-        if origin is not None and (origin.unit, origin.offset) == (die.unit, die.offset):
+    abstract = next((each for each in die.origins() if each.number(dw.DW_AT_inline) is not None), None)
+    for entry in () if abstract is None else die.unit.dies():
+        if entry.tag == dw.DW_TAG_inlined_subroutine and entry.origin() == abstract:
             yield from spans_of(code, entry)[:1]
 
 

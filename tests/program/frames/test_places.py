@@ -1,6 +1,8 @@
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.linespec import Linespecs, symbol_at
 from dwarfgpu.states.program import open_program
+from tests.builders import hostile
+from tests.builders.dwarf import entry
 from tests.builders.errors import raised
 from tests.builders.folders import FIXTURES
 from tests.builders.parameters import for_each
@@ -24,6 +26,15 @@ def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
     spans = list(places("features/embed-source.v5.co").functions("square"))
     assert {span.name for span in spans} == {"square"}
     assert not any(span.is_symbol for span in spans)
+
+
+@for_each("form, value", ("addr", hostile.CODE + 4), ("data1", 4))
+def test_an_inlined_call_begins_at_its_entry_pc(tmp_path, form, value):
+    """Which is an address, or a distance from the base address (DWARF 5, 2.18)."""
+    span = {"low_pc": hostile.CODE, "high_pc": ("data8", hostile.SIZE), "entry_pc": (form, value)}
+    call = entry("inlined_subroutine", None, abstract_origin="f", **span)
+    case = hostile.Case(tmp_path, hostile.gpu(call, types=[entry("subprogram", "f", label="f", inline=1)]))
+    assert [span.entry for span in Linespecs(open_program(case.file).outside).functions("f")] == [hostile.CODE + 4]
 
 
 @for_each("text", "", "*", ":", "a:", ":3", "*(", "'", "::", "a::b:3", "-", "99999999999999999999", "a b", "\0", "*1/0")
