@@ -115,7 +115,9 @@ def _verdict_lines(
         if len(total.repaired) > MOST_VARIABLES:
             names += f" and {len(total.repaired) - MOST_VARIABLES} more"
         yield from fitted(f"repaired: the compiler misdescribes {names}; --repair off judges what it has written", 4)
-    words = [*(error.message for error in low), verdict_text(report.findings, report.known)]
+    notes = ["no variable was judged"] * (not count)
+    verdict = verdict_text(report.findings, report.known, notes, " after repairs" if total.repaired else "")
+    words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
 
 

@@ -117,12 +117,13 @@ def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:
     notes = [f"{left_out} more not listed"] * bool(left_out)
     broken = sum(report.error is not None for report in reports)
     notes += [f"{counted(broken, 'file')} could not be read"] * bool(broken)
+    notes += ["there is no debugging information"] * (not entries and not broken)
     what = f"{counted(len(reports), 'file')}, {entries} entries: "
     yield from fitted(what + verdict_text(findings, sum(report.known for report in reports), notes), 4)
 
 
-def verdict_text(findings: Sequence[FileFinding], known: int, notes: Sequence[str] = ()) -> str:
-    """Return how many findings there are of each severity, and behind it how many do not count."""
+def verdict_text(findings: Sequence[FileFinding], known: int, notes: Sequence[str] = (), when: str = "") -> str:
+    """Return how many findings there are of each severity, ``when`` that is so, and how many do not count."""
     severities = severities_of(findings)
     what = severities_text(severities) if severities else "no findings"
     idioms = sum(finding.limit == IDIOM for finding in findings)
@@ -131,7 +132,7 @@ def verdict_text(findings: Sequence[FileFinding], known: int, notes: Sequence[st
     words += [f"{counted(limits, 'limit')} of the producer"] * bool(limits)
     words += [f"{known} of the baseline"] * bool(known)
     words += notes
-    return what + (f" ({', '.join(words)})" if words else "")
+    return what + when + (f" ({', '.join(words)})" if words else "")
 
 
 def severities_text(counts: Mapping[str, int]) -> str:

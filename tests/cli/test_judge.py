@@ -124,7 +124,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     status, out, err = run(*words)
     assert (status, err) == (0, "")
     assert "limit: the statements of optimized code are in another order: 1 statement-back (-v" in " ".join(out.split())
-    assert out.splitlines()[-1].endswith("no findings (1 limit of the producer)")
+    assert out.splitlines()[-1].endswith("no findings (1 limit of the producer, no variable was judged)")
     status, out, _err = run(*words, "-v")
     assert ": note: loop+" in " ".join(out.split())
     assert "a limit of the producer: the statements of" in " ".join(out.split())
@@ -154,7 +154,7 @@ def test_statements_are_findings_like_the_others(tmp_path):
     assert "statement-back" in {each["ruleId"] for each in result["results"]}
     status, out, _err = run(*WHOLE, "--baseline", path)
     assert status == 0
-    assert "of the baseline)" in out
+    assert "verdict: no findings after repairs (" in out
 
 
 def test_values_between_statements_and_lines_are_compared_with_another_build(tmp_path):
@@ -254,7 +254,7 @@ def test_the_table_of_one_kernel_is_that_of_all():
     for begin in ("instructions", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
         rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
         assert rows[0] == rows[1]
-    assert one[-1].startswith("verdict: no findings (")
+    assert one[-1].startswith("verdict: no findings after repairs (")
     assert "repaired: the compiler misdescribes i, product; --repair off judges what it has written" in " ".join(
         line.strip() for line in one
     )
@@ -275,7 +275,7 @@ def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
     assert run(*OPTIMIZED, "--strict", "--json", "-o", str(known))[0] == 1
     status, out, _err = run("judge", str(renamed), *OPTIMIZED[2:], "--strict", "--baseline", str(known))
     assert status == 0
-    assert "no findings (2 of the baseline)" in out  # without its source there are no steps
+    assert "no findings after repairs (2 of the baseline)" in out  # without its source there are no steps
 
 
 @pytest.mark.parametrize("command", ["judge", "verify"])

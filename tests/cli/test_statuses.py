@@ -114,6 +114,7 @@ ROWS = """
     2 $STATE group_x --grid 1,,2 --work-group 1 | --grid '' is not a number
     2 $STATE group_x --grid 1,1,1,1 --work-group 1 | a grid has 1 to 3 dimensions, not 4
     2 $STATE group_x --grid $MANY --work-group 1 | is not a number
+    1 run fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with
     2 $STATE group_x --grid 0 --work-group 1 | the grid size x = 0 does not fit
     2 $STATE group_x $SIZES --wave 2 | Unknown wave 2.
     2 $STATE group_x $SIZES --arg one | --arg 'one' is not a value

@@ -245,6 +245,7 @@ class CodeObject:
         return [symbol if names.count(name) > 1 else name for symbol, name in zip(symbols, names, strict=True)]
 
     def _no_kernel(self, name: str) -> NotFound:
+        check_has_kernels(self)
         from difflib import get_close_matches
 
         from dwarfgpu.encoding.demangle import short_names
@@ -468,7 +469,7 @@ def check_attributes(name: str) -> None:
 def check_has_kernels(file: CodeObject) -> None:
     """Refuse a file that can have no kernels."""
     if not file.is_amdgpu:
-        hint = "name one of the code objects in it, which `dwarfgpu ls` lists" if file.has_embedded else None
+        hint = "`dwarfgpu ls` lists the code objects in it: name one, as in FILE@gfx90a" if file.has_embedded else None
         kind = "a core file" if file.image.type == ET_CORE else f"for the machine {file.image.machine_name}"
         message = f"{file.name} is {kind}: it is not a code object with kernels"
         raise NotFound("no_kernels", message, hint=hint)
