@@ -1,5 +1,7 @@
 """What users of optimized code are told where a variable has no value."""
 
+import re
+
 import pytest
 
 from tests.builders.commands import run
@@ -76,6 +78,15 @@ def test_local_memory_of_an_inlined_function_is_reached_by_its_name(require_tool
     done = run("debug", tmp_path / "r.co", *words, "-batch", *(word for step in steps for word in ("-ex", step)))
     assert "did you mean rev::tile?" in done.stderr
     assert done.stdout.endswith("$1 = 8\n")
+
+
+def test_a_value_that_is_absent_for_another_reason_has_not_changed(files):
+    _source, code = files
+    steps = "break 6", "continue", "watch sum", "reverse-continue", "reverse-continue", "delete 1 2", "continue"
+    out = debug(code, *steps, "continue", "continue").stdout
+    values = re.findall(r"Old value = (.)[^\n]*\nNew value = (.)", out)
+    assert values
+    assert ("<", "<") not in values
 
 
 def test_a_run_says_what_to_type(files):

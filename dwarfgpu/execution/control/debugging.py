@@ -253,14 +253,16 @@ class Debugging:
 
         def value() -> str:
             try:
-                if address is not None:
-                    return write(object_, place)
-                if not covers(function, self._pc(wave)):  # in a call, where it is out of sight
+                if address is None and not covers(function, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
-                there = frame_now()
-                return write(there.expression(text).find(there.lane(lane)), there)
+                there = place if address is not None else frame_now()
+                found = object_ if address is not None else there.expression(text).find(there.lane(lane))
+                now = write(found, there)
             except DwarfGpuError as error:
-                return f"<{error.message}>"
+                now = f"<{error.message}>"
+            if now[:1] == watched.text[:1] == "<":  # it has no value for another reason now, which is no change
+                watched.text = now
+            return now
 
         if condition is not None:
             _check_in_lane(condition, place)
