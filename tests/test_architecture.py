@@ -205,7 +205,7 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.71,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.34,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.59,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
+    "cli": 2.6,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.39,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 91.1
+MOST_LINES_OF_TESTS = 91.2
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

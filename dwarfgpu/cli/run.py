@@ -51,6 +51,8 @@ class _ArgumentParser(argparse.ArgumentParser):
         hint = nearest_hint(
             unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
         )
+        if unknown.startswith(("-D", "-I", "-U")):
+            hint = f"it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- {unknown}`, then name FILE.co"
         if "required: --state" in message:
             from dwarfgpu.states.opening import STATE_HINT
 

@@ -90,6 +90,9 @@ def watch(debugger: Debugger, arguments: Arguments) -> None:
     text, condition = _parts(arguments)
     if not text:
         raise arguments.wrong("needs an expression before `if`")
+    if option := re.match(r"-(lane|wave)\s+(\d+)\s+(.+)", text):
+        what = f"select it first: `{option[1]} {option[2]}`, then `{arguments.command.name} {option[3]}`"
+        raise arguments.wrong(f"has no option -{option[1]}; {what}")
     point = set_watchpoint(debugger, debugging, text, kind, condition)
     debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
 

@@ -488,6 +488,7 @@ def test_completion_knows_places_conditions_and_numbers(launched):
 @for_each("line, message",
     ("break nowhere", "nowhere"),         ("break *0x10", "no code at 0x10"),
     ("break 100 if", "needs an expression"),                 ("break 100 if step = 3", "is an assignment"),
+    ("watch -lane 13 a b", "select it first: `lane 13`, then `watch a b`"),
     ("watch", "needs EXPR"),              ("watch 5", "Cannot watch constant value `5'."),
     ("catch rain", "takes fault or trap"),                   ("delete 9", "No breakpoint number 9."),
     ("enable x", "Bad breakpoint argument"),                 ("condition", "needs N [EXPR]"),

@@ -260,8 +260,8 @@ class Debugging:
                 now = write(found, there)
             except DwarfGpuError as error:
                 now = f"<{error.message}>"
-            if now[:1] == watched.text[:1] == "<":  # it has no value for another reason now, which is no change
-                watched.text = now
+            # A value that is absent, now for another reason, has not changed.
+            watched.text = now if now[:1] == watched.text[:1] == "<" else watched.text
             return now
 
         if condition is not None:

@@ -366,6 +366,8 @@ def memory_options(option: Callable[[str], Any]) -> dict[str, Any]:
 
 def sizes(text: str, what: str) -> tuple[int, ...]:
     """Parse ``X``, ``X,Y`` or ``X,Y,Z``."""
+    if re.fullmatch(r"[1-9]\d*(x[1-9]\d*)+", text):
+        raise UsageError(f"{what} {text[:40]!r} is not a number", hint=f"write {text[:40].replace('x', ',')}")
     return tuple(number(part.strip(), what) for part in text.split(","))
 
 
