@@ -383,6 +383,19 @@ def test_an_address_in_local_memory_is_not_that_of_a_null_pointer(run, tmp_path)
         assert "--dynamic-local" not in hints  # which makes no array larger
 
 
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_core_file_knows_the_pointers_of_structures(run, tmp_path, level):
+    source, code, core = (tmp_path / f"reads.{end}" for end in ("cl", "co", "core"))
+    view = "typedef struct { int rows; global int *data; } View;"
+    source.write_text(f"{view}\nkernel void reads(View view, global int *out) {{\n  int i = get_global_id(0);\n"
+                      "  out[i] = view.data[i];\n}\n")  # fmt: skip
+    run("compile", source, "-O", level, "-o", code)
+    launch = """target launch reads 64 64 view={"rows":1,"data":"zeros(40)"} out=zeros(64)"""
+    run("debug", code, "-batch", *(f"-ex={each}" for each in (launch, "run", f"generate-core-file {core}")))
+    text = run("fault", core, code)[1]
+    assert "\n  0 to 92 bytes past the end of `view.data`, which has 160 bytes\n" in text
+
+
 @pytest.mark.parametrize("version", [4, 5])
 def test_an_address_that_the_compiler_has_made_wrongly_is_told(run, require_tool, tmp_path, version):
     """What tells private memory from global memory is at a null pointer in functions of gfx803."""

@@ -27,7 +27,7 @@ from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.columns import python_value
+from dwarfgpu.program.frames.columns import MAX_DEPTH, python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave import trap_at
@@ -376,6 +376,17 @@ def _stores(function: FunctionCode) -> bool:
     return any(step.action.is_shared and step.action.operation != "load" for step in function.steps)
 
 
+def _pointers_in(name: str, kind: Any, data: bytes, depth: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield the pointers in an object, with their addresses."""
+    kind = resolved(kind)
+    if isinstance(kind, Pointer):
+        yield name, int.from_bytes(data[: known_size(kind)], "little")
+    elif isinstance(kind, Struct) and depth < MAX_DEPTH:
+        for member in kind.body.members:
+            if member.name and member.bit_offset is not None:
+                yield from _pointers_in(f"{name}.{member.name}", member.type, data[member.bit_offset // 8 :], depth + 1)
+
+
 class FaultSearch:
     """The search for what failed in waves at one place."""
 
@@ -674,11 +685,12 @@ class FaultSearch:
         """
         rows = []
         for argument in () if self.launch is None else self.launch.arguments:
-            number = argument.number
-            if argument.kind in POINTERS and not argument.is_hidden and number is not None:
-                memory = argument.memory
-                start, size = (number, None) if memory is None else (memory.address, memory.size)
-                rows.append((argument.name, start, size, number))
+            if argument.is_hidden or argument.data is None or argument.number is None:
+                continue
+            is_pointer, inside = argument.kind in POINTERS, _pointers_in(argument.name, argument.type, argument.data)
+            for name, number in [(argument.name, argument.number)] if is_pointer else inside:
+                memory = self.machine.memory_around(number)
+                rows.append((name, *((number, None) if memory is None else (memory.address, memory.size)), number))
         known = {row[1] for row in rows}
         buffers = self.machine.buffers if isinstance(self.machine, Gpu) else ()
         others = [buffer for buffer in buffers if buffer.address not in known]
