@@ -544,7 +544,7 @@ class StatementComparison:
     ) -> ComparedValue | None:
         """Return what comparing a value with those around it gives, where the variable has one; None without any."""
         value = stop.value(key, item)
-        if key in self.other.shared or not isinstance(value, RecordedValue):
+        if key in self.other.shared | self.other.listed or not isinstance(value, RecordedValue):
             return None
         others = _values_at(key, item, reference, truths)
         if any(key not in (reference.stops[number].values or ()) for number in truths):

@@ -98,6 +98,8 @@ class StatementHistory:
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
         self.shared: set[DeclarationKey] = set()
         """The variables that are not in the memory of one work-item, so that others can change them."""
+        self.listed: set[DeclarationKey] = set()
+        """The variables with a location list, which can have values that no statement shows."""
         self.self_calls: dict[WorkItem, set[Context]] = {}
         """The contexts of the calls with which functions call themselves."""
         self.is_cut = False
@@ -399,6 +401,8 @@ class StatementRecorder:
             if key in values or (of_lists and not _has_list(variable)):
                 continue
             values[key] = recorded(frame, variable, lanes)
+            if self.judged is not None and _has_list(variable):
+                self.history.listed.add(key)
             if key not in self._known:
                 self._known.add(key)
                 if is_shared(frame, variable, lanes[0]):

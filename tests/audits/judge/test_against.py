@@ -159,6 +159,29 @@ def test_variables_of_the_caller_are_compared_in_a_function_that_is_inlined(tmp_
     assert "b" in {key.name for stop in stops if stop.line < 7 and len(stop.context) == 1 for key in stop.values}
 
 
+UNROLLED = """
+kernel void k(global int *out, global const int *in, int n)
+{
+    int i = get_global_id(0);
+    int s = in[i];
+    for (int j = 0; j < 4; ++j) {
+        int v = in[(i + j) & 3];
+        s = s * 3 - v;
+    }
+    out[i] = (s >> 2) + n;
+}
+"""
+
+
+def test_a_build_with_location_lists_is_like_itself(tmp_path):
+    (tmp_path / "k.cl").write_text(UNROLLED)
+    run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
+    args = "zeros(4)", [1, 2, 3, 4], 6
+    own, other = (running(str(tmp_path / "k.co"), "k", args, grid=4, work_group=4) for _build in range(2))
+    findings = Judge(own, GpuBuild(other)).run().report.findings
+    assert not [each.message for each in findings if each.rule.name.startswith("against-")]
+
+
 def check_defects(processor, tools, folder, defects):
     right = assembled(GFX942, tools, folder / "right")
     offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
