@@ -189,7 +189,7 @@ BUDGETS: dict[str, float] = {
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.9,  # the code that frames are found by; stacks of profiles
-    "program.values": 1.87,
+    "program.values": 1.9,
     "program.language": 2.12,
     "program.frames": 9.16,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types

@@ -15,6 +15,8 @@ from attrs import evolve
 
 from dwarfgpu.dwarf_constants import DW_TAG_member
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, MalformedFile, UsageError, shown
+from dwarfgpu.expr import locations
+from dwarfgpu.expr.storages import Part
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.notebooks import ShownInNotebooks
@@ -23,7 +25,7 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, hidden, is_new, known_size, resolved, stripped
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
-from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, Reading
+from dwarfgpu.program.values.storage import Address, Bytes, Located, ObjectPlace, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,6 +205,8 @@ class Object(ShownInNotebooks, Handle):
     def found(self, name: str, depth: int = 0, seen: set[object] | None = None) -> Object | None:
         """Find the member with a name, also in bases and unnamed members; return None if there is none."""
         inner, seen = self.inner, set[object]() if seen is None else seen
+        if isinstance(inner, t.Array) and inner.is_vector:
+            return _components(self.array(), name)
         if depth > MAX_NESTING or not isinstance(inner, t.Struct) or not is_new(inner, seen):
             return None
         for member in self.members():
@@ -391,6 +395,36 @@ class Elements:
         if self.state is not None:
             raise EvaluationError("not_allocated", f"the array is {self.state}", spec="DWARF 5, 5.18.2")
         return self.owner.beside(self.element, self.place.moved(position * self.stride))
+
+
+def _positions(name: str, count: int) -> list[int]:
+    """Return which components of a vector a name selects (OpenCL C 3.0, 6.3.7); none if it is no such name."""
+    even = range(0, count + count % 2, 2)  # three components count as four, and the fourth has no value
+    half, odd = len(even), [each + 1 for each in even]
+    if name in ("lo", "hi", "even", "odd"):
+        return [*{"lo": range(half), "hi": range(half, 2 * half), "even": even, "odd": odd}[name]]
+    if name[:1] in ("s", "S"):
+        name, letters = name[1:].lower(), "0123456789abcdef"
+    else:
+        letters = "rgba" if name[:1] in ("r", "g", "b", "a") else "xyzw"
+    found = [letters.find(each) for each in name]
+    return found if all(0 <= each < count for each in found) else []
+
+
+def _components(vector: Elements, name: str) -> Object | None:
+    """Return the component of a vector with a name, or a vector of several; None if the name selects none."""
+    found = _positions(name, vector.length)
+    if len(found) < 2:
+        return vector.at(found[0]) if found else None
+    kind = t.Array(t.Lazy.known(vector.element), (t.Dimension(0, count=len(found)),), is_vector=True)
+    storage, size, parts = vector.place.storage, 8 * byte_size(vector.element), []
+    if not isinstance(storage, Located):
+        raise UsageError("the value is in no location, so its components are there only one by one")
+    for position in found:
+        start = vector.place.bit_offset + position * vector.stride
+        parts.append(Part(storage.moved(start) if position < vector.length else locations.UNDEFINED, size))
+    location = locations.at(locations.extended(locations.EMPTY, tuple(parts)))
+    return vector.owner.beside(kind, ObjectPlace(Located(storage.around, location)))
 
 
 def elements(owner: Object, array: t.Array) -> Elements:

@@ -1,0 +1,55 @@
+"""Components of OpenCL vectors, by the names that OpenCL C 3.0, 6.3.7 gives them."""
+
+import pytest
+
+from tests.builders.commands import run
+from tests.builders.parameters import for_each
+
+SOURCE = """kernel void parts(global float4 *a, global float *b) {
+  float4 v = a[get_global_id(0)];
+  float3 t = v.xyz;
+  uchar16 u = (uchar16)(0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15);
+  b[get_global_id(0)] = v.x + t.z + u.sf;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def values(require_tool, tmp_path_factory):
+    """Ask in lane 1, where v is {4, 5, 6, 7}."""
+    require_tool("clang-22")
+    source = tmp_path_factory.mktemp("parts") / "parts.cl"
+    source.write_text(SOURCE)
+    assert run("compile", source, "-o", source.with_suffix(".co")).returncode == 0
+
+    def ask(*lines):
+        steps = "break 5", "continue", "lane 1", *lines
+        words = "parts", "--grid=32", "--work-group=32", "arange(128)", "zeros(32)", "-batch"
+        return run("debug", source.with_suffix(".co"), *words, *(word for step in steps for word in ("-ex", step)))
+
+    return ask
+
+
+EXPECTED = {
+    "v.x": "4", "v.s3": "7", "v.S3": "7", "v.b": "6", "v.xy": "{4, 5}", "v.wzyx": "{7, 6, 5, 4}",
+    "v.rgba": "{4, 5, 6, 7}", "v.s0123": "{4, 5, 6, 7}", "v.xxy": "{4, 4, 5}", "v.lo": "{4, 5}", "v.hi": "{6, 7}",
+    "v.even": "{4, 6}", "v.odd": "{5, 7}", "v.hi.y": "7", "t.hi": "{6, <optimized out>}", "t.lo": "{4, 5}",
+    "u.sf": "15 '\\017'", "u.sFa": "{15, 10}", "a->y": "1", "a[1].wx": "{7, 4}", "(v + v).x": "8",
+    "v.xy + t.yz": "{9, 11}", "sizeof(v.xyz)": "12",
+}  # fmt: skip
+
+
+def test_components_have_their_values(values):
+    out = values(*(f"print {text}" for text in EXPECTED)).stdout
+    assert [line.partition(" = ")[2] for line in out.splitlines() if line.startswith("$")] == [*EXPECTED.values()]
+
+
+def test_one_component_can_be_written_and_watched(values):
+    out = values("set var v.y = 99", "print v", "print *&v.y", "watch v.z").stdout
+    assert "$1 = {4, 99, 6, 7}\n$2 = 99\n" in out
+    assert "watchpoint 2: v.z" in out
+
+
+@for_each("text", "v.q", "v.s4", "v.sx", "v.s", "v.xr", "t.w", "t.s3", "v.e")
+def test_other_names_are_no_components(values, text):
+    assert f"there is no member named {text[2:]}" in values(f"print {text}").stderr
