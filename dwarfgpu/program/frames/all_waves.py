@@ -56,6 +56,8 @@ def all_waves(
     """
     if not text:
         raise UsageError('all_waves takes an expression, such as "lane"; the first wave is `attached[0]`')
+    if not hasattr(attached, "stopped"):
+        raise UsageError(f"a {type(attached).__name__} has no waves", hint="pass `running.attached`, or an open core")
     return [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
 
 
