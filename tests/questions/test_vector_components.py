@@ -44,6 +44,11 @@ def test_components_have_their_values(values):
     assert [line.partition(" = ")[2] for line in out.splitlines() if line.startswith("$")] == [*EXPECTED.values()]
 
 
+def test_a_local_of_a_kernel_in_its_wrapper_says_where_it_is(values):
+    done = values("tbreak *parts", "run", "watch v")
+    assert "the body of parts, where `break parts` stops, is not on the call stack" in done.stderr
+
+
 def test_one_component_can_be_written_and_watched(values):
     out = values("set var v.y = 99", "print v", "print *&v.y", "watch v.z").stdout
     assert "$1 = {4, 99, 6, 7}\n$2 = 99\n" in out

@@ -243,7 +243,7 @@ class Names:
                 variable = next((variable for variable in other.variables() if variable.name == name), None)
                 if variable is not None:
                     return variable
-        elsewhere = False
+        elsewhere = None
         for code, die in self.find(text, ("function",)):
             if unit is not None and die.unit is not unit:
                 continue
@@ -251,9 +251,11 @@ class Names:
                 if entry.tag in scopes.DECLARED and entry.name == name:
                     if _is_static(entry):
                         return Variable(frame, entry, code, STATIC)
-                    elsewhere = True
+                    elsewhere = text
+                    if is_body(die.linkage_name):
+                        elsewhere = f"the body of {text}, where `break {text}` stops,"
         if elsewhere:
-            raise unavailable(MISSING, f"{text} is not on the call stack, so its {name} has no location")
+            raise unavailable(MISSING, f"{elsewhere} is not on the call stack, so its {name} has no location")
         return None
 
     @staticmethod
