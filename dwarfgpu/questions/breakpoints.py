@@ -81,13 +81,14 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
 
 def watch(debugger: Debugger, arguments: Arguments) -> None:
     """It stops when the value of the expression in the lane that is selected has changed, whatever has changed it.
-    Where the value is in memory, that memory is watched from now on, as GDB does with -location. With `if EXPR` it
-    stops only if the expression is true in that lane then.
+    Where the value is in memory, that memory is watched from now on, as GDB does with -location, which may be said.
+    With `if EXPR` it stops only if the expression is true in that lane then.
     """
     kind = {"watch": WATCH, "rwatch": READ_WATCH, "awatch": ACCESS_WATCH}[arguments.command.name]
     debugging = session(debugger, arguments.command)
     arguments.needed()
     text, condition = _parts(arguments)
+    text = re.sub(r"^-l(ocation)?\s+", "", text)
     if not text:
         raise arguments.wrong("needs an expression before `if`")
     if option := re.match(r"-(lane|wave)\s+(\d+)\s+(.+)", text):

@@ -71,7 +71,7 @@ def test_a_baseline_leaves_nothing(tmp_path):
     assert document["ended"]
     status, out, err = run(*WRONG, "--baseline", path)
     assert (status, err) == (0, "")
-    assert f"no findings ({len(document['findings'])} of the baseline)" in out
+    assert f"no findings after repairs ({len(document['findings'])} of the baseline)" in out
 
 
 def test_findings_of_one_build_and_of_two_as_sarif():

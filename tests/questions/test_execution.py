@@ -417,6 +417,9 @@ def test_a_step_does_not_hide_the_next_breakpoint(divergent):
     assert divergent("output step") == "3"
     divergent("tbreak 99")
     assert [line_of(divergent("next")) for _ in range(2)] == [99, 100]
+    divergent("delete", "tbreak 99")
+    assert "Temporary breakpoint" in divergent("reverse-continue")
+    assert "No breakpoints" in divergent("info breakpoints")
 
 
 def ask(run, line):
@@ -441,7 +444,7 @@ def test_stops_are_documents_with_the_words_of_gdb(divergent):
 
 
 def test_breakpoints_are_documents(divergent):
-    divergent(IN_LANES, "tbreak saxpy", "run", "watch step")
+    divergent(IN_LANES, "tbreak saxpy", "run", "watch -location step")
     rows = ask(divergent, "info breakpoints --json")["breakpoints"]
     assert [row["type"] for row in rows] == ["breakpoint", "breakpoint", "hw watchpoint"]
     assert (rows[0]["condition"], rows[0]["hits"]) == ("step == 4 && rest > 20", 1)

@@ -412,10 +412,7 @@ class Debugging:
                 halt = Halt(halts.STEP, "scope" if left else first.point.kind, first.pc, first.lanes)
             return evolve(halt, points=points, change=first.change, further=tuple(further), problem=self._problem)
         if halt.kind == halts.BREAKPOINT:
-            self.last_points = halt.points
-            for point in halt.points:
-                if point.is_temporary:
-                    self.forget(point)
+            self._reached(halt.points)
             return evolve(halt, problem=self._problem)
         if halt.kind in (halts.FAULT, halts.TRAP):
             caught = tuple(p for p in self.points if p.kind == CATCH and p.is_enabled and p.text == halt.kind)
@@ -423,6 +420,13 @@ class Debugging:
                 point.counts()
             return evolve(halt, points=caught)
         return halt
+
+    def _reached(self, points: tuple[Breakpoint, ...]) -> None:
+        """Take note of the breakpoints where waves have stopped, which are deleted if they are temporary."""
+        self.last_points = points
+        for point in points:
+            if point.is_temporary:
+                self.forget(point)
 
     def step_until(self, wave: int, is_there: Callable[[int, int], bool]) -> Halt:
         """Run until a wave is at an instruction for which a question says so; its depth of calls begins with 0."""
@@ -594,7 +598,7 @@ class Debugging:
         (point,) = halt.points
         point.hits += 1
         if point.watched is None:
-            self.last_points = halt.points
+            self._reached(halt.points)
         else:
             point.watched.look()
         return halt
