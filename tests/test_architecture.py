@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.9,  # the code that frames are found by; stacks of profiles
     "program.values": 1.9,
     "program.language": 2.12,
-    "program.frames": 9.16,  # arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.17,  # arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.41,
     "audits.judge": 6.34,  # limits of producers, made arguments, the terms of roundings, what the source computes
@@ -203,7 +203,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.31,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.71,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.72,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.34,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.6,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,

@@ -448,7 +448,9 @@ def set_variable(session: DebugSession, arguments: RequestArguments) -> Json:
     if row.expression is None:
         raise UsageError(f"{name} cannot be assigned to: it has no name in the program", kind="no_name")
     lane = parts.lane if row.lane is None else row.lane
-    return _assigned(session, parts.place, lane, row.expression, value)
+    body = _assigned(session, parts.place, lane, row.expression, value)
+    body.pop("presentationHint", None)  # which only the answers of other requests have
+    return body
 
 
 def set_expression(session: DebugSession, arguments: RequestArguments) -> Json:

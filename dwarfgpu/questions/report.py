@@ -16,7 +16,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.instructions import Disassembler, ProgramCode
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.source_files import LineAt, SourceFile, SourceTexts
-from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups, wave_runs
 from dwarfgpu.questions.coverage import sum_of
@@ -614,7 +614,7 @@ def _values_at(attached: Attached, group: Cohort) -> Iterator[str]:
     names = list(dict.fromkeys(variable.name for variable in variables if variable.name))
     for name in names[:MAX_VARIABLES]:
         try:
-            rows = [row for values in all_waves(attached, name, waves=waves) for row in heat_rows(values)]
+            rows = [row for _at, values in by_place(attached, (name,), waves=waves) for row in heat_rows(values)]
         except DwarfGpuError as error:
             yield html.note(f"{name}: {error.what}")
             continue

@@ -56,7 +56,7 @@ def judgement_text(
         yield ""
     how = "" if total.problem is None else f"; {total.problem}"
     done = f"{total.executed:,} instructions executed{how}"
-    yield from _verdict_lines(done, total, report, low, is_compared=judgement.comparison is not None)
+    yield from _verdict_lines(done, total, report, low, [total], is_compared=judgement.comparison is not None)
 
 
 def kernels_text(
@@ -79,7 +79,7 @@ def kernels_text(
             yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}", 4)
     yield ""
     done = f"{counted(len(rows), 'kernel')}, {total.executed:,} instructions executed"
-    yield from _verdict_lines(done, total, report, low, is_compared=is_compared)
+    yield from _verdict_lines(done, total, report, low, rows, is_compared=is_compared)
 
 
 def _found_text(
@@ -96,7 +96,13 @@ def _found_text(
 
 
 def _verdict_lines(
-    done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError], *, is_compared: bool
+    done: str,
+    total: JudgedPart,
+    report: FileReport,
+    low: Sequence[DwarfGpuError],
+    kernels: Sequence[JudgedPart],
+    *,
+    is_compared: bool,
 ) -> Iterator[str]:
     """Yield what was executed, what share of the values or locations is right, and in the last line the verdict."""
     part = total.variables
@@ -115,7 +121,9 @@ def _verdict_lines(
         if len(total.repaired) > MOST_VARIABLES:
             names += f" and {len(total.repaired) - MOST_VARIABLES} more"
         yield from fitted(f"repaired: the compiler misdescribes {names}; --repair off judges what it has written", 4)
-    notes = ["no variable was judged"] * (not count)
+    cut = sum(kernel.problem is not None for kernel in kernels)
+    notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
+    notes += ["no variable was judged"] * (part.right + part.wrong == 0)
     verdict = verdict_text(report.findings, report.known, notes, " after repairs" if total.repaired else "")
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)

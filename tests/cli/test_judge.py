@@ -226,6 +226,7 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}
     assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "%", "right", "frames", "lanes"]
     assert "records is not judged to its end: MEMORY_VIOLATION" in " ".join(out.split())  # a list of null pointers
+    assert "1 kernel not judged to the end)" in " ".join(out.split())
     _status, out, _err = run("judge", file, "--json")
     document = json.loads(out)
     kernels = {each["kernel"]: each for each in document["kernels"]}

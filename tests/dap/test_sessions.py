@@ -207,6 +207,10 @@ def test_registers_and_the_launch(client: LocalClient) -> None:
     client.ask("setVariable", variablesReference=vectors["v0"]["variablesReference"], name="[5]", value="0x77")
     assert client.parts(client.parts(client.scope("Registers")["vector registers"]["variablesReference"])["v0"][
         "variablesReference"], start=5, count=1)["[5]"]["value"] == "0x77"  # fmt: skip
+    client.ask("dwarfgpu/setLane", threadId=1, lane=5)  # which does not execute the code
+    scopes = client.ask("scopes", frameId=client.top()["id"])["scopes"]
+    (values,) = [each["variablesReference"] for each in scopes if each["name"].startswith("Locals")]
+    assert client.ask("setVariable", variablesReference=values, name="step", value="7")["value"] == "(7)"
     launch = client.scope("Launch")
     assert launch["kernel"]["value"] == "divergent"
     arguments = client.parts(launch["arguments"]["variablesReference"])

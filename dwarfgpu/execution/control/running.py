@@ -27,7 +27,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
-from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
@@ -322,7 +322,7 @@ class Running:
         machine = arrival.machine  # which has the registers of these waves now
         flags = np.zeros((len(waves), machine.target.lane_count), bool)
         rows = {machine.ids[wave]: row for row, wave in enumerate(waves)}
-        for values in all_waves(self.attached, text, waves=waves, lanes="all"):
+        for _index, values in by_place(self.attached, (text,), waves=waves, lanes="all"):
             places = [rows[name] for name in values.names]
             if values.has_failed:
                 _count, reason = next(values.missing(inactive=False))

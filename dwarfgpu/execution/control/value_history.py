@@ -14,7 +14,7 @@ from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.all_waves import all_waves
-from dwarfgpu.program.frames.reasons import NOT_IN_SCOPE, Reason, reason_of
+from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.types.model import Array, Pointer, resolved
 
 if TYPE_CHECKING:
@@ -162,8 +162,8 @@ class ValueHistory:
             self._unknown.add(batch.pc)
 
     def _note(self, reason: Reason) -> None:
-        """Remember why there is no value; a name out of scope only if no line has another reason."""
-        if reason.kind == NOT_IN_SCOPE:
+        """Remember why there is no value; a name that means nothing there only if no line has another reason."""
+        if reason.kind in (NOT_IN_SCOPE, MISSING):
             self._unnamed = self._unnamed or reason.message
         else:
             self.lacking = self.lacking or reason

@@ -20,7 +20,7 @@ from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups
 from dwarfgpu.program.frames.wave_positions import unknown_mask, waves_of
-from dwarfgpu.program.language.tokens import is_assignment
+from dwarfgpu.program.language.tokens import UnknownName, is_assignment
 from dwarfgpu.program.types.model import has_dynamic_parts
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def all_waves(
     """Evaluate a variable or an expression in all lanes of all waves; return one result for each place in the code.
 
     ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
-    the arrays, and not with ``all``. The waves themselves are the items of ``attached``: ``attached[0]`` is the first.
+    the arrays, and not with ``all``. A name that means nothing in any of the waves is a `KeyError`. The waves
+    themselves are the items of ``attached``: ``attached[0]`` is the first.
 
     >>> import dwarfgpu as dg
     >>> [last] = dg.all_waves(dg.open_core("blur.core"), "last")
@@ -58,7 +59,12 @@ def all_waves(
         raise UsageError('all_waves takes an expression, such as "lane"; the first wave is `attached[0]`')
     if not hasattr(attached, "stopped"):
         raise UsageError(f"a {type(attached).__name__} has no waves", hint="pass `running.attached`, or an open core")
-    return [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
+    found = [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
+    reasons = [next((reason for _count, reason in values.missing()), None) for values in found if values.type is None]
+    errors = [reason.error for reason in reasons if reason is not None and isinstance(reason.error, UnknownName)]
+    if errors and len(errors) == len(found):  # it means nothing anywhere
+        raise errors[0]
+    return found
 
 
 def by_place(

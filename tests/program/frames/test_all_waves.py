@@ -268,4 +268,5 @@ def test_bytes_between_members_do_not_tell_waves_apart():
 
 def test_waves_without_an_expression_are_items_of_the_state(attached):
     assert "the first wave is `attached[0]`" in str(raised(UsageError, all_waves, attached))
+    assert "no variable `nosuch` in" in str(raised(KeyError, all_waves, attached, "nosuch"))
     assert "a str has no waves" in str(raised(UsageError, all_waves, "blur.core", "lane"))
