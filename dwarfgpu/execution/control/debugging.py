@@ -253,16 +253,14 @@ class Debugging:
 
         def value() -> str:
             try:
-                if address is None and not covers(function, self._pc(wave)):  # in a call, where it is out of sight
+                if address is not None:
+                    return write(object_, place)
+                if not covers(function, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
-                there = place if address is not None else frame_now()
-                found = object_ if address is not None else there.expression(text).find(there.lane(lane))
-                now = write(found, there)
+                there = frame_now()
+                return write(there.expression(text).find(there.lane(lane)), there)
             except DwarfGpuError as error:
-                now = f"<{error.message}>"
-            # A value that is absent, now for another reason, has not changed.
-            watched.text = now if now[:1] == watched.text[:1] == "<" else watched.text
-            return now
+                return f"<{error.message}>"
 
         if condition is not None:
             _check_in_lane(condition, place)

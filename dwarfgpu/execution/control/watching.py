@@ -72,6 +72,13 @@ class Watched:
             self.bytes = self.data()
         self.text = self.value()
 
+    def has_changed(self) -> bool:
+        """Return whether the value is another one. One that is absent for another reason, now remembered, is not."""
+        now = self.value()
+        if now[:1] == self.text[:1] == "<":
+            self.text = now
+        return now != self.text
+
     def is_in_function(self, pc: int) -> bool:
         """Return whether an address is in the function whose variable it is."""
         return any(low <= pc < high for low, high in self.function)
@@ -262,7 +269,7 @@ class Watcher:
         if watched.wave not in before.waves:
             return False
         self._device.write_wave(watched.wave, before)
-        return bool(watched.value() != watched.text)
+        return bool(watched.has_changed())
 
 
 def stack_pointer(machine: Machine, wave: int) -> int:
