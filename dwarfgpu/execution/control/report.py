@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.program.values.objects import Object
@@ -174,7 +175,8 @@ def endless_loop(running: Running, halt: Halt) -> EndlessLoop | None:
     end = running.line_at(exit_.address)
     text = None if end is None else SourceTexts().read(end.file).line(end.line)
     first, last = min(lines, key=lambda place: place.line), max(lines, key=lambda place: place.line)
-    values = tuple(_values(running, wave, (mask & -mask).bit_length() - 1, text)) if text and mask else ()
+    answers = _answers(running, wave, first_lane(mask), text) if text and mask else ()
+    values = tuple((name, answer.value) for name, answer in answers if answer.value is not None)
     return EndlessLoop(first, last, exit_, text, values)
 
 
@@ -186,27 +188,21 @@ def _line(running: Running, halt: Halt) -> StoppedLine | None:
     if line is None or text is None or wave is None:
         return None
     lane = first_lane((halt.lanes or {})[wave] or 1)
-    lacking: dict[str, Reason] = {}
-    return StoppedLine(line.line, text, wave, lane, tuple(_values(running, wave, lane, text, lacking)), lacking)
+    answers = [*_answers(running, wave, lane, text)]
+    values = tuple((name, answer.value) for name, answer in answers if answer.value is not None)
+    variables = ((name, answer) for name, answer in answers if not name.startswith("*"))
+    lacking = {name: answer.reason for name, answer in variables if answer.value is None and answer.reason is not None}
+    return StoppedLine(line.line, text, wave, lane, values, lacking)
 
 
-def _values(
-    running: Running, wave: int, lane: int, text: str, lacking: dict[str, Reason] | None = None
-) -> Iterator[tuple[str, Object]]:
-    """Yield what the names of variables in a line of the source are, and what pointers among them point to.
-
-    Why names have no value is put into ``lacking``.
-    """
+def _answers(running: Running, wave: int, lane: int, text: str) -> Iterator[tuple[str, LaneAnswer]]:
+    """Yield what the names of variables in a line of the source are, and what pointers among them point to."""
     frame = running.attached[wave].frame(0)
     names = {variable.name for variable in frame.variables()}
     for name in dict.fromkeys(word for word in _WORD.findall(text) if word in names):
         for each in (name, f"*{name}"):
             with suppress(DwarfGpuError):
-                answered = frame.eval(each, [lane]).of(lane)
-                if answered.value is not None:
-                    yield each, answered.value
-                elif lacking is not None and each == name and answered.reason is not None:
-                    lacking[name] = answered.reason
+                yield each, frame.eval(each, [lane]).of(lane)
 
 
 def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
