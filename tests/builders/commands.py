@@ -67,26 +67,33 @@ def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None
 
 
 class _Screen:
-    """A pseudo-terminal, and what is written to it."""
+    """A pseudo-terminal, and what is written to it.
+
+    An own mark ends the reading: where the last writer has closed the terminal, the reader may be told that it is gone
+    before it has got the last line.
+    """
+
+    END = b"\0"
 
     def __init__(self, columns: int) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.stream = os.fdopen(slave, "w", encoding="utf-8")
-        self._written: list[bytes] = []
+        self._written = b""
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError):  # Linux says so where a file would end
-            while block := os.read(self._master, 1 << 16):
-                self._written.append(block)
+        while not self._written.endswith(self.END):
+            self._written += os.read(self._master, 1 << 16)
 
     def close(self) -> str:
-        self.stream.close()
+        self.stream.flush()
+        os.write(self.stream.fileno(), self.END)
         self._reader.join()
+        self.stream.close()
         os.close(self._master)
-        return b"".join(self._written).decode().replace("\r\n", "\n")
+        return self._written.removesuffix(self.END).decode().replace("\r\n", "\n")
 
 
 @contextlib.contextmanager
