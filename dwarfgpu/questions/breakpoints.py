@@ -33,8 +33,8 @@ _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
 
 
 def break_(debugger: Debugger, arguments: Arguments) -> None:
-    """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. With `if EXPR`,
-    waves stop only if EXPR is true in an active lane, and the stop names those lanes.
+    """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. `LINE -all` is
+    each place where the line begins, also in unrolled loops; `if EXPR` stops if EXPR is true in an active lane.
     """
     debugging = session(debugger, arguments.command)
     place, condition = _parts(arguments)

@@ -162,13 +162,12 @@ def _select(debugger: Debugger, halt: Halt) -> bool:
 def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:
     """Say where a breakpoint was set."""
     kind = "Dprintf" if point.kind == DPRINTF else _kind(point)
-    places = point.addresses
-    if len(places) == 1:
-        position = debugging.running.position(places[0])
-        source = f": file {position.file}, line {position.line}." if position.file else ""
-        debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{source}")
-    else:
-        debugger.output.line(f"{kind} {point.number} at {places[0]:#x}: {point.text}. ({len(places)} locations)")
+    places, position = point.addresses, debugging.running.position(point.addresses[0])
+    source = f": file {position.file}, line {position.line}." if position.file else ""
+    where = source if len(places) == 1 else f": {point.text}. ({len(places)} locations)"
+    debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{where}")
+    if (others := debugging.running.others_text(point.text)) is not None:
+        debugger.output.line(debugger.output.style("hint", f"hint: {others}"))
 
 
 def ignoring(point: Breakpoint) -> str:

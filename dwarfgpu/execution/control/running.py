@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _LINE = re.compile(r"(?:.*:)?\d+")
-MOST_COPIES = 16
-"""How many places are named at which a line begins again."""
+_ALL = re.compile(r"^-all\s+|\s+-all$")
+"""With a line: wherever it begins, not only at the first place of each block."""
 
 
 @frozen
@@ -170,11 +170,11 @@ class Running:
     # --- Places ---------------------------------------------------------------------------------------------------
 
     def addresses(self, place: str) -> list[int]:
-        """Return the addresses that a text names: ``k.cl:15``, ``15``, ``kernel``, ``kernel+0x40``, ``0x7f0000001540``.
+        """Return the addresses that a text names: ``k.cl:15``, ``15 -all``, ``kernel+0x40``, ``0x7f0000001540``.
 
         An address is one of the running program, or as the file has it, if no code runs there.
         """
-        text = place.strip()
+        text, at_all = _ALL.subn("", place.strip())
         number = _OFFSET.match(text)
         if number:
             return [self._checked(int(number[1], 0))]
@@ -199,7 +199,7 @@ class Running:
             line = spec.file.next_line(spec.line)
             if line is None:
                 raise UsageError(f"no code belongs to {spec.file.name}:{spec.line} or a later line")
-            found += [address + bias for address in spec.file.starts(line)]
+            found += [address + bias for address in spec.file.starts(line, at_all=bool(at_all))]
         if not found:
             raise UsageError(f"{text[:60]} names no code")
         return sorted(dict.fromkeys(found))
@@ -214,7 +214,7 @@ class Running:
 
         A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB.
         """
-        addresses, text = self.addresses(place), place.strip()
+        addresses, text = self.addresses(place), _ALL.sub("", place.strip())
         if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
             return addresses
         return sorted({max(address, self.reader.at(address).body) for address in addresses})
@@ -286,15 +286,22 @@ class Running:
         points = list(points)
         if any(point.hits for point in points):
             return None
+        place, at_all = _ALL.subn("", place.strip())
         lines = {self.position(address).line for point in points for address in point.addresses}
         asked, moved = re.search(r"(?:^|:)(\d+)$", place), ""
         if asked is not None and lines and int(asked[1]) not in lines:
             moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}"
-        found = ((self.line_at(address), address) for point in points for address in point.addresses)
-        copies = [f"*{copy:#x}" for at, address in found if at is not None for copy in at.file.copies(address)]
-        where = f"{', '.join(copies[:MOST_COPIES])}{', ...' if len(copies) > MOST_COPIES else ''}"
-        others = f"; other copies of the line begin at {where}: break there, too" if copies else ""
-        return f"no lane was at {place}{f' with `{condition}`' if condition else ''}{moved}{others}"
+        others = None if at_all else self.others_text(place)
+        where = f"{place}{f' with `{condition}`' if condition else ''}{moved}"
+        return f"no lane was at {where}{'' if others is None else f'; {others}'}"
+
+    def others_text(self, place: str) -> str | None:
+        """Return at how many places a line begins that no breakpoint at it is at, and how to stop there."""
+        if not _LINE.fullmatch(place):
+            return None
+        count = len(self.stops(f"{place} -all")) - len(self.stops(place))
+        places = f"{count} more place{'s' * (count > 1)}"
+        return f"the line begins at {places}: `{place} -all` stops at each" if count else None
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""

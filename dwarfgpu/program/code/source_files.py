@@ -64,18 +64,14 @@ class SourceFile:
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 
-    def starts(self, line: int) -> list[int]:
+    def starts(self, line: int, *, at_all: bool = False) -> list[int]:
         """Return the addresses in the running program where a line begins: the first of each block, as in GDB.
 
-        A line of a template or of an inlined function begins in each instance and at each call.
+        A line of a template or of an inlined function begins in each instance and at each call. ``at_all`` gives each
+        place where a statement begins: no row tells a copy in an unrolled loop from code that was moved.
         """
-        return sorted({min(starts) for starts in self._starts(line).values()})
-
-    def copies(self, address: int) -> list[int]:
-        """Return where the line of an address begins again in the same block, as it does in an unrolled loop."""
-        at = self.sources.at(address)
-        blocks = {} if at is None or at.file is not self else self._starts(at.line)
-        return next((sorted(starts - {address}) for starts in blocks.values() if address in starts), [])
+        blocks = self._starts(line).values()
+        return sorted(set().union(*blocks) if at_all else map(min, blocks))
 
     def _starts(self, line: int) -> dict[object, set[int]]:
         """Return where statements of a line begin, by their innermost block or, outside of functions, their unit."""

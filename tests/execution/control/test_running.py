@@ -1,7 +1,6 @@
 """Kernels that run to their end, to breakpoints, faults and traps, and what their arguments may be."""
 
 import os
-import re
 import signal
 import subprocess
 from pathlib import Path
@@ -292,8 +291,8 @@ UNROLLED = """kernel void unrolled(global int *a, global int *b) {
 """
 
 
-def test_a_breakpoint_that_was_never_hit_names_the_other_copies_of_its_line(require_tool, tmp_path):
-    """They are what llvm-dwarfdump lists, and a breakpoint at one of them stops there."""
+def test_a_breakpoint_at_all_places_of_a_line_stops_in_each_round_of_an_unrolled_loop(require_tool, tmp_path):
+    """They are what llvm-dwarfdump lists; without -all it is at the first of each block, as in GDB, and counts them."""
     clang, dump, source = require_tool("clang-22"), require_tool("llvm-dwarfdump-22"), tmp_path / "unrolled.cl"
     source.write_text(UNROLLED)
     path = str(tmp_path / "unrolled.co")
@@ -307,16 +306,21 @@ def test_a_breakpoint_that_was_never_hit_names_the_other_copies_of_its_line(requ
     assert lines
     for line in lines:
         place = f"unrolled.cl:{line}"
-        points = running.break_at(place, "0")
-        missed = running.missed_text(place, points, "0")
-        assert missed.startswith(f"no lane was at {place} with `0`; other copies of the line begin at *0x")
-        copies = re.findall(r"\*(0x[0-9a-f]+)", missed)
         listed = {int(row[0], 0) + running.launched.plan.load_address for row in rows if int(row[1]) == line}
-        assert {int(copy, 0) for copy in copies} | set(running.stops(place)) <= listed
-        assert running.stops(f"*{copies[0]}") == [int(copies[0], 0)]
-    for copy in copies:
-        running.break_at(f"*{copy}")
-    assert f"{running.run().pc:#x}" in copies  # the others are of the function that the kernel is inlined from
+        starts, first = running.stops(f"{place} -all"), running.stops(place)
+        assert set(first) < set(starts) <= listed
+        assert starts == running.stops(f"-all {place}")
+        missed = running.missed_text(place, running.break_at(place, "0"), "0")
+        more = f"the line begins at {len(starts) - len(first)} more place"
+        assert missed.startswith(f"no lane was at {place} with `0`; {more}")
+        assert missed.endswith(f"`{place} -all` stops at each")
+        assert running.missed_text(f"{place} -all", running.break_at(f"{place} -all", "0")).endswith(place)
+    reached = {running.launched.plan.start.entry}
+    running.break_at(f"{place} -all")
+    while not (halt := running.run()).has_ended:
+        assert halt.pc not in reached
+        reached.add(halt.pc)
+    assert len(reached) > 2  # the others are of the function that the kernel is inlined from
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
