@@ -11,7 +11,7 @@ from dwarfgpu.program.frames.selectors import numbers_in
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.questions.scripts import body
-from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set
+from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set, warn_of_condition
 from dwarfgpu.questions.values import FormattedText
 from dwarfgpu.render.layout import counted, table
 from dwarfgpu.render.records import Record
@@ -236,7 +236,9 @@ def condition(debugger: Debugger, arguments: Arguments) -> None:
             f"{point.number} is a {point.kind}, and only breakpoints and watchpoints have conditions",
             kind="no_breakpoint",
         )
-    session(debugger, arguments.command).condition(point, text or None)
+    debugging = session(debugger, arguments.command)
+    debugging.condition(point, text or None)
+    warn_of_condition(debugger, debugging, point)
     if not text:
         debugger.output.line(f"Breakpoint {point.number} now unconditional.")
 

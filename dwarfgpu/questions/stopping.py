@@ -166,8 +166,16 @@ def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> Non
     source = f": file {position.file}, line {position.line}." if position.file else ""
     where = source if len(places) == 1 else f": {point.text}. ({len(places)} locations)"
     debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{where}")
+    warn_of_condition(debugger, debugging, point)
     if (others := debugging.running.others_text(point.text)) is not None:
         debugger.output.line(debugger.output.style("hint", f"hint: {others}"))
+
+
+def warn_of_condition(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:
+    """Say where a breakpoint stops waves in any case, since a variable of its condition has no value."""
+    for problem in () if point.condition is None else debugging.running.unanswered(point.condition, point.addresses):
+        debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
+        debugger.output.line(debugger.output.style("hint", "hint: break where it has a value, or compile with -O0"))
 
 
 def ignoring(point: Breakpoint) -> str:

@@ -283,6 +283,17 @@ def test_jump_and_an_assigned_pc_go_elsewhere(divergent):
     assert "Continuing at 0x" in divergent("jump 102")
 
 
+def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
+    run = Run(FILE.replace("O0", "O2"), width=200)
+    run(LAUNCH)
+    text = run("break kernels.cl:93 if limit > 3")
+    assert "warning: limit has no value at 2 of 2 places, so waves stop there whatever `limit > 3` is: it has" in text
+    assert "hint: break where it has a value, or compile with -O0" in text
+    assert "warning: result has no value at 2 of 2 places" in run("condition 1 result > 3")
+    assert "hit Breakpoint 1" in run("run")
+    assert "warning" not in run("break kernels.cl:97 if result > 3", "condition 1 lane > 3", "condition 1")
+
+
 def test_watchpoints_have_conditions(divergent):
     divergent("break 100 if step == 4 && rest > 20", "run", "delete")
     assert divergent("watch result if result > 300") == "Hardware watchpoint 2: result\n"

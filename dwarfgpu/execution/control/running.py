@@ -28,7 +28,9 @@ from dwarfgpu.program.code.code_lookup import name_and_offset
 from dwarfgpu.program.code.code_object import runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import by_place
+from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.linespec import Linespecs
+from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
 
@@ -305,9 +307,23 @@ class Running:
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
-        frames = self.program.at(address - self.launched.plan.load_address)
-        frame = frames[0] if frames else self.program.outside
+        frame = next(iter(self.program.at(address - self.launched.plan.load_address)), self.program.outside)
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
+
+    def unanswered(self, text: str, addresses: Sequence[int]) -> Iterator[str]:
+        """Yield which variables of a condition have no value at some of the addresses, so that waves always stop."""
+        lacking: dict[str, list[str]] = {}
+        for address in addresses:
+            frame = next(iter(self.program.at(address - self.launched.plan.load_address)), self.program.outside)
+            for variable in variables_in(frame, frame.expression(text).tree):
+                try:
+                    variable.value()  # there is no state yet
+                except DwarfGpuError as error:
+                    if error.kind in (NO_LOCATION_HERE, OPTIMIZED_OUT):
+                        lacking.setdefault(variable.name or "", []).append(error.message)
+        for name, reasons in lacking.items():
+            where = "here" if len(addresses) == 1 else f"at {len(reasons)} of {len(addresses)} places"
+            yield f"{name} has no value {where}, so waves stop there whatever `{text}` is: {reasons[0]}"
 
     def flags(self, text: str, batch: WaveBatch, device: Device, function: Die | str | None = None) -> Any:
         """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""
