@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import (
         Context,
@@ -47,6 +48,8 @@ RULES: dict[str, CheckRule] = rules(
      "let the location, or the list, say where the value is at the statement that is named"),
     ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
      "end the range of the location where the register gets another value, or begin it where it has its own"),
+    ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
+     "give the instruction the line of the statement that it was made from"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
      "keep the line with an instruction of it, and is_stmt in its row"),
     ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
@@ -361,8 +364,10 @@ def _use_in(text: str, word: str) -> bool | None:
 class ReferenceStops:
     """The stops of work-items in one context of the other build, with what is known of variables there."""
 
-    def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str) -> None:
+    def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str, *, is_exact: bool = False) -> None:
         self.stops = stops
+        self._is_exact = is_exact
+        """Whether a variable counts wherever it has a value, not only from its initialization on."""
         self.visits = visits_of(stops)
         self._starts = [visit.first for visit in self.visits]
         self._uses = uses
@@ -375,6 +380,8 @@ class ReferenceStops:
 
     def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
+        if self._is_exact:
+            return frozenset()
         unknown = self._unknown.get((key, item))
         if unknown is None:
             unknown = self._unknown[key, item] = {}
@@ -464,14 +471,22 @@ class StatementComparison:
     """Compares the statements of a build that is judged with those of another one."""
 
     def __init__(
-        self, history: StatementHistory, other: StatementHistory, name: str, uses: StatementUses, sightings: Sightings
+        self,
+        history: StatementHistory,
+        other: StatementHistory,
+        name: str,
+        uses: StatementUses,
+        sightings: Sightings,
+        same: SameCode | None = None,
     ) -> None:
         self.history = history
         self.other = other
         self.name = name
         self.uses = uses
         self.sightings = sightings
-        self.values = ValueComparison(history.names, other.names)
+        self.same = same
+        """The other build, if its code is the same: then its history has the same stops."""
+        self.values = ValueComparison(history.names, other.names, is_exact=same is not None)
         self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
@@ -487,7 +502,7 @@ class StatementComparison:
             for item, key, compared in found:
                 self._count(item, stop, key, compared)
         self._report()
-        between = self._compare_between()
+        between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
         self._compare_lines()
         return BuildJudgement(
             self.name,
@@ -534,10 +549,34 @@ class StatementComparison:
                     if compared is not None and compared.result == WRONG:
                         message = f"{name.name}{compared.path} is {compared.value} between statements, and around them"
                         message += f" other values in {self.name}, such as {compared.other}"
-                        lane = stop.lanes[stop.positions[item]]
-                        subject = Subject(RULES["between"], name.name, name)
-                        self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
+                        self._add_between(name, item, stop, message)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
+
+    def _compare_everywhere(self, same: SameCode) -> ComparedPart:
+        """Compare lines, and variables where no statement begins, with those of the same code."""
+        right, wrong = sum(same.alike.values()), 0
+        for pc in same.alike:
+            self.sightings.note(RULES["between"], pc)
+        for item, between in self.history.between.items():
+            for (_behind, stop), (_other, there) in zip(between, self.other.between[item], strict=True):
+                for key in stop.values or ():
+                    value = there.value(key, item)
+                    others = [(value, frozenset[str]())] if isinstance(value, RecordedValue) else []
+                    compared = self._compare_value(stop.value(key, item), others, is_alive=False, is_certain=True)
+                    right += compared is not None and compared.result == RIGHT
+                    if compared is not None and compared.result == WRONG:
+                        wrong += 1
+                        message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}"
+                        self._add_between(key, item, stop, message)
+        for pc, line, other in same.different_lines():
+            message = f"the instruction belongs to line {line}, and to line {other} in {self.name}"
+            self.sightings.add(Subject(RULES["row"], f"{line}"), pc, Sighting(message, self.history.stops[0].wave))
+        return ComparedPart("between statements", right, wrong, 0)
+
+    def _add_between(self, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
+        lane = stop.lanes[stop.positions[item]]
+        subject = Subject(RULES["between"], key.name, key)
+        self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
 
     def _compare_near(
         self, item: WorkItem, key: DeclarationKey, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
@@ -610,7 +649,7 @@ class StatementComparison:
     ) -> Iterator[tuple[StatementStop, list[WorkItem], Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]]]:
         """Yield the stops of work-items that are compared, with those that come to them, and what that gives."""
         for stops, others, alike in self._sequences(items):
-            reference = ReferenceStops(others, self.uses, stops[0].file)
+            reference = ReferenceStops(others, self.uses, stops[0].file, is_exact=self.same is not None)
             for stop, truths, is_first in self._aligned(stops, reference):
                 yield stop, alike, self._compared(alike, stop, reference, truths, is_first=is_first)
 
@@ -638,6 +677,12 @@ class StatementComparison:
         self, stops: list[StatementStop], reference: ReferenceStops
     ) -> Iterator[tuple[StatementStop, Truths, bool]]:
         """Yield the stops that are compared: with what, and whether each is the first of its visit."""
+        if self.same is not None:
+            firsts = {visit.first for visit in reference.visits}
+            for number, stop in enumerate(stops):
+                if stop.values is not None:
+                    yield stop, Truths((number,), is_certain=True), number in firsts
+            return
         visits = visits_of(stops)
         for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
             if counterparts is None:
@@ -687,6 +732,8 @@ class StatementComparison:
         is_certain: bool,
     ) -> ComparedValue | None:
         """Return what comparing a value gives; None for one that is missing where the source does not need it."""
+        if not others:
+            return None
         truth, unknown = others[0]
         if not isinstance(value, RecordedValue):
             reason = "it is not visible" if value is None else value.reason
@@ -720,7 +767,8 @@ class StatementComparison:
     ) -> ComparedValue:
         """Return what a comparison gives if roundings of the terms of a float can have made the difference."""
         value = stop.value(key, item)
-        if compared.result != WRONG or not isinstance(value, RecordedValue) or largest_float(value) is None:
+        is_wrong = compared.result == WRONG and self.same is None
+        if not is_wrong or not isinstance(value, RecordedValue) or largest_float(value) is None:
             return compared
         scale = max(reference.terms(key, item, number) for number in truths)
         if all(self.values.difference(value, other, leaves, scale) for other, leaves in others):

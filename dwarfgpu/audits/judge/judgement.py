@@ -14,6 +14,7 @@ from dwarfgpu.audits.judge.comparison import COUNTED, ComparedPart, StatementCom
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
+from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
@@ -125,7 +126,8 @@ class Judge:
         self.functions = FunctionTexts(running, self.texts)
         self.values = ValueJudge(followed, self.sightings, self.texts, self.functions)
         self.statements = StatementJudge(followed, self.sightings, self.texts, self.values.followed)
-        self.recorder = None if against is None else StatementRecorder(followed)
+        self._same = against.beside(followed) if isinstance(against, GpuBuild) else None
+        self.recorder = None if against is None else StatementRecorder(followed, same=self._same)
         self.comparison: StatementComparison | None = None
         """What compares with the other build, once the kernel has run."""
 
@@ -206,7 +208,8 @@ class Judge:
         history = self.recorder.history
         other = self.against.record(history, limit)
         uses = StatementUses(self.texts.text_of)
-        self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings)
+        same = self._same if self._same is not None and self._same.is_same else None
+        self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings, same)
         return self.comparison.run()
 
     def _compare_results(self, other: OtherBuild) -> None:
@@ -306,12 +309,21 @@ class GpuBuild:
 
     def __init__(self, running: Running) -> None:
         self.running = running
+        self._same: SameCode | None = None
         self.name = running.launched.plan.file.name.rpartition("/")[2]
         self.problem: str | None = None
         self.results: dict[str, bytes] = {}
 
+    def beside(self, run: FollowedRun) -> SameCode:
+        """Return its debugging information for the instructions of a run, as long as these are its own, too."""
+        self._same = SameCode(run, self.running)
+        return self._same
+
     def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
-        history, halt = record_run(self.running, judged, limit)
+        if self._same is not None and self._same.is_same:
+            history, halt = self._same.history, self.running.run(limit=limit)
+        else:
+            history, halt = record_run(self.running, judged, limit)
         self.results = results_of(self.running)
         if not halt.has_ended:
             self.problem = f"{self.name} has not ended: {halt}"

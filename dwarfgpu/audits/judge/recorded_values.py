@@ -313,11 +313,12 @@ class ValueDifference:
 
 
 class ValueComparison:
-    """Compares values of a build with those of another one."""
+    """Compares values of a build with those of another one, or of the same code, in which each bit is the same."""
 
-    def __init__(self, names: PointerNames, others: PointerNames) -> None:
+    def __init__(self, names: PointerNames, others: PointerNames, *, is_exact: bool = False) -> None:
         self.names = names
         self.others = others
+        self.is_exact = is_exact
         self._known: dict[Any, ValueDifference | None] = {}
 
     def difference(
@@ -351,6 +352,8 @@ class ValueComparison:
         return None
 
     def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int, scale: float) -> bool:
+        if self.is_exact:
+            return bits == there
         if POINTER in (leaf.kind, other.kind):
             return self._is_same_pointer(leaf, bits, other, there)
         if leaf.bits == other.bits and bits == there:

@@ -8,6 +8,7 @@ one has inlined a function have the same contexts.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +30,24 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
     from dwarfgpu.objfile.line_table import LineRow, LineTable
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.scopes import SourceCall
+    from dwarfgpu.program.code.source_files import LineAt
+    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.states.stopped import Stopped
 
 FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
 BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS = 2, 8, 2
 """The waves, the lanes and the visits of an instruction between statements that are compared."""
+SAME = 4, 64, 4
+"""Those that are compared with a build whose code is the same, in which every place is known."""
 MAX_STOPS = 20_000
 MAX_VISITS = 16
 """The visits of one statement by one wave at which variables are read; in the other build twice as many."""
@@ -261,8 +268,10 @@ def _is_stub(frame: SourceCall, caller: SourceCall) -> bool:
 class StatementRecorder:
     """Records the stops of waves of a device, or of some work-items."""
 
-    def __init__(self, run: FollowedRun, judged: StatementHistory | None = None) -> None:
+    def __init__(self, run: FollowedRun, judged: StatementHistory | None = None, same: SameCode | None = None) -> None:
         self.run = run
+        self.same = same
+        """Another build to read at the same instructions, as long as these are the same."""
         self.running = running = run.running
         self.judged = judged
         """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
@@ -282,6 +291,9 @@ class StatementRecorder:
     def observe(self, arrival: InstructionVisit) -> None:
         """Record waves of one call that are about to execute an instruction, if a statement begins there."""
         batch, call = arrival.batch, arrival.call
+        if self.same is not None and not self.same.has(batch.pc, arrival.instruction):
+            self.same = None
+            self.history.between.clear()  # which has what is different alone
         row = self.rows.at(batch.pc)
         if self.judged is None:
             self._observe_between(arrival, is_statement=row is not None)
@@ -290,7 +302,8 @@ class StatementRecorder:
         if len(self.history.stops) >= MAX_STOPS:
             self.history.is_cut = True
             return
-        context = self.contexts.of(batch.pc, () if call is None else call.chain)
+        chain = () if call is None else call.chain
+        context = self.contexts.of(batch.pc, chain)
         is_known = self._contexts is None or context in self._contexts
         if not is_known and caller_in(context) not in (self._contexts or ()):
             return
@@ -306,32 +319,37 @@ class StatementRecorder:
                 if not is_shown:
                     self.run.registers.show(batch)
                     is_shown = True
-                self.history.add(self._made(batch.pc, row, context, wave, lanes, items))
+                stop = self._made(batch.pc, row, context, wave, lanes, items)
+                self.history.add(stop)
+                if self.same is not None:
+                    self.same.add(stop, wave, chain)
 
     def _observe_between(self, arrival: InstructionVisit, *, is_statement: bool) -> None:
         """Record some lanes of waves in the functions of an instruction in which it does not begin a statement."""
         batch, call = arrival.batch, arrival.call
-        around = self.contexts.around(batch.pc, () if call is None else call.chain)
+        chain = () if call is None else call.chain
+        around = self.contexts.around(batch.pc, chain)
         if is_statement:
             around = around[:-1]
         waves = batch.waves[arrival.rows].tolist() if around else []
+        most_waves, most_lanes, visits = (BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS) if self.same is None else SAME
         chosen = [
             wave
             for wave in waves
-            if self._last.get(wave) == arrival.number
-            and self._visits.get((self._name(wave), batch.pc), 0) < BETWEEN_VISITS
+            if self._last.get(wave) == arrival.number and self._visits.get((self._name(wave), batch.pc), 0) < visits
         ]
-        for wave in chosen[:BETWEEN_WAVES]:
+        for wave in chosen[:most_waves]:
             items = self._items_of(wave)
             mask = int(self.run.lanes.active[wave])
             known = [lane for lane, item in enumerate(items) if item in self.history.by_item and mask >> lane & 1]
             if not known:
                 continue
-            step = max(1, (len(known) - 1) // (BETWEEN_LANES - 1))
-            lanes = tuple(dict.fromkeys([*known[::step][: BETWEEN_LANES - 1], known[-1]]))
+            step = max(1, (len(known) - 1) // (most_lanes - 1))
+            lanes = tuple(dict.fromkeys([*known[::step][: most_lanes - 1], known[-1]]))
             self.run.registers.show(batch)
             for number, context in around:
-                self.history.add_between(self._made(batch.pc, None, context, wave, lanes, items, number))
+                stop = self._made(batch.pc, None, context, wave, lanes, items, number)
+                self.history.add_between(stop if self.same is None else self.same.add_between(stop, wave, chain))
 
     def _name(self, wave: int) -> str:
         return self.running.machine.ids[wave]
@@ -369,13 +387,9 @@ class StatementRecorder:
         visit = self._visits.get((name, pc), 0) + 1
         if not frame:
             self._visits[name, pc] = visit
-        line = self.running.line_at(pc)
-        number, column = (0 if line is None else line.line, 0) if row is None else (row.line, row.column)
         return StatementStop(
             pc,
-            "" if line is None else line.file.name,
-            number,
-            column,
+            *source_place(row, self.running.line_at(pc)),
             context,
             name,
             visit,
@@ -389,16 +403,8 @@ class StatementRecorder:
     ) -> dict[DeclarationKey, list[Recorded]]:
         """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
         values: dict[DeclarationKey, list[Recorded]] = {}
-        try:
-            frame = self.run.stopped.stack(wave).call(0)[number]
-            variables = frame.variables()
-        except DwarfGpuError:  # which functions are here cannot be read
-            return values
-        for variable in variables:
-            if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
-                continue
-            key = key_of(variable)
-            if key in values or (of_lists and not _has_list(variable)):
+        for frame, variable, key in variables_of(self.run.stopped, wave, number):
+            if of_lists and self.same is None and not _has_list(variable):
                 continue
             values[key] = recorded(frame, variable, lanes)
             if self.judged is not None and _has_list(variable):
@@ -408,6 +414,26 @@ class StatementRecorder:
                 if is_shared(frame, variable, lanes[0]):
                     self.history.shared.add(key)
         return values
+
+
+def variables_of(stopped: Stopped, wave: int, number: int) -> Iterator[tuple[Frame, Variable, DeclarationKey]]:
+    """Yield the variables of the source in a frame of a wave, none of them twice."""
+    known: set[DeclarationKey] = set()
+    with suppress(DwarfGpuError):  # which functions are here cannot be read
+        frame = stopped.stack(wave).call(0)[number]
+        for variable in frame.variables():
+            if variable.kind == STATIC or variable.is_artificial or variable.is_shadowed:
+                continue
+            key = key_of(variable)
+            if key not in known:
+                known.add(key)
+                yield frame, variable, key
+
+
+def source_place(row: LineRow | None, line: LineAt | None) -> tuple[str, int, int]:
+    """Return the file, the line and the column of an instruction, given its row if a statement begins there."""
+    number, column = (0 if line is None else line.line, 0) if row is None else (row.line, row.column)
+    return "" if line is None else line.file.name, number, column
 
 
 def _has_list(variable: Variable) -> bool:

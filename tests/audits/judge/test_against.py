@@ -182,6 +182,46 @@ def test_a_build_with_location_lists_is_like_itself(tmp_path):
     assert not [each.message for each in findings if each.rule.name.startswith("against-")]
 
 
+VGPR0 = 2560
+"""The number of the first vector register of a wave of 64 lanes in DWARF."""
+
+
+def test_a_wrong_register_is_found_at_once_where_the_code_is_the_same(tmp_path):
+    """Another register of the unrolled loop mostly has the value of another of its rounds."""
+    (tmp_path / "k.cl").write_text(UNROLLED)
+    run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
+    data = (tmp_path / "k.co").read_bytes()
+    lists = next(each for each in opened(str(tmp_path / "k.co")).image.sections if each.name == ".debug_loclists")
+    numbers = {number: bytes([VGPR0 + number & 0x7F | 0x80, VGPR0 + number >> 7]) for number in range(8)}
+    places = [
+        (place, number)
+        for place in range(lists.offset, lists.offset + lists.size)
+        for number, coded in numbers.items()
+        if data[place : place + 2] == coded and data[place - 1] in {0x90, 0x92}  # DW_OP_regx, DW_OP_bregx
+    ]
+    args = "zeros(64)", list(range(3, 67)), 6
+    rules, found = ("against-wrong", "against-between", "value-failed"), []
+    for place, number in places[:5]:  # the later ones belong to a copy of the code that is not executed
+        (tmp_path / "wrong.co").write_bytes(data[:place] + numbers[(number + 1) % 8] + data[place + 2 :])
+        own, other = (running(str(tmp_path / name), "k", args, grid=64, work_group=64) for name in ("wrong.co", "k.co"))
+        judgement = Judge(own, GpuBuild(other)).run()
+        found.append([each.message for each in judgement.report.findings if each.rule.name in rules])
+        assert judgement.comparison.total().uncertain == 0
+    assert all(found), found
+
+
+def test_lines_are_compared_where_the_code_is_the_same(tools, tmp_path):
+    right, wrong = assembled(GFX942, tools, tmp_path), tmp_path / "wrong.co"
+    data = Path(right).read_bytes()
+    table = next(each for each in opened(right).image.sections if each.name == ".debug_line")
+    advance = data.rindex(b"\x03", table.offset, table.offset + table.size)  # DW_LNS_advance_line
+    wrong.write_bytes(data[: advance + 1] + bytes([data[advance + 1] - 1]) + data[advance + 2 :])
+    findings = of_variables(compared(str(wrong), right))
+    assert [each.message for each in findings if each.rule.name == "against-row"] == [
+        "steps+0x80 to +0x84: the instruction belongs to line 14, and to line 15 in steps.gfx942.co",
+        "steps+0x8c: the instruction belongs to line 15, and to line 16 in steps.gfx942.co"]  # fmt: skip
+
+
 def check_defects(processor, tools, folder, defects):
     right = assembled(GFX942, tools, folder / "right")
     offsets = step_offsets(right if processor is GFX942 else assembled(processor, tools, folder / "right"), processor)
