@@ -204,15 +204,15 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.31,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.72,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.36,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.6,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
+    "questions": 13.37,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "cli": 2.61,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
     "cases": 1.4,
     "fleet": 2.13,
-    "compilers": 0.39,  # a part of the library for groups
+    "compilers": 0.42,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
 MOST_LINES_OF_TESTS = 91.3

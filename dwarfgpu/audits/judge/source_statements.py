@@ -17,6 +17,8 @@ LONGEST_STATEMENT = 12
 """The lines of a statement, at most, that are searched for its beginning, and for its end."""
 _END = re.compile(r"[;{}:]\s*(//.*)?$")
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
+_SELECTION = re.compile(r"\b(?:if|switch)\b")
+_ELSE = re.compile(r"\s*else\b")
 _QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 """Comments and literals, in which no loop begins."""
 
@@ -49,8 +51,20 @@ def source_loops(text: str) -> list[SourceLoop]:
     return loops
 
 
-def _end_of_statement(text: str, start: int) -> int:
-    """Return where the statement behind the word of a loop ends: at its brace, or at the first semicolon."""
+def _selections(text: str) -> list[tuple[int, int, int]]:
+    """Return the selection statements of a text (C11, 6.8.4): where each begins, and where its head and it end."""
+    text = quiet(text)
+    found = []
+    for match in _SELECTION.finditer(text):
+        end = _end_of_statement(text, match.end())
+        while (other := _ELSE.match(text, end + 1)) is not None:
+            end = _end_of_statement(text, other.end())
+        found.append((match.start(), _end_of_statement(text, match.end(), closing=")"), end + 1))
+    return found
+
+
+def _end_of_statement(text: str, start: int, *, closing: str = "}") -> int:
+    """Return where the statement behind a word such as ``while`` ends: at its brace, or at the first semicolon."""
     depth = 0
     for position in range(start, len(text)):
         letter = text[position]
@@ -58,7 +72,7 @@ def _end_of_statement(text: str, start: int) -> int:
             depth += 1
         elif letter in ")]}":
             depth -= 1
-            if depth < 0 or (letter == "}" and not depth):
+            if depth < 0 or (letter == closing and not depth):
                 return position
         elif letter == ";" and not depth:
             return position
@@ -99,6 +113,7 @@ class SourceStatements:
         self._known: dict[tuple[str, int], SourceStatement | None] = {}
         self._files: dict[str, SourceFile] | None = None
         self._loops: dict[str, list[SourceLoop]] = {}
+        self._selections: dict[str, list[tuple[int, int, int]]] = {}
 
     def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
         """Return the smallest loop of a file that has two lines in it."""
@@ -133,13 +148,24 @@ class SourceStatements:
             self._known[key] = self._read(file, line)
         return self._known[key]
 
-    def text_of(self, file: str, line: int, column: int = 0) -> str | None:
-        """Return the text of the statement that a line belongs to, or that of a column where it has several."""
+    def text_of(self, file: str, line: int, column: int = 0, *, with_branches: bool = False) -> str | None:
+        """Return the text of the statement that a line belongs to, or that of a column where it has several.
+
+        ``with_branches`` adds to the head of an ``if`` what it is the head of.
+        """
         statement = self.at(file, line)
-        if statement is None or not column:
-            return None if statement is None else statement.text
-        before = sum(len(text) + 1 for text in self.lines(file)[statement.first - 1 : line - 1])
-        return _statement_at(statement.text, before + column - 1)
+        if statement is None:
+            return None
+        lines = self.lines(file)
+        if with_branches and file not in self._selections:
+            self._selections[file] = _selections("\n".join(lines))
+        start = sum(len(text) + 1 for text in lines[: line - 1])
+        first, last = (start + column - 1,) * 2 if column else (start, start + len("".join(lines[line - 1 : line])))
+        for begin, head, end in reversed(self._selections[file] if with_branches else ()):
+            if begin <= last and first <= head:
+                return "\n".join(lines)[begin:end]
+        before = start - sum(len(text) + 1 for text in lines[: statement.first - 1])
+        return _statement_at(statement.text, before + column - 1) if column else statement.text
 
     def _read(self, file: str, line: int) -> SourceStatement | None:
         lines = self.lines(file)

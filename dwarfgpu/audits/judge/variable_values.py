@@ -60,6 +60,8 @@ RULES: dict[str, CheckRule] = rules(
 
 _PACKED = ("v_pk_", "ds_load_2addr", "ds_read2")
 """The beginnings of the names of instructions that compilers make of two operations."""
+_SELECTS = ("v_cndmask", "s_cselect")
+"""What optimized code has in place of an ``if``, with the line of its head: they assign what its branches assign."""
 _MOVES = ("v_mov_", "v_accvgpr_", "s_mov_", "s_movk_")
 MOST_VISITS = 3
 """The visits of an instruction at which variables are compared with the source."""
@@ -357,7 +359,9 @@ class ValueJudge:
                 homes += known[0]
                 sources += known[1]
         is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival, frames[-1])
-        texts = [self.texts.text_of(str(line.file), line.line, line.column) for line in lines] if is_known else [None]
+        places = [(str(line.file), line.line, line.column) for line in lines] if is_known else []
+        is_select = arrival.instruction.name.startswith(_SELECTS)
+        texts = [self.texts.text_of(*place, with_branches=is_select) for place in places] or [None]
         return WatchedInstruction(
             tuple(homes),
             frozenset(sources),

@@ -94,6 +94,21 @@ kernel void sums(global const float *in, global float *out, float scale) {
 }
 """
 
+SELECTED = """\
+kernel void selected(global const int *in, global int *out, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int last = 0;
+  for (int k = 0; k < n; k++) {
+    int x = in[id + k];
+    if (x > 7) {
+      x++;
+      last = x;
+    }
+  }
+  out[id] = last;
+}
+"""
+
 
 @pytest.fixture
 def found(require_tool, tmp_path, judged):
@@ -139,3 +154,9 @@ def test_what_a_register_has_since_the_launch_is_computed_though_a_whole_wave_br
 
 def test_a_dual_instruction_belongs_to_two_statements_and_its_row_names_one(found):
     assert found(SUMS, "sums", rule="value-changed") == []
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx1100"])
+def test_a_select_on_the_line_of_an_if_assigns_what_its_branches_assign(found, processor):
+    args = {"args": [np.arange(128, dtype=np.int32), np.zeros(64, np.int32), 20]}
+    assert found(SELECTED, "selected", processor, rule="value-changed", grid=64, work_group=64, **args) == []
