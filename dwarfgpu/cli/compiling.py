@@ -6,7 +6,8 @@ import os
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.compilers.sources import NotCompiled, Recipe, compile_source
+from dwarfgpu.compilers import BUILD
+from dwarfgpu.compilers.sources import USUAL_PROCESSOR, NotCompiled, Recipe, compile_source
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import OK
 from dwarfgpu.regular_files import whole_output
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 def compile_file(session: Session, options: Any) -> int:
     """Compile a source, and say what became of it."""
     source: str = options.source
-    recipe = Recipe(level="0" if options.O is None else options.O, options=tuple(options.clang_option or ()))
-    if options.target is not None:
-        recipe = Recipe(options.target, recipe.level, recipe.options)
+    clang_words = (*BUILD.options, *(options.clang_option or ()))
+    recipe = Recipe(USUAL_PROCESSOR if options.target is None else options.target, BUILD.level, clang_words)
     try:
         compiled = compile_source(source, recipe)
     except NotCompiled as error:

@@ -169,18 +169,17 @@ input.""",
         "cli.compiling.compile_file",
         """\
 Compile SOURCE with clang and the built-in functions of dwarfgpu. The compiler is $CLANG, else ROCm's clang, else the
-newest clang in $PATH. The code object has debug information, and is optimized only with -O. Words after -- are options
-of clang.
+newest clang in $PATH. The code object has debug information, and is optimized only with -O. Words after -- are other
+options of clang.
 
-Commands that take FILE also take a source, and compile it: `dwarfgpu run k.cl KERNEL ...`; k.cl@gfx90a names a
-processor.""",
-        ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co -target gfx90a -O2 -- -DSIZE=64 -I include"),
+Commands that take FILE also take a source, and compile it: `dwarfgpu run k.cl -O2 KERNEL ...`; k.cl@gfx90a names
+a processor.""",
+        ("dwarfgpu compile k.cl", "dwarfgpu compile k.hip -o k.co -target gfx90a -O2 -DSIZE=64 -I include"),
         (
             operand("SOURCE", "a file in OpenCL C (.cl) or HIP (.hip, .cpp, .cu)"),
             operand("[CLANG_OPTION...]", "after --: options of clang"),
             option("-o FILE", "the code object to write (SOURCE.co in this folder)"),
             option("-target NAME", "the processor: gfx90a, gfx90a:xnack+, gfx1100-wave64 (gfx1100)"),
-            option("-O LEVEL", "how much to optimize: 0, 1, 2, 3, s (0)"),
         ),
     ),
     "run": ShellCommand(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import __version__, budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
+from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
 from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
@@ -51,7 +52,7 @@ class _ArgumentParser(argparse.ArgumentParser):
         hint = nearest_hint(
             unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
         )
-        if unknown.startswith(("-D", "-I", "-U")):
+        if unknown.startswith(("-D", "-I", "-U", "-O")):
             hint = f"it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- {unknown}`, then name FILE.co"
         if "required: --state" in message:
             from dwarfgpu.states.opening import STATE_HINT
@@ -110,6 +111,7 @@ def _color(words: Sequence[str]) -> str:
 def _run(session: Session, options: Any) -> int:
     """Run a command; its answer goes to the file that `-o` names, if it does."""
     path: str | None = getattr(options, "output", None)
+    BUILD.choose(*(getattr(options, name, None) for name in ("O", "D", "I")))
     with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
         status: int = options.run(session)
         check_mappings()
@@ -294,7 +296,8 @@ def _question(name: str, command: Command, words: list[str]) -> Any:
     # argparse takes what begins with a dash for an option, unless there is a blank in it
     words = [f" {word}" if word.startswith(STDIN_PART) else word for word in _with_values(words, command.shell_options)]
     if command.completes == "expression":
-        words = [f" {word}" if _is_negative(word) else word for word in words]
+        build = ("-D", "-I", "-O") if any(map(is_source, words)) else ()
+        words = [f" {word}" if _is_negative(word) and not word.startswith(build) else word for word in words]
     # an operand that may be absent would be, for argparse, wherever options are before it
     positional = (*command.at_shell.selects, *command.at_shell.operands)
     is_mixed = any(argument.is_many or not argument.is_required for argument in positional)
@@ -515,6 +518,11 @@ def _help_width() -> int:
 
 
 def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> None:
+    if any(action.dest in ("file", "operand source") for action in parser._actions):  # noqa: SLF001
+        build = parser.add_argument_group("if FILE is a source")
+        build.add_argument("-O", metavar="LEVEL", help="how much clang optimizes: 0, 1, 2, 3, s (0)")
+        build.add_argument("-D", metavar="NAME[=VALUE]", action="append", help="define a macro; repeatable")
+        build.add_argument("-I", metavar="FOLDER", action="append", help="look for included files there; repeatable")
     common = parser.add_argument_group("output")
     form = common.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON document")
@@ -584,7 +592,7 @@ def _rank(name: str) -> int:
 
 def _unknown(name: str) -> UsageError:
     if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
-        if name.endswith((".cl", ".hip")):
+        if name.endswith(SOURCES):
             hint = f"`dwarfgpu kernels {name}` lists its kernels, `dwarfgpu run {name} KERNEL ...` executes one"
         elif name.endswith((".json", ".dgs")) or "core" in name.rpartition("/")[2]:
             hint = f"`dwarfgpu fault {name}` says why its waves have crashed, `dwarfgpu debug --state {name}` opens it"

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.debug import HOW_LAUNCHED
+from dwarfgpu.compilers import BUILD
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.questions.table import OF_CHECKS, SIZES
@@ -143,7 +144,7 @@ def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
 def _debugger(options: Any, *steps: str) -> str:
     """Return the command that launches the same in the debugger, and takes some steps."""
     kernel = _kernel_words(options)
-    words = ["dwarfgpu", "debug", options.file, *kernel[:1]]
+    words = ["dwarfgpu", "debug", *BUILD.words(), options.file, *kernel[:1]]
     for option in (*SIZES, *HOW_LAUNCHED):
         given, flag = getattr(options, option.name.replace("-", "_")), f"--{option.name}"
         if given is not None and given is not False:

@@ -119,12 +119,12 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         return Compiled(read_input(out), clang, target, messages)
 
 
-def compiled_into_cache(name: str) -> str:
+def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
     """Compile ``FILE`` or ``FILE@PROCESSOR``; return the name of the code object, which is in the user's cache."""
     path, at, processor = name.rpartition("@")
     if not at or Path(name).exists():
         path, processor = name, ""
-    compiled = compile_source(path, Recipe(processor or USUAL_PROCESSOR))
+    compiled = compile_source(path, Recipe(processor or USUAL_PROCESSOR, level, options))
     kept = CodeCache("code").keep(
         f"{Path(path).stem}-{hashlib.sha256(compiled.code).hexdigest()[:16]}.co", compiled.code
     )
@@ -233,7 +233,8 @@ def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> Malforme
     if "ld.lld" in messages and "error:" not in messages.partition("ld.lld")[0]:
         return NotCompiled(f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
     name = _UNDECLARED.search(messages)
-    hint = f"`dwarfgpu compile {path} -- -D{name[1]}=VALUE` defines what a host program would" if name else None
+    hint = f"the option -D{name[1]}=VALUE defines what a host program would" if name else None
+    hint = "the option -I FOLDER says where it is" if "file not found" in messages else hint
     return NotCompiled(_first_error(messages), messages, hint)
 
 

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH, Breakpoint
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH, Breakpoint
+from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.program.frames.selectors import numbers_in
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
@@ -36,15 +37,30 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
     """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. `LINE -all` is
     each place where the line begins, also in unrolled loops; `if EXPR` stops if EXPR is true in an active lane.
     """
-    debugging = session(debugger, arguments.command)
     place, condition = _parts(arguments)
+    is_temporary = arguments.command.name == "tbreak"
+    if place and debugger.attached is None and debugger.program is not None:
+        _set_pending(debugger, place, condition, is_temporary=is_temporary)
+        return
+    debugging = session(debugger, arguments.command)
     if not place:
         pc = debugger.frame.pc
         if pc is None:
             raise UsageError("the frame has no program counter", kind="no_frame", hint="name a place")
         place = f"*{pc:#x}"
-    is_temporary = arguments.command.name == "tbreak"
     show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
+
+
+def _set_pending(debugger: Debugger, place: str, condition: str | None, *, is_temporary: bool) -> None:
+    """Keep a breakpoint for the launch, if its place is known in the program, as GDB does before it runs."""
+    from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy
+
+    outside = debugger.frame if debugger.program is None else debugger.program.outside
+    here = ((file, 1) for file in outside.state.sources.all())
+    Linespecs(outside, lambda: next(here, None)).read(AT_ALL.sub("", place))
+    point = debugger.state_of(KernelRun).points.add(BREAK, place)
+    point.condition, point.is_temporary = condition, is_temporary
+    debugger.output.line(f"Breakpoint {point.number} ({place}) pending.")
 
 
 def _parts(arguments: Arguments) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, other_buil
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
-from dwarfgpu.compilers import is_source
+from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.planning import sizes
@@ -124,9 +124,8 @@ def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuErro
 def _build(selection: Selection) -> Iterator[str]:
     """Yield how a source was compiled, which is not how it is usually shipped."""
     given = selection.given
-    if given is not None and is_source(given):
-        path = given.partition("@")[0]
-        yield f"{path} was compiled with -O0; `dwarfgpu compile {path} -O2 -o FILE` makes optimized code to judge"
+    if given is not None and is_source(given) and BUILD.level == "0":
+        yield f"{given.partition('@')[0]} was compiled with -O0; -O2 judges optimized code"
 
 
 def _left_out(judgement: Judgement) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dwarfgpu.compilers import is_source
+from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.types.model import Pointer, resolved
 from dwarfgpu.render.values import OPTIMIZED_OUT
@@ -26,10 +26,10 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
     """
     line = attached.state.sources.at(launched.plan.start.entry)
     path = None if line is None else SourceTexts().read(line.file).path
-    if path is None or not is_source(path) or is_source(launched.plan.file.name):
+    if path is None or not is_source(path) or (BUILD.level == "0" and is_source(launched.plan.file.name)):
         return None
-    path = min(path, os.path.relpath(path), key=len)
-    return f"`dwarfgpu {command.format(path)}` compiles it with -O0, where every variable has a value"
+    words = " ".join((*BUILD.options, min(path, os.path.relpath(path), key=len)))
+    return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where every variable has a value"
 
 
 def hints_of_run(running: Running, kernel: str, lacking: Mapping[str, Reason]) -> Iterator[str]:

@@ -231,8 +231,8 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
 @for_each("words, error, hint",
     ("waves", "the following arguments are required: --state/-state",
         "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"),
-    ("compile k.cl -DX=1", "unrecognized arguments: -DX=1",
-        "it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- -DX=1`, then name FILE.co"),
+    ("compile k.cl -UX", "unrecognized arguments: -UX",
+        "it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- -UX`, then name FILE.co"),
     (f"run {KERNELS} records --grid 16x12", "the grid '16x12' is not a number", "write 16,12"),
     ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
 )  # fmt: skip

@@ -198,8 +198,9 @@ CALLS = "float missing(float);\n__kernel void k(__global float *o) {\n  o[0] = m
 NAMES = "__kernel void k(__global float *o) {\n  o[0] = SIZE;\n}\n"
 BAD = [
     pytest.param("k.cl", CALLS, (), "k.cl:3: missing is called, and is not defined", marks=pytest.mark.slow),
-    ("k.cl", NAMES, (), "k.cl -- -DSIZE=VALUE` defines what a host program would"),
+    ("k.cl", NAMES, (), "the option -DSIZE=VALUE defines what a host program would"),
     ("k.cl", '#include "other.h"\n', (), "k.cl:1:10: fatal error: 'other.h' file not found"),
+    ("k.cl", '#include "other.h"\n', (), "hint: the option -I FOLDER says where it is"),
     ("k.cl", "\0\xff", (), "error:"),
     ("k.txt", COPY, (), "k.txt is not a source of a kernel by its name"),
     ("k.cl", COPY, ("-target", "x86_64"), "x86_64 is not a GPU"),
@@ -217,6 +218,25 @@ def test_what_cannot_be_compiled(tmp_path, name, text, options, message):
     assert "Traceback" not in done.stderr
     assert done.returncode > 1
     assert [*tmp_path.iterdir()] == [path]
+
+
+def test_each_command_that_compiles_takes_macros_folders_and_a_level(tmp_path):
+    """And the hints that name another command say the same words."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "size.h").write_text("#define SIZE (FIRST + 1)\n")
+    path = str(source(tmp_path, f'#include "size.h"\n{NAMES}'))
+    build = ["-DFIRST=41", "-I", str(tmp_path / "include"), path]
+    launch = ["k", "--grid", "1", "--work-group", "1", "zeros(1)"]
+    assert "o = {42}" in run("run", *build, *launch, "--print", "o").stdout
+    done = run("run", *build, "-O2", *launch, "--break", "k.cl:3")
+    assert f"dwarfgpu debug -O2 -DFIRST=41 -I{tmp_path}/include {path} k " in done.stderr
+    assert (
+        "$1 = 42" in run("debug", *build, *launch, "-batch", "-ex", "break 4", "-ex", "c", "-ex", "print o[0]").stdout
+    )
+    assert "with -O0" in run("judge", *build, *launch).stderr
+    assert "with -O0" not in run("judge", *build, "-O1", *launch).stderr
+    assert run("eval", *build, "sizeof(float)").stdout == "sizeof(float) = 4\n"
+    assert "use of undeclared identifier" in run("run", path, *build[1:3], *launch).stderr
 
 
 def test_without_a_clang_the_hint_says_how_to_get_one(tmp_path, monkeypatch):

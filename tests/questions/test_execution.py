@@ -294,6 +294,19 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     assert "warning" not in run("break kernels.cl:97 if result > 3", "condition 1 lane > 3", "condition 1")
 
 
+def test_breakpoints_before_a_launch_are_pending():
+    run = Run(FILE, width=120)
+    assert run("break divergent") == "Breakpoint 1 (divergent) pending.\n"
+    assert run("tbreak kernels.cl:100 -all if rest > 20", "break 102 if nothere > 3").count("pending") == 2
+    assert 'Function "nosuch" not defined' in str(run.fails("break nosuch"))
+    assert "stop only if rest > 20" in run("info breakpoints")
+    text = run(LAUNCH, "run")
+    assert "hit Breakpoint 1, with lanes" in text
+    assert "Error in re-setting breakpoint 3: no variable `nothere`" in text
+    assert "hit Temporary breakpoint 2, with lanes" in run("continue")
+    assert "exited normally" in run("continue")
+
+
 def test_watchpoints_have_conditions(divergent):
     divergent("break 100 if step == 4 && rest > 20", "run", "delete")
     assert divergent("watch result if result > 300") == "Hardware watchpoint 2: result\n"

@@ -98,7 +98,10 @@ class Debugging:
         for point in self.points:
             point.addresses = []
             if point.kind in (BREAK, DPRINTF):
-                self.insert(point)
+                try:
+                    self.insert(point)
+                except DwarfGpuError as error:  # one that was set before there was a launch
+                    self.dprinted.append(f"Error in re-setting breakpoint {point.number}: {error.message}\n")
 
     @property
     def attached(self) -> Attached:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _LINE = re.compile(r"(?:.*:)?\d+")
-_ALL = re.compile(r"^-all\s+|\s+-all$")
+AT_ALL = re.compile(r"^-all\s+|\s+-all$")
 """With a line: wherever it begins, not only at the first place of each block."""
 
 
@@ -176,7 +176,7 @@ class Running:
 
         An address is one of the running program, or as the file has it, if no code runs there.
         """
-        text, at_all = _ALL.subn("", place.strip())
+        text, at_all = AT_ALL.subn("", place.strip())
         number = _OFFSET.match(text)
         if number:
             return [self._checked(int(number[1], 0))]
@@ -216,7 +216,7 @@ class Running:
 
         A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB.
         """
-        addresses, text = self.addresses(place), _ALL.sub("", place.strip())
+        addresses, text = self.addresses(place), AT_ALL.sub("", place.strip())
         if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
             return addresses
         return sorted({max(address, self.reader.at(address).body) for address in addresses})
@@ -288,7 +288,7 @@ class Running:
         points = list(points)
         if any(point.hits for point in points):
             return None
-        place, at_all = _ALL.subn("", place.strip())
+        place, at_all = AT_ALL.subn("", place.strip())
         lines = {self.position(address).line for point in points for address in point.addresses}
         asked, moved = re.search(r"(?:^|:)(\d+)$", place), ""
         if asked is not None and lines and int(asked[1]) not in lines:
