@@ -316,9 +316,9 @@ A broken input gets a row with its error. The exit status is 3 if an input has n
         START,
         "cli.examples.example",
         """\
-Without NAME and -o, list the examples, each with the command to start with. With a NAME write its files to this folder;
-with -o FOLDER write the files of all examples, or of those that are named, to FOLDER. The pages of the documentation
-show commands in such a folder.""",
+Without operands, list the examples, each with a command to start with. With NAME, write its files to this folder; with
+-o FOLDER, write the files of all examples, or of the named ones, to FOLDER. The commands of the documentation work in
+such a folder.""",
         ("dwarfgpu example", "dwarfgpu example -o examples", "dwarfgpu example blur -o /tmp/blur"),
         (operand("[NAME...]", "an example"), option("-o FOLDER", "the folder to write to; it is made if necessary")),
     ),
@@ -327,8 +327,8 @@ show commands in such a folder.""",
         START,
         "cli.demo.demo",
         """\
-Run five commands on files that dwarfgpu brings: a kernel that fails, the way back to the mistake, lanes, variables, and
-a core file. On a terminal, Enter starts each step.""",
+Run five commands on the examples: a kernel that fails, the way back to the mistake, lanes, variables, and a core file.
+On a terminal, Enter starts each step.""",
         ("dwarfgpu demo",),
     ),
     "docs": ShellCommand(
@@ -336,7 +336,7 @@ a core file. On a terminal, Enter starts each step.""",
         START,
         "cli.pages.docs",
         """\
-Without PAGE, list the pages, each with who should read it. With the name of a page, print it, as Markdown.""",
+Without PAGE, list the pages, and who should read each. With PAGE, print the page as Markdown.""",
         ("dwarfgpu docs", "dwarfgpu docs python", "dwarfgpu docs judge -o judge.md"),
         (operand("[PAGE]", "a page: start, crash, python, ..."),),
     ),
@@ -345,8 +345,8 @@ Without PAGE, list the pages, each with who should read it. With the name of a p
         START,
         "cli.debug.print_gdb_script",
         """\
-GDB has a Python of its own, which does not know this installation. The script tells it, checks what that Python has,
-and makes `import dwarfgpu.gdb` possible in scripts of GDB.""",
+GDB has its own Python, which does not know this installation. The script checks that Python, and makes
+`import dwarfgpu.gdb` possible in scripts of GDB.""",
         ('gdb -x "$(dwarfgpu gdb-script)" ./program',),
     ),
     "completion": ShellCommand(

@@ -252,7 +252,7 @@ def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _Argum
 
 def _cases_parser(name: str) -> _ArgumentParser:
     """Return the parser of a command that answers a file of cases."""
-    parser = _parser(name, "Read sections in hex, a case a line, and answer each as JSON on a line.")
+    parser = _parser(name, "Read sections in hex, a case a line, and answer each with a line of JSON.")
     parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
     _add_common(parser)
     return parser

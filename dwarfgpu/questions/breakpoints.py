@@ -75,8 +75,8 @@ def _parts(arguments: Arguments) -> tuple[str, str | None]:
 
 
 def dprintf(debugger: Debugger, arguments: Arguments) -> None:
-    """The lanes that reach the place print as `printf` does, and go on. A wave prints once if the text is the same in
-    all of these lanes, else each lane prints, in order; `$_lane` is the number of the lane. A lane in which an
+    """The lanes that reach the place print as `printf` does, and continue. A wave prints once if the text is the same
+    in all these lanes; otherwise each lane prints, in order. `$_lane` is the number of the lane. A lane in which an
     expression has no value prints why. `condition` limits it. Going back prints nothing.
     """
     debugging = session(debugger, arguments.command)
@@ -96,9 +96,9 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def watch(debugger: Debugger, arguments: Arguments) -> None:
-    """It stops when the value of the expression in the lane that is selected has changed, whatever has changed it.
-    Where the value is in memory, that memory is watched from now on, as GDB does with -location, which may be said.
-    With `if EXPR` it stops only if the expression is true in that lane then.
+    """It stops when the value of the expression in the selected lane has changed, whatever has changed it. If the value
+    is in memory, that memory is watched from now on, as with GDB's -location, which is accepted. With `if EXPR` it
+    stops only if the expression is then true in that lane.
     """
     kind = {"watch": WATCH, "rwatch": READ_WATCH, "awatch": ACCESS_WATCH}[arguments.command.name]
     debugging = session(debugger, arguments.command)
@@ -245,7 +245,7 @@ def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[Breakpoint, str
 
 
 def condition(debugger: Debugger, arguments: Arguments) -> None:
-    """Without an expression it has none from now on."""
+    """Without an expression, the condition is removed."""
     point, text = _numbered(debugger, arguments)
     if point.watched is None and not point.addresses:
         raise UsageError(
@@ -260,7 +260,7 @@ def condition(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def ignore(debugger: Debugger, arguments: Arguments) -> None:
-    """The next COUNT times it stops no wave."""
+    """The breakpoint stops no wave the next COUNT times."""
     point, text = _numbered(debugger, arguments)
     if not text.isdecimal():
         raise arguments.wrong("needs a number and a count")
@@ -269,8 +269,9 @@ def ignore(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def commands(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` run each time when it has stopped waves; without a number those of the last breakpoint.
-    With `silent` as the first line the stop is not shown. What follows a line that runs the kernel is left out.
+    """The lines up to `end` run each time the breakpoint has stopped waves; without a number they belong to the last
+    breakpoint. If the first line is `silent`, the stop is not shown. Lines after a command that runs the kernel are
+    left out.
     """
     points = debugger.state_of(KernelRun).points
     number = arguments.integer()

@@ -71,10 +71,9 @@ def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Itera
 
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the function of the frame. FUNCTION or an address in it shows all of a function, FIRST,LAST or
-    FIRST,+LENGTH that range. `/r` shows the bytes, `/s` the lines of the source, and
-    `/m` line after line of the source, each with all of its instructions. `=>` marks the instruction of the
-    frame, `*` those of other lanes.
+    """Without operands: the function of the frame. FUNCTION or an address in it shows the whole function, FIRST,LAST or
+    FIRST,+LENGTH a range. `/r` shows the bytes, `/s` the source lines, `/m` each source line with all its instructions.
+    `=>` marks the instruction of the frame, `*` those of other lanes.
     """
     for letter in arguments.format:
         if letter not in MODIFIERS:

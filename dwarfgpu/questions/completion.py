@@ -57,7 +57,7 @@ def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
 
 
 def show_completions(debugger: Debugger, arguments: Arguments) -> None:
-    """A line for each text that the beginning of a line can become, as the key Tab would show them."""
+    """A line for each completion, as Tab shows them."""
     start, found = complete(debugger, arguments.text)
     for text in sorted(arguments.text[:start] + candidate.text for candidate in found):
         debugger.output.line(shown(text))

@@ -50,10 +50,9 @@ REGISTERS = {
 
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
-    """Sections are source (with the lanes at each line), locals (in the lane that is selected), lanes,
-    registers, stack and expressions (what `display` shows). `set context-sections` says which are shown by default. At
-    the prompt they are shown after each change of wave, lane or frame, unless `set context off` is given; `set context
-    on` shows them without a terminal, too.
+    """Sections are source (with the lanes at each line), locals (of the selected lane), lanes, registers, stack and
+    expressions (of `display`). `set context-sections` chooses the default. At the prompt they appear after each change
+    of wave, lane or frame, unless `set context off`. `set context on` also shows them when there is no terminal.
     """
     chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
     debugger.opened  # noqa: B018 (an error where there is nothing to show)
@@ -396,9 +395,9 @@ class Displays:
 
 
 def display(debugger: Debugger, arguments: Arguments) -> None:
-    """It is shown at once, and after each change of wave, lane or frame in which it has a meaning; by itself the
-    command shows all of them now. /F is a letter as in `print`. With i, s, a count or a size it shows memory as `x`
-    does: `display/i $pc`. A format follows the command directly.
+    """The value is shown at once, and after each change of wave, lane or frame in which it has a meaning. Without an
+    expression, all displays are shown now. /F is a letter as in `print`. With i, s, a count or a size it shows memory
+    as `x` does: `display/i $pc`. A format follows the command directly.
     """
     known = debugger.state_of(Displays)
     if not arguments.text:

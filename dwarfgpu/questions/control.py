@@ -27,8 +27,8 @@ _ASSIGNMENT = re.compile(r"[^=]*[^=!<>]=(?!=)|\+\+|--|.*(?:\+\+|--)$")
 
 
 def help_(debugger: Debugger, arguments: Arguments) -> None:
-    """`help print` says all about a command, `help info` lists the commands that begin with that word, and `help data`
-    those of a group. `help set width` is about a setting, `help user` lists what was defined.
+    """`help print` explains a command, `help info` lists the commands that begin with this word, `help data` those of a
+    group. `help set width` explains a setting, `help user` lists defined commands.
     """
     text = " ".join(arguments.text.split())
     if not text:
@@ -178,7 +178,9 @@ OF_GDB = frozenset(
 
 
 def set_(debugger: Debugger, arguments: Arguments) -> None:
-    """`show` lists the settings with their values. What names no setting is an assignment: `set x = 3`."""
+    """`show` lists the settings with their values. If the first word is not a setting, it is an assignment: `set x =
+    3`.
+    """
     text = arguments.needed()
     found = debugger.settings.find(text)
     if _ASSIGNMENT.match(text) and (found is None or found[1].startswith("=")):
@@ -194,7 +196,7 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def with_(debugger: Debugger, arguments: Arguments) -> None:
-    """`with print pretty on -- print s`: afterwards the setting is what it was, also if the command fails."""
+    """`with print pretty on -- print s`: afterwards the setting has its earlier value, even if the command fails."""
     text, found, line = arguments.text.partition(" -- ")
     if not found or not line.strip():
         raise arguments.wrong("needs a setting, `--` and a command")
@@ -214,7 +216,7 @@ def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
 
 
 def show(debugger: Debugger, arguments: Arguments) -> None:
-    """Without a name: all settings. The first words of several names show all of them."""
+    """Without a name: all settings. The first word of several names shows all of them."""
     known = debugger.settings.declared
     text = arguments.text
     wanted = [name for name in known if name.startswith(f"{text} ")] if text else list(known)
@@ -237,7 +239,7 @@ def show(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_version(debugger: Debugger, arguments: Arguments) -> None:
-    """Also which Python runs it."""
+    """Also the version of Python."""
     import platform
 
     arguments.none()
@@ -262,7 +264,7 @@ LAYOUTS = ("src", "asm", "split", "regs")
 
 
 def tui(debugger: Debugger, arguments: Arguments) -> None:
-    """^X a, `tui disable` or `quit` leaves it again. `layout` chooses what it shows."""
+    """^X a, `tui disable` or `quit` leaves the full screen. `layout` chooses its contents."""
     wanted = arguments.text or ("disable" if debugger.is_full_screen else "enable")
     if wanted not in ("enable", "disable"):
         raise arguments.wrong(f"takes enable or disable, not {wanted[:40]!r}")
@@ -277,9 +279,8 @@ def _switch_screen(debugger: Debugger) -> None:
 
 
 def layout(debugger: Debugger, arguments: Arguments) -> None:
-    """`layout src` shows the source, asm the instructions, split both, and regs the source with the registers of the
-    frame in place of the variables; next and prev take the one after or before. The full screen is shown if it is not
-    yet.
+    """`layout src` shows the source, asm the instructions, split both, and regs the source with registers instead of
+    variables; next and prev change to the following or previous layout. The command also opens the full screen.
     """
     wanted = arguments.text or debugger.layout
     steps = {"next": 1, "n": 1, "prev": -1, "p": -1}

@@ -31,7 +31,7 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
 
     With FUNCTION, or -variable: each variable, address by address. -compare shows the variables that are better or
     worse in another build, matched by function, inlined calls, name, type and line. -statistics prints the numbers of
-    llvm-dwarfdump --statistics, and -svg draws a picture. With -fail-below the exit status is 1 if less of the chosen
+    llvm-dwarfdump --statistics, -svg draws a picture. With -fail-below the exit status is 1 if less of the chosen
     scopes has a location.
     """
     document = _document(selection, arguments)

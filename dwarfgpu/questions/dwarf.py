@@ -159,11 +159,11 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
 
 
 def print_cfi(selection: Selection, arguments: Arguments) -> Document:
-    """Every entry with its instructions, and the rows that they make. A row has what changes in it; the first of an
-    entry is whole. At the prompt it is by default the row that holds where the frame is.
+    """Every entry with its instructions and rows. A row shows what changes; the first row of an entry is complete. At
+    the prompt, the default is the row for the frame's pc.
 
-    With -pc, or of an ADDRESS: the whole row that holds there. With -function, or of a FUNCTION: its entries. At the
-    shell, --cases FILE reads sections in hex, a case a line, and answers each as JSON on a line.
+    With -pc or ADDRESS: the complete row for the address. With -function or FUNCTION: the entries of the function. At
+    the shell, --cases FILE reads sections in hex, a case a line, and answers each with a line of JSON.
     """
     file = selection.code_file
     dialect = arguments.get("dialect") or _dialect(selection)

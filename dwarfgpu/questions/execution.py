@@ -78,8 +78,8 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
 
 
 def run_(debugger: Debugger, arguments: Arguments) -> Document:
-    """The kernel that `target launch` has started runs; one that has run already is launched again, with the same
-    arguments. Breakpoints stay.
+    """Run the kernel that `target launch` has started. If it has already run, launch it again with the same arguments.
+    Breakpoints stay.
     """
     arguments.none()
     _begin(debugger, arguments)
@@ -105,8 +105,8 @@ def _begin(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
-    """Blocks of instructions that run often become machine code of the host where llvmlite is installed. `set jit`
-    says when.
+    """If llvmlite is installed, blocks of instructions that run often become machine code of the host. `set jit`
+    chooses when.
     """
     arguments.none()
     device = session(debugger, arguments.command).device
@@ -131,7 +131,7 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def kill(debugger: Debugger, arguments: Arguments) -> None:
-    """The machine is left; `run` launches the kernel again."""
+    """The machine is detached; `run` launches the kernel again."""
     arguments.none()
     debugging = session(debugger, arguments.command)
     if not debugger.confirmed("Kill the program being debugged?"):
@@ -155,7 +155,7 @@ def _count(arguments: Arguments) -> int:
 
 
 def continue_(debugger: Debugger, arguments: Arguments) -> Document:
-    """`continue N` passes the breakpoint where the waves are N-1 times."""
+    """`continue N` ignores the breakpoint where the waves are the next N-1 times."""
     debugging = _ready(debugger, arguments)
     count = _count(arguments)
     if count > 1:
@@ -186,7 +186,7 @@ STEPS: dict[str, Callable[[Debugging, int], Halt]] = {
 
 
 def step(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the beginning of another line, also in a function that is called."""
+    """It stops at the beginning of another line, also in a called function."""
     name = arguments.command.name
     if name == "reverse-finish":
         arguments.none()
@@ -202,8 +202,8 @@ def step(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops where the function that is selected has returned, and shows the value that the lane has got, where
-    the calling convention says where it is.
+    """It stops where the selected function has returned, and shows the returned value of the lane, if the calling
+    convention says where it is.
     """
     from dwarfgpu.execution.control.returned import return_type
 
@@ -223,8 +223,8 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def until(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without a place it is `next` that does not go back in a loop. With one it stops there, or where the function has
-    returned.
+    """Without a place it is a `next` that does not go back in a loop. With a place it stops there, or where the
+    function has returned.
     """
     debugging = _ready(debugger, arguments)
     wave = debugger.wave.index
@@ -242,7 +242,7 @@ def advance(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def jump(debugger: Debugger, arguments: Arguments) -> Document:
-    """The wave that is selected goes on at the place; its registers stay as they are."""
+    """The selected wave continues at the place; its registers stay as they are."""
     debugging = _ready(debugger, arguments)
     address = debugging.jump(debugger.wave.index, arguments.needed())
     if not arguments.form:
@@ -254,9 +254,7 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the last time when a wave was at a breakpoint, or changed what a watchpoint watches; else where
-    everything began.
-    """
+    """It stops where a wave was last at a breakpoint, or last changed a watched value, or at the launch."""
     arguments.none()
     debugging = session(debugger, arguments.command)
     return stopped(debugger, debugging, debugging.reverse_go_on())

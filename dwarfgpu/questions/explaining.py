@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def explain(debugger: Debugger, arguments: Arguments) -> Document:
-    """It shows the entry that declares the variable, its location list with the entry that holds here, each operation
-    with the stack before and after it (those of frame bases, call frame information and call sites too), where the
-    value is, and the value; or why there is none. Of an expression every variable in it is explained. Without a
-    state it shows what the file says.
+    """Show the entry that declares the variable, its location list with the valid entry, each operation with the stack
+    before and after it (including frame bases, call frame information and call sites), the place of the value, and the
+    value, or why it has none. Of an expression, every variable is explained. Without a state, show the contents of the
+    file.
     """
     text = arguments.needed()
     if debugger.attached is None:
@@ -73,8 +73,8 @@ def _declared(variables: Iterable[Variable]) -> Iterator[str]:
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
-    """For each part of the value, in the lane that is selected if nothing else is said; lanes that have it in the same
-    places are shown together. A part in the lane's own part of a register or of memory is said to be its own.
+    """For each part of the value, in the selected lane by default. Lanes with the value in the same places are shown
+    together. *Its own* is a part in the lane's own part of a register or of memory.
     """
     text = arguments.needed()
     writer = debugger.renderer(locations=True)
@@ -93,8 +93,8 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
-    """Every location that the file gives it, operation by operation: offset, bytes, operation, what registers are
-    called. `explain` says what comes of it.
+    """Every location in the file, operation by operation: offset, bytes, operation, names of registers. `explain` shows
+    the result.
     """
     variables = variables_called(debugger, arguments.needed())
     return Document(

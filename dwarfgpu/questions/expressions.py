@@ -105,11 +105,11 @@ def _needed(arguments: Arguments, what: str) -> str:
 
 
 def operations(_selection: Selection, arguments: Arguments) -> Document:
-    """Operands, stack effect, clause, context and encodings. NAME is with or without DW_OP_, or part of a name; without
-    it all operations are listed. With -isa NAME is an instruction of AMD GPUs such as v_bfe_u32, or part of one.
+    """Operands, stack effect, clause, context and encodings. NAME is a name, with or without DW_OP_, or a part of one;
+    the default is all operations. With -isa, NAME is an instruction of AMD GPUs such as v_bfe_u32, or a part of one.
 
     -rules shows the points on which DWARF 5, the heterogeneous extension and the DWARF 6 drafts disagree, with the
-    choice of each rule set; -repairs the expressions that compilers get wrong, with what dwarfgpu reads in their place.
+    choice of each rule set. -repairs shows the expressions that compilers get wrong, and how dwarfgpu reads them.
     """
     from dwarfgpu.dialects import operation_reference
 

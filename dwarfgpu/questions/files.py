@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 def open_code(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is a code object or a host program: FILE, FILE@gfx90a, FILE@2, or a code object URI. A machine that was
-    attached is left.
+    """FILE is a code object or a host program: FILE, FILE@gfx90a, FILE@2, or a code object URI. The attached machine is
+    detached.
     """
     open_file(debugger, _path(arguments))
     file = debugger.opened.file
@@ -60,9 +60,9 @@ def described(file: CodeObject) -> str:
 
 
 def attach(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is a snapshot (.json or .dgs) of waves that execute the file that is open, a core file of the program,
-    or the text of the ROCm debug agent. Core files of GPUs need no file of code: the one of the GPU, a merged one,
-    or those of host and GPU; CORE@gfx90a chooses among processors, and CORE@host is about the threads of the host.
+    """FILE is a snapshot (.json or .dgs) of waves that execute the open file, a core file of the program, or the text
+    of the ROCm debug agent. Core files of GPUs need no code file: name the GPU's, a merged one, or the host's and the
+    GPU's. CORE@gfx90a chooses a processor, CORE@host the threads of the host.
     """
     arguments.needed()
     paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
@@ -110,8 +110,8 @@ def _select_lane(debugger: Debugger, attached: Attached) -> None:
 
 def launch(debugger: Debugger, arguments: Arguments) -> None:
     """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
-    position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without any all are 0. The kernel takes the
-    place of the state that is attached now.
+    position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without arguments all are 0. The kernel replaces
+    the attached state.
     """
     words = arguments.words
     if len(words) < 3 or any("=" in word for word in words[1:3]):
@@ -189,8 +189,8 @@ def _path(arguments: Arguments, default: str | None = None) -> str:
 
 
 def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
-    """A name that ends in .dgs is a folder of arrays, any other name a JSON file. What was written to registers and to
-    memory is in it. A file that is there is not overwritten.
+    """A name that ends in .dgs is a folder of arrays, any other name a JSON file. The snapshot contains what you have
+    written to registers and memory. An existing file is not overwritten.
     """
     from dwarfgpu.states.snapshot_files import save
 
@@ -201,10 +201,9 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is core.PID if it is not given. It is one core file with everything, as ROCgdb writes it; with -pair the
-    host's part is FILE and the GPU's is FILE.gpu, with -gpu the GPU's part alone. The version of the runtime is that of
-    the core file that is attached, or 12. Registers of which nothing is known are 0 in it. An existing file is not
-    overwritten.
+    """The default FILE is core.PID, one core file with everything, as ROCgdb writes it. With -pair FILE is the host's
+    part and FILE.gpu the GPU's, with -gpu FILE is the GPU's part alone. The version of the runtime is that of the
+    attached core file, or 12. Unknown registers become 0. An existing file is not overwritten.
     """
     from dwarfgpu.states.core_writing import write_core
 
@@ -226,7 +225,7 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
-    """From and To are where the instructions of each file are. Without a state: where the file was linked for."""
+    """From and To are the addresses of each file's instructions; without a state, those for which it was linked."""
     from dwarfgpu.render.machines import FILES, files_table
 
     attached = selection.attached
@@ -266,9 +265,9 @@ def info_agents(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_kernels(selection: Selection, arguments: Arguments) -> Document:
-    """Their arguments, registers and segments. With a NAME, or with -fields, also every field of the descriptor and the
-    arguments that the runtime passes. NAME is the name or the symbol of a kernel, or a regular expression that is
-    searched in all names.
+    """Their arguments, registers and segments. With NAME or -fields, also every field of the descriptor and the
+    arguments that the runtime passes. NAME is the name or symbol of a kernel, or a regular expression that is searched
+    in all names.
     """
     from dwarfgpu.program.code.kernel_parameters import DescribedKernel
     from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
@@ -309,10 +308,10 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
 
 
 def info_file(selection: Selection, arguments: Arguments) -> Document:
-    """Target, versions, units, producers and sections, and what is missing in it for what.
+    """Target, versions, units, producers and sections, and the missing information.
 
     With -pc: function, source line and inlined calls at an address, the innermost call first. With -name: the
-    functions, variables, types and symbols with a name.
+    functions, variables, types and symbols with this name.
     """
     arguments.none()
     file = selection.opened.file
@@ -358,10 +357,9 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
 
 def info_images(selection: Selection, arguments: Arguments) -> Document:
-    """Their index, kind, target, offset, size and format. The index or the target behind an @ names one of them
-    wherever a FILE is named.
+    """Their index, kind, target, offset, size and format. FILE@INDEX or FILE@TARGET names a code object in any command.
 
-    The offset of what is compressed has a +: it counts in the bundle once that is decompressed.
+    An offset with a + is an offset in the decompressed bundle.
     """
     from dwarfgpu.render.files import contents_json, contents_text
 
@@ -460,10 +458,10 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
 
 
 def core(selection: Selection, arguments: Arguments) -> Document:
-    """Agents, queues, dispatches, waves by kernel, line and stop reason, code, and what is missing.
+    """Agents, queues, dispatches, waves by kernel, line and stop reason, code, and missing parts.
 
-    CORE is a merged core file, the part of the GPU, or the parts of host and GPU. The host's part is found by itself if
-    it is beside the GPU's as core.PID.
+    CORE is a merged core file, the GPU's part, or the parts of host and GPU. The host's part is found if it is core.PID
+    in the same folder.
     """
     from dwarfgpu.render.cores import core_json, core_text
     from dwarfgpu.states.core_summary import core_rows
@@ -484,7 +482,7 @@ def core(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_program(debugger: Debugger, arguments: Arguments) -> Document:
-    """Where the wave or thread is and why it has stopped; which machine that is, says `info inferiors`."""
+    """Where the wave or thread is, and why it has stopped. `info inferiors` shows the machine."""
     from dwarfgpu.questions.focus import signal_of_wave
 
     arguments.none()
@@ -508,7 +506,7 @@ def info_program(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
-    """Each with the stop reasons that it is shown for, and the number of waves that it has stopped. A signal always
+    """Each with the stop reasons for which it is shown, and the number of waves that it has stopped. A signal always
     stops its wave, is shown, and is not passed to the kernel.
     """
     from dwarfgpu.render.lanes import signals
@@ -537,7 +535,7 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
-    """There is one at most: a state with its waves or threads, or a file of code alone."""
+    """At most one: a state with its waves or threads, or a code file alone."""
     arguments.none()
     attached, opened = debugger.attached, debugger.program
     kind = "no state" if attached is None else attached.stopped.machine.capabilities.name
@@ -601,7 +599,7 @@ def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
-    """What the kernel told the program when it began: types with values."""
+    """What Linux told the program at its start: types with values."""
     arguments.none()
     stopped = debugger.machine.stopped
     rows, lines = [], []

@@ -26,8 +26,8 @@ def _macros(debugger: Debugger) -> Definitions:
 
 
 def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
-    """At the line of the frame: where it is defined, through which files that is included, and as what. Compile with
-    `-g3` (GCC) or `-fdebug-macro` (clang).
+    """The place of its definition, the files that include it, and the definition. Compile with `-g3` (GCC) or
+    `-fdebug-macro` (clang).
     """
     name = arguments.needed()
     macro = _macros(debugger).get(name)
@@ -52,13 +52,13 @@ def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def expand(debugger: Debugger, arguments: Arguments) -> Document:
-    """With the macros that are defined at the line of the frame, as `print` reads an expression there."""
+    """With the macros that are defined at the line of the frame, as in `print`."""
     text = expanded(arguments.needed(), _macros(debugger), once=arguments.command.name.endswith("once"))
     return Document({"expanded": text}, [f"expands to: {shown(text)}"])
 
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
-    """Expressions and `macro expand` use it before a macro of the source with its name."""
+    """It hides a macro of the source with this name in expressions and `macro expand`."""
     macro = macro_of(arguments.needed())
     names = () if macro is None else macro.parameters or ()
     is_open = macro is not None and macro.parameters is None and arguments.text[len(macro.name) :].startswith("(")
@@ -75,7 +75,7 @@ def undef(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def list_(debugger: Debugger, arguments: Arguments) -> Document:
-    """Those of `macro define`, by name, as they can be typed again."""
+    """By name, in a form that you can type again."""
     arguments.none()
     written = sorted(remembered(debugger).macros.items())
     macros = [macro for _name, text in written if (macro := macro_of(text)) is not None]

@@ -347,9 +347,9 @@ MOST_SEARCHED = 1 << 32
 
 
 def find(debugger: Debugger, arguments: Arguments) -> Document:
-    """The bytes of the values are searched from START up to END, or in LENGTH bytes. A value has the size of its type,
-    or that of the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final null. N is how many
-    places are enough. $_ is then the last place, and $numfound their number.
+    """Search the bytes of the values from START up to END, or in LENGTH bytes. A value has the size of its type, or of
+    the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final null. The search ends after N places.
+    $_ is then the last place, $numfound their number.
     """
     from dwarfgpu.questions.values import split_expressions
 

@@ -142,10 +142,9 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
 
 
 def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: what may be outstanding at the instruction of the frame, on all paths that lead there, and in a
-    kernel that runs with `set weak-memory` what its wave has outstanding now. ADDRESS is a number, a function, or
-    function+offset. "N later" is how many operations of the same counter have begun since: a wait for N or less
-    completes it.
+    """Without operands: what may be outstanding at the instruction of the frame, on all paths that lead there, and with
+    `set weak-memory` also what its wave has outstanding now. ADDRESS is a number, a function, or function+offset. "N
+    later" is how many operations of the same counter have begun since: a wait for N or less completes it.
     """
     words = arguments.text.strip()
     frame = debugger.frame

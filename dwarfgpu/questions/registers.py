@@ -46,9 +46,9 @@ _SCALAR = re.compile(r"s\d+|vcc")
 
 
 def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
-    """NAMES are those of registers ($v4), ranges of them (v0-v3, s[0:3]) or groups: general, scalar, vector, system,
-    float, all. Without them: all that are no vectors and of which the machine knows something. They are those of the
-    frame that is selected; what nothing has saved is said to be <not saved>. /F shows the last column by a format.
+    """NAMES are registers ($v4), ranges (v0-v3, s[0:3]) or groups: general, scalar, vector, system, float, all. The
+    default is all known registers that are not vectors. Registers are those of the selected frame; a register that no
+    callee saved is <not saved>. /F chooses the format of the last column.
     """
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 def annotate_(selection: Selection, arguments: Arguments) -> Document:
     """SAMPLES is a file of `rocprofv3` with PC samples: CSV or JSON, of the host trap or the stochastic method. CODE is
-    the code that was sampled; several are told apart by their instructions. The answer has the lines of the source
-    with their samples, active lanes and reasons of stalls, the loops, and the instructions with most samples: with
-    inlined calls, the variables that can be seen there, and the registers that are live.
+    the sampled code; several files are distinguished by their instructions. The answer has the source lines with their
+    samples, active lanes and reasons of stalls, the loops, and the instructions with most samples, with inlined calls,
+    visible variables and live registers.
 
-    A CSV file has no addresses: samples are found by the text of their instruction and the line in its comment. Samples
-    that belong to no CODE are counted. A register is live if some lane may read it later, before it is written.
+    A CSV file has no addresses: the place of a sample is found by the text of its instruction and the line in its
+    comment. Samples of other code are counted. A register is live if a lane may read it before it is written.
 
     -compare shows how the share of each line has changed in the samples of another build. -profile-format writes the
     samples with their inlined calls for another viewer.

@@ -114,8 +114,8 @@ def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
 
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` are the command. In them $arg0, $arg1, ... are the words it is called with, and $argc is
-    their number. A command of the debugger can be defined anew.
+    """The lines up to `end` are the command, where $arg0, $arg1, ... are its operands and $argc their number. You can
+    redefine a command of the debugger.
     """
     name = arguments.needed()
     if not _NAME.fullmatch(name):
@@ -165,7 +165,7 @@ def _filled(debugger: Debugger, line: str) -> str:
 
 
 def show_user(debugger: Debugger, arguments: Arguments) -> None:
-    """Without a name: all of them."""
+    """Without a name: all commands."""
     names = [arguments.text] if arguments.text else list(debugger.macros)
     for name in names:
         if name not in debugger.macros:
@@ -180,8 +180,8 @@ def show_user(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def alias(debugger: Debugger, arguments: Arguments) -> None:
-    """`alias v = info registers` makes v another name; words behind the command stay in front of those that are typed.
-    Without arguments: the names that were given.
+    """`alias v = info registers` makes v another name; further words stay in front of the typed operands. Without
+    arguments: the defined aliases.
     """
     if not arguments.text:
         for name, meaning in debugger.aliases.items():
@@ -222,8 +222,8 @@ def stray(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def source(debugger: Debugger, arguments: Arguments) -> None:
-    """A file whose name ends in .py is a Python script: in it `import dwarfgpu.gdb as dg` gives what is selected here.
-    The first command of a script that fails ends it.
+    """A file whose name ends in .py is a Python script, where `import dwarfgpu.gdb as dg` has the selection. A script
+    ends at the first command that fails.
     """
     words = arguments.words
     if len(words) != 1:
@@ -339,9 +339,8 @@ def shell(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def pipe(debugger: Debugger, arguments: Arguments) -> None:
-    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word separates the command from the program,
-    so that a bar may be part of the command. The program is run by the shell, and its exit status is
-    $_shell_exitcode.
+    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word separates the command from the program, so
+    that the command can contain a bar. The shell runs the program; $_shell_exitcode is its exit status.
     """
     command, bar, program = arguments.text.partition(arguments.get("d") or "|")
     if not command.strip() or not bar or not program.strip():

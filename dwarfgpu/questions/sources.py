@@ -120,9 +120,9 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
 
 
 def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the lines around the frame, then those that follow; `list -` shows those before. `list 15` and
-    `list add` show the lines around a line or function, `list 10,20` those from one to another, `list 10,` and
-    `list ,20` as many as `set listsize` says. `>` marks the line of the frame, `*` other lines that lanes are at.
+    """Without operands: the lines around the frame, then the following ones; `list -` shows earlier ones. `list 15` and
+    `list add` show the lines around a line or function, `list 10,20` these lines, `list 10,` and `list ,20` as many as
+    `set listsize` says. `>` marks the line of the frame, `*` other lines where lanes are.
     """
 
     def lines(output: Output) -> Iterator[str]:
@@ -286,8 +286,8 @@ def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterato
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the first line that was listed, or the line of the frame. An address shows the line that it
-    belongs to. `x/i` then shows the first instruction, whose address is $_.
+    """Without operands: the first line that was listed, or the line of the frame. Of an address, its line. `x/i` then
+    shows the first instruction, whose address is $_.
     """
     rows = list(_code_of_lines(debugger, arguments.text))
     for row in rows:
@@ -397,7 +397,7 @@ def function_json(debugger: Debugger, address: int) -> Json:
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
-    """It is the file of the frame, or the one that was listed last."""
+    """The file of the frame, or the one that was listed last."""
     arguments.none()
     kept = sources_of(debugger)
     place = file_of(debugger.frame) if debugger.frame.place is not None else None
@@ -423,7 +423,7 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_sources(debugger: Debugger, arguments: Arguments) -> Document:
-    """The files that line tables name, for each file of code. With REGEXP those whose paths it is found in."""
+    """The files that line tables name, for each code file. With REGEXP only those whose paths match."""
     files = debugger.frame.state.sources
     pattern = arguments.pattern() if arguments.text else None
     by_code: dict[str, dict[str, None]] = {}
@@ -466,8 +466,8 @@ def _source_lines(source: Json, width: int) -> Iterator[str]:
 
 
 def directory(debugger: Debugger, arguments: Arguments) -> None:
-    """Directories are put before those that are searched already; `show directories` shows all. Without operands
-    only $cdir (where a file was compiled) and $cwd (where the debugger runs) are left.
+    """Directories are searched before the earlier ones; `show directories` shows all. Without operands only $cdir
+    (where a file was compiled) and $cwd (where the debugger runs) remain.
     """
     known = debugger.settings["directories"].split(":")
     if not arguments.text:
@@ -481,9 +481,7 @@ def directory(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
-    """Files whose path in the program begins with FROM are looked for where TO says. There may be several rules; the
-    longest FROM counts.
-    """
+    """Files whose path in the program begins with FROM are searched in TO. Of several rules, the longest counts."""
     words = arguments.words
     if len(words) != 2 or not words[0]:
         raise arguments.wrong("needs the beginning of a path, and its replacement")

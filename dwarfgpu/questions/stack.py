@@ -321,8 +321,8 @@ def _locals(frame: Frame) -> list[Variable]:
 
 
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
-    """The CFA, the function and its line, the caller, which lanes were active on entry, and where the frame has put
-    registers of its caller: of vector registers for which lanes.
+    """The CFA, the function and its line, the caller, the lanes that were active on entry, and where the frame has
+    saved registers of its caller, of vector registers for which lanes.
     """
     arguments.none()
 

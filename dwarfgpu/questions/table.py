@@ -180,13 +180,13 @@ COMMANDS = (
     question("step", "run to another line, into functions that are called", "execution.step", group=RUN,
             aliases="s", operands="[N]"),
     question("next", "run to another line of the function, over calls", "execution.step", group=RUN, aliases="n",
-            operands="[N]", explanation="Functions that are called are executed as a whole."),
+            operands="[N]", explanation="Called functions are executed as a whole."),
     question("stepi", "execute one instruction of the wave", "execution.step", group=RUN, aliases="si",
              operands="[N]",
-             explanation="The wave that is selected executes N instructions. Other waves run, too, unless `set "
+             explanation="The selected wave executes N instructions. Other waves also run, unless `set "
                         "scheduler-locking on`."),
     question("nexti", "execute one instruction of the wave, or a whole call", "execution.step", group=RUN,
-            aliases="ni", operands="[N]", explanation="Functions that are called are executed as a whole."),
+            aliases="ni", operands="[N]", explanation="Called functions are executed as a whole."),
     question("finish", "run until the function has returned", "execution.finish", group=RUN, aliases="fin"),
     question("until", "run to a place, or to a later line", "execution.until", group=RUN, aliases="u",
             operands="[PLACE]"),
@@ -197,16 +197,15 @@ COMMANDS = (
             group=RUN, aliases="rc"),
     question("reverse-step", "go back to the line before", "execution.step", group=RUN, aliases="rs",
             operands="[N]",
-            explanation="It stops at the beginning of the line, or of the one that was executed before it."),
+            explanation="It stops at the beginning of the line, or of the line executed before it."),
     question("reverse-next", "go back to the line before, over calls", "execution.step", group=RUN,
-            aliases="rn", operands="[N]", explanation="Functions that were called are passed as a whole."),
+            aliases="rn", operands="[N]", explanation="Called functions are passed as a whole."),
     question("reverse-stepi", "go back one instruction of the wave", "execution.step", group=RUN,
              aliases="rsi", operands="[N]",
-             explanation="The wave that is selected is where it was N instructions ago, and all else is as it was "
-                        "then."),
+             explanation="The selected wave, and the whole machine, are as they were N instructions ago."),
     question("reverse-nexti", "go back one instruction of the wave, or a whole call",
             "execution.step", group=RUN, aliases="rni", operands="[N]",
-            explanation="Functions that were called count as one instruction."),
+            explanation="Called functions count as one instruction."),
     question("reverse-finish", "go back to the call of the function", "execution.step", group=RUN,
             explanation="It stops at the call of the function."),
     question("history", "the values of an expression since the launch, or the lines that were typed",
@@ -215,7 +214,7 @@ COMMANDS = (
     command("break", "stop waves at a place", "breakpoints.break_", group=RUN, aliases="b br",
             operands="[PLACE] [if EXPR]", completes="stop"),
     command("tbreak", "stop waves at a place, once", "breakpoints.break_", group=RUN, aliases="tb",
-            operands="[PLACE] [if EXPR]", completes="stop", explanation="It is deleted when it has stopped waves."),
+            operands="[PLACE] [if EXPR]", completes="stop", explanation="It is deleted after it has stopped waves."),
     command("dprintf", "print a text in the lanes that reach a place, and continue", "breakpoints.dprintf", group=RUN,
             operands='PLACE,"TEXT"[, EXPR...]'),
     command("watch", "stop when a value changes", "breakpoints.watch", group=RUN, aliases="wa",
@@ -232,7 +231,7 @@ COMMANDS = (
             completes="breakpoint"),
     command("enable", "enable breakpoints", "breakpoints.enable", group=RUN, operands="[N...]", completes="breakpoint"),
     command("disable", "disable breakpoints", "breakpoints.enable", group=RUN, operands="[N...]",
-            completes="breakpoint", explanation="They stay, and stop no wave until `enable`."),
+            completes="breakpoint", explanation="They stop no wave until `enable`."),
     command("condition", "stop at a breakpoint only if an expression is true in a lane", "breakpoints.condition",
             group=RUN, operands="N [EXPR]", completes="breakpoint"),
     command("ignore", "ignore the next COUNT hits of a breakpoint", "breakpoints.ignore", group=RUN, operands="N COUNT",
@@ -262,8 +261,8 @@ COMMANDS = (
              shell=shell(LOOK, "agents", FILE, STATE, SYSROOT, FORCE)),
     question("info dispatches", "the kernel dispatches", "files.info_agents", group=FILES,
              shell=shell(LOOK, "dispatches", FILE, STATE, SYSROOT, FORCE),
-             explanation="Sizes are in work-items. Fence is what the packet asks for: B a barrier, A and R the acquire "
-                         "and the release fence, each with its scope (a agent, s system)."),
+             explanation="Sizes are in work-items. Fence is what the packet requires: B a barrier, A and R an acquire "
+                         "and a release fence, each with its scope (a agent, s system)."),
     question("info dispatch", "what the wave was launched with: kernel, grid, work-items", "launching.info_dispatch",
              group=FILES,
              shell=shell(LOOK, "dispatch", FILE, STATE, SYSROOT, WAVE, FORCE,
@@ -276,13 +275,13 @@ COMMANDS = (
                                    "dwarfgpu kernel-args k.co --state core --wave 2 --json"))),
     question("info queues", "the queues of the dispatches", "files.info_agents", group=FILES,
              shell=shell(LOOK, "queues", FILE, STATE, SYSROOT, FORCE),
-             explanation="Read and Write are numbers of packets, Size is in bytes: they are known where the memory of "
-                         "the queue is."),
+             explanation="Read and Write are numbers of packets, Size is in bytes. They are known if the state "
+                         "contains the memory of the queue."),
     question("info packets", "the packets in the rings of the queues", "files.info_agents", group=FILES,
              shell=shell(LOOK, "packets", FILE, STATE, SYSROOT, FORCE),
              explanation="Each packet has the number of its queue and its own, from 0. State is taken if the packet "
-                         "processor has read it, else waits. Packets that later ones have replaced are gone. What the "
-                         "documents forbid of one is below the table."),
+                         "processor has read it, else waits. Overwritten packets are not shown. Below the table is "
+                         "what the documents forbid."),
     question("info kernels", "the kernels of the file and what each needs", "files.info_kernels",
              group=FILES, operands="[NAME...]", options=(option("-fields", "show every field of the descriptors"),),
              shell=shell(LOOK, "kernels", FILE, operand("[NAME...]", "the name or symbol of a kernel"),
@@ -425,11 +424,11 @@ COMMANDS = (
                                    "dwarfgpu locals program --state core --json"))),
     question("info locals", "the local variables of the frame", "variables.show_locals", group=DATA, aliases="lo",
              operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
-             explanation="Those of inner blocks first. REGEXP chooses some of them by name, -t by type. With lanes "
-                         "each variable is shown with what it is in each of them."),
+             explanation="Inner blocks come first. REGEXP chooses variables by name, -t by type. With lanes, each "
+                         "variable is shown with its values in them."),
     question("info args", "the parameters of the frame", "variables.show_locals", group=DATA, aliases="ar",
              operands="[REGEXP]", options=(LANES, EVERY_LANE, QUIET, OF_TYPE, *VALUE), formats=DATA_FORMAT,
-             explanation="In the order of the source. REGEXP chooses some of them by name, -t by type."),
+             explanation="In the order of the source. REGEXP chooses parameters by name, -t by type."),
     question("ptype", "the type of an expression, with its members", "symbols.ptype", group=DATA, formats="o",
             operands="[EXPR|TYPE]"),
     question("whatis", "the type of an expression", "symbols.whatis", group=DATA, operands="[EXPR|TYPE]"),
@@ -448,7 +447,7 @@ COMMANDS = (
              operands="START, +LENGTH|END, EXPR...", completes="expression", repeats="nothing"),
     question("info all-registers", "all registers of the frame", "registers.info_registers", group=DATA,
             operands="[NAME...]", formats=DATA_FORMAT, completes="register",
-            explanation="Also those that are vectors. NAMES are as in `info registers`."),
+            explanation="Including vector registers. NAMES are as in `info registers`."),
     # --- Source and code ----------------------------------------------------------------------------------------
     question("list", "lines of the source", "sources.list_lines", group=SOURCE, aliases="l",
             operands="[LINE|FUNCTION|FILE:LINE|FIRST,LAST|*ADDRESS|-]", completes="place", repeats="onwards"),
@@ -486,11 +485,10 @@ COMMANDS = (
             aliases="fu", operands="[REGEXP]", options=(DEBUGGED,)),
     question("info variables", "the variables of the program outside functions", "symbols.info_functions",
              group=SOURCE, aliases="var", operands="[REGEXP]", options=(DEBUGGED,),
-             explanation="REGEXP is searched in their names, with scopes; without one all are shown. `-n` leaves out "
-                        "those that only symbols tell of."),
+             explanation="REGEXP is searched in names with scopes. `-n` leaves out names that only symbols have."),
     question("info types", "the types of the program", "symbols.info_functions", group=SOURCE,
             operands="[REGEXP]",
-            explanation="REGEXP is searched in their names, with scopes; without one all are shown."),
+            explanation="REGEXP is searched in names with scopes."),
     command("context", "source, variables, lanes and stack at a glance", "context.context", group=SOURCE, aliases="ctx",
             operands="[SECTION...]", completes="section"),
     # --- Debugging information ----------------------------------------------------------------------------------

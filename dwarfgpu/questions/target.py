@@ -35,8 +35,8 @@ ACCESS = {"constant": "program-constant"}
 
 
 def print_address_spaces(selection: Selection, arguments: Arguments) -> Document:
-    """Name and DWARF number are what expressions use (local#0x10), the null address is the one that leads nowhere, and
-    the scope says whose memory an address means. The spaces of single lanes are on one line.
+    """Expressions use the name and the DWARF number (local#0x10). The scope says whose memory an address means. The
+    spaces of single lanes share a line.
     """
     arguments.none()
     spaces = list(selection.frame.target.spaces())
@@ -70,9 +70,9 @@ SPACE = Record(
 
 
 def address_aliases(selection: Selection, arguments: Arguments) -> Document:
-    """EXPR is a variable, or an address such as private_lane#0x30. For each view: how many bytes from there on are at
-    both addresses, how many bytes of it the machine has, and how it is computed. Where nothing else is said it is an
-    address of the lane that is selected.
+    """EXPR is a variable, or an address such as private_lane#0x30, of the selected lane unless -lane names another. For
+    each view: how many bytes from there are at both addresses, how many of these the machine has, and how the address
+    is computed.
     """
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
@@ -134,8 +134,8 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
 
 
 def print_registers(selection: Selection, arguments: Arguments) -> Document:
-    """Their DWARF numbers, sizes in bits, and what a callee does with them: a register that it saves has the same value
-    for the caller. REGEXP chooses some by name; without it neighbours that are alike are on one line.
+    """Their DWARF numbers, sizes in bits, and whether a callee saves them for its caller. REGEXP chooses registers by
+    name; without it, neighbours that are alike share a line.
     """
     pattern = arguments.pattern()
     target = selection.frame.target
@@ -213,7 +213,7 @@ def register_runs(registers: Iterable[TargetRegister], target: Target, *, apart:
 
 
 def info_sections(selection: Selection, arguments: Arguments) -> Document:
-    """Where each is in memory and in the file, and what it is. Words choose sections by name, or by a flag such as
+    """The place of each in memory and in the file, and its type. Words choose sections by name, or by a flag such as
     ALLOC or CODE.
     """
     file = selection.opened.file
@@ -299,9 +299,9 @@ def target_names() -> list[str]:
 
 
 def targets(selection: Selection, arguments: Arguments) -> Document:
-    """Without a name all processors are listed. A NAME is a processor (gfx90a), a target (amdgcn-gfx1100-wave32,
-    x86_64, generic) or a target ID (gfx90a:xnack+); its features, registers and address spaces are shown. Of a
-    processor with two wave sizes both are shown, unless the name has one of them.
+    """Without NAME, all processors. NAME is a processor (gfx90a), a target (amdgcn-gfx1100-wave32, x86_64, generic) or
+    a target ID (gfx90a:xnack+); the output has its features, registers and address spaces. A processor with two wave
+    sizes shows both, unless the name has a size.
     """
     if not arguments.words:
         return Document({"targets": map(PROCESSOR.json, processors())}, _overview, rows="targets")

@@ -480,8 +480,8 @@ def _note_text(answered: LaneAnswer) -> str:
 
 
 def show_locals(selection: Selection, arguments: Arguments) -> Document:
-    """Those of inner blocks first, in the order of the source. REGEXP chooses some of them by name, -t by type. With
-    lanes each variable is shown with what it is in each of them. Without a state, -pc shows where each of them is.
+    """Inner blocks come first, in the order of the source. REGEXP chooses variables by name, -t by type. With lanes,
+    each variable is shown with its values in them. Without a state, -pc shows the locations of the variables.
     """
     return _Variables(selection, arguments)
 

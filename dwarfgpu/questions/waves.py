@@ -131,10 +131,10 @@ def titles(selection: Selection) -> Iterator[tuple[int, str]]:
 
 
 def info_waves(selection: Selection, arguments: Arguments) -> Document:
-    """Waves with consecutive numbers that are at one place with the same lanes active are one row; -each gives each
-    wave its own. LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers threads. `*` is
-    before the wave that is selected. Of a core file the threads of the host are listed as well: `thread LWP 1234`
-    looks at one, and `wave 1:1:1:1` at a wave again.
+    """Waves with consecutive numbers, one place and the same active lanes share a row; -each gives each wave its own.
+    LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers threads. `*` marks the selected
+    wave. A core file also lists the threads of the host: `thread LWP 1234` selects a thread, `wave 1:1:1:1` a wave
+    again.
     """
     machine = selection.machine
     stopped = machine.stopped
@@ -226,8 +226,8 @@ def _place_of(selection: Selection, thread: Wave) -> str:
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
-    """Work-groups that are alike and follow each other are one row; -each gives each a row of its own. `*` is before
-    the one of the selected wave.
+    """Consecutive work-groups that are alike share a row; -each gives each its own. `*` marks the work-group of the
+    selected wave.
     """
     arguments.none()
     selection.needs_lanes()
@@ -247,11 +247,10 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_lanes(selection: Selection, arguments: Arguments) -> Document:
-    """State is A for an active lane, I for an inactive one, U for one without a work-item and ? where that is not
-    known. Neighbours in one state at one place are one row; -each gives each lane its own, -group puts all lanes that
-    are at one place in one. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a
-    work-item are left out unless -all or -unused is given. `*` is before the lane that is selected.
-    -svg writes a picture in place of the table.
+    """State is A for an active lane, I for an inactive lane, U for a lane without a work-item, and ? if unknown.
+    Neighbouring lanes with one state and place share a row; -each gives each lane its own, -group puts all lanes at one
+    place in a row. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a work-item
+    are shown only with -all or -unused. `*` marks the selected lane. -svg writes a picture instead of the table.
     """
     here = lanes_here(selection)
     wanted = arguments.get("lane") or arguments.text
@@ -312,11 +311,11 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
 
 
 def lane_map(selection: Selection, arguments: Arguments) -> Document:
-    """Without an expression each place in the program has a letter, a capital where the lanes there are active. With
-    one each value has a shade, or each range of values where there are many; parentheses are around those of inactive
-    lanes. -values shows the values themselves.
+    """Without an expression, each place in the program has a letter, a capital if the lanes there are active. With an
+    expression, each value or range of values has a shade; those of inactive lanes are in parentheses. -values shows the
+    values.
 
-    A row has 8 lanes where the work-groups are 8 work-items wide, and else 16; -row says otherwise.
+    A row has 8 lanes if the work-groups are 8 work-items wide, otherwise 16; -row changes it.
     """
     here = lanes_here(selection)
     per_row = _per_row(here, arguments)
