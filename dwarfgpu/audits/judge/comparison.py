@@ -63,6 +63,7 @@ MAX_TRUTHS = 256
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
 MAX_ALIGNED = 2048
 """The visits of a sequence that are aligned, the first ones."""
+_CHANGE = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 
 
 @frozen
@@ -378,6 +379,12 @@ class ReferenceStops:
         self._alive = cache(self._find_alive)
         self.terms = cache(self._find_terms)
 
+    @cached_property
+    def changes_at_end(self) -> bool:
+        """Return whether the last statement may change a variable behind its stop, as ``return x++;`` does."""
+        text = self._uses.text(self._source, self.stops[-1].line)
+        return text is None or _CHANGE.search(text) is not None
+
     def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
         """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
         if self._is_exact:
@@ -601,11 +608,15 @@ class StatementComparison:
         certain = [(index, each) for index, each in enumerate(alignment) if each is not None and each.is_certain]
         before = [each for index, each in certain if index <= at]
         behind = next((each for index, each in certain if index > at), None)
-        if not before or behind is None:
+        if not (before and behind) and (self.history.is_cut or self.other.is_cut):
             return ()  # where one build may have come further than the other
-        last = reference.visits[behind.visits[-1]]
-        end = min(last.first + len(last.stops) + 1, len(reference.stops))
-        return range(reference.visits[before[-1].visits[0]].first, end)
+        end = len(reference.stops)
+        if behind is not None:
+            last = reference.visits[behind.visits[-1]]
+            end = min(last.first + len(last.stops) + 1, end)
+        elif reference.changes_at_end:
+            return ()
+        return range(reference.visits[before[-1].visits[0]].first if before else 0, end)
 
     def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
         lines = tuple((visit.line, visit.stops[0].pc) for visit in visits)
@@ -719,7 +730,8 @@ class StatementComparison:
                     continue
                 if compared.result == WRONG and not is_known_everywhere:
                     visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
-                    if len(others) < visible:  # before it has a value, it can be anything
+                    is_stored = key not in self.history.listed
+                    if len(others) < visible and is_stored:  # before it has a value, its place can have anything
                         compared = evolve(compared, result=UNCERTAIN)
                 yield item, key, self._rounded(item, key, stop, compared, others, reference, truths.stops)
 

@@ -407,7 +407,7 @@ class StatementRecorder:
             if of_lists and self.same is None and not _has_list(variable):
                 continue
             values[key] = recorded(frame, variable, lanes)
-            if self.judged is not None and _has_list(variable):
+            if key not in self.history.listed and _has_list(variable):
                 self.history.listed.add(key)
             if key not in self._known:
                 self._known.add(key)
@@ -474,4 +474,5 @@ def record_run(running: Running, judged: StatementHistory, limit: int | None = N
     run = FollowedRun(running, observe)
     recorder = StatementRecorder(run, judged)
     halt = run.run(limit)
+    recorder.history.is_cut |= not halt.has_ended
     return recorder.history, halt

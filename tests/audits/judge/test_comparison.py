@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.audits.judge.comparison import LineVisit, align, align_visits
+from dwarfgpu.audits.judge.comparison import LineVisit, StatementComparison, StatementUses, align, align_visits
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     BYTES,
@@ -28,6 +28,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     value_text,
 )
 from dwarfgpu.audits.judge.rounding import size_of_terms
+from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
 from tests.builders.commands import run
 from tests.builders.parameters import for_each
 
@@ -74,6 +75,49 @@ def visits(stops):
 def test_rounds_of_loops_that_a_compiler_has_changed_are_not_certain(stops, others, expected):
     found = align_visits(visits(stops), visits([(line, 0) for line in others]))
     assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
+
+
+ITEM, VARIABLE = ((1, 1, 1), (1, 1, 1)), DeclarationKey("v", 2, is_parameter=False)
+
+
+def history(stops):
+    """Return the stops of a work-item: the line, the address, and what the variable is there; None out of scope."""
+    made = StatementHistory(PointerNames(()))
+    for line, pc, value in stops:
+        values = (
+            {} if value is None else {VARIABLE: [RecordedValue((Leaf("", INTEGER, 32, is_signed=True),), (value,))]}
+        )
+        made.add(StatementStop(pc, "k.cl", line, 1, ("k",), "1:1:1:1", 1, {ITEM: 0}, (0,), values))
+    return made
+
+
+def compared_histories(own, other, text=None):
+    """Return what comparing histories gives; ``text`` is that of every statement."""
+    sightings = SimpleNamespace(note=lambda *_each: None, add=lambda *_each: None)
+    return StatementComparison(own, other, "other", StatementUses(lambda _file, _line: text), sightings).run()
+
+
+@for_each("text, is_cut, wrong", ("}", False, 1), ("}", True, 0), ("return v++;", False, 0), (None, False, 0))
+def test_what_is_behind_the_last_statement_is_compared(text, is_cut, wrong):
+    """Unless the other build was not followed to its end, or its last statement may change the variable."""
+    own, other = (history([(2, 0, 7), (3, 4, 7), (4, 8, 7)]) for _build in range(2))
+    own.add_between(history([(4, 12, 8)]).stops[0])
+    other.is_cut = is_cut
+    assert compared_histories(own, other, text).between.wrong == wrong
+
+
+@for_each("value, is_listed, expected",
+    (62, True, {"uncertain": 1}), (94, True, {"uncertain": 1}),
+    (63, True, {"wrong": 1}),  # a location that begins at an instruction has a value from there on
+    (63, False, {"uncertain": 1}),  # the place of a variable has anything before it is initialized
+    ids=str)  # fmt: skip
+def test_a_value_in_a_loop_is_one_of_those_from_the_initialization_on(value, is_listed, expected):
+    loop = [(1, 4, None), (2, 8, 0), (3, 12, 62), (1, 4, None), (2, 8, 62), (3, 12, 94)]
+    other = history([(0, 0, None), *loop, (4, 16, None)])
+    own = history([(0, 0, None), (1, 4, None), (3, 8, value), (1, 12, None), (4, 16, None)])
+    own.listed |= {VARIABLE} if is_listed else set()
+    total = compared_histories(own, other).total()
+    assert {name: getattr(total, name) for name in ("right", "wrong", "uncertain") if getattr(total, name)} == expected
 
 
 def common(lines, others):
