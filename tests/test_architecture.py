@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.68,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 23.62,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
+    "execution": 23.64,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.9,  # the code that frames are found by; stacks of profiles
@@ -203,9 +203,9 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.31,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.72,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.73,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.37,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.61,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
+    "cli": 2.62,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,

@@ -23,7 +23,7 @@ from dwarfgpu.questions.settings import Settings
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings, open_input
 from dwarfgpu.render.layout import WIDTH, folded, wrapped
-from dwarfgpu.render.written_text import SafeStream, silence
+from dwarfgpu.render.written_text import SafeStream, may_be_left, silence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +116,8 @@ def _run(session: Session, options: Any) -> int:
         status: int = options.run(session)
         check_mappings()
     if path is None:
-        session.out.flush()
+        with may_be_left(sys.stdout):
+            session.out.flush()
     return status
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from argparse import Namespace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, OK
 from dwarfgpu.questions.table import OF_CHECKS, SIZES
 from dwarfgpu.regular_files import check_output, whole_output
+from dwarfgpu.render.written_text import may_be_left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,7 +94,8 @@ def _run_once(session: Session, options: Any) -> int:
         profile_file=options.profile_file,
     )
     result, status = (result, OK) if checks is None else checks.report(running, result)
-    _show(session, result, list(running.printed()), faults, history, options.max_findings)
+    with may_be_left(sys.stdout):
+        _show(session, result, list(running.printed()), faults, history, options.max_findings)
     for missed in _missed(running, points) if halt.has_ended else ():
         session.hint(missed)
     if saves and not halt.has_ended:

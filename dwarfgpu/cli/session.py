@@ -15,7 +15,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, Output, exit_status, write_json
 from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, folded, shown
-from dwarfgpu.render.written_text import STYLES, SafeStream, styled
+from dwarfgpu.render.written_text import STYLES, SafeStream, may_be_left, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +93,8 @@ class Session:
 
     def answer(self, document: Document, selection: Selection) -> int:
         """Write an answer, then report its problems and those of the files; return the exit status."""
-        document.write(selection.output, self.form)
+        with may_be_left(sys.stdout):
+            document.write(selection.output, self.form)
         check_mappings()
         for hint in document.hints:
             self.hint(hint)

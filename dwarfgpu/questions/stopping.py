@@ -15,7 +15,7 @@ from dwarfgpu.questions.scripts import joined, run_lines
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.stack import show_frame
 from dwarfgpu.render.lanes import lanes_of, signal_text
-from dwarfgpu.render.layout import fitted
+from dwarfgpu.render.layout import fitted, ranges_text
 from dwarfgpu.render.values import value_text
 
 if TYPE_CHECKING:
@@ -301,9 +301,13 @@ def _kind(point: Breakpoint) -> str:
 
 
 def _others(noun: str, lanes: dict[int, int], chosen: int) -> Iterator[str]:
+    """Yield the other waves that were stopped, those with the same lanes together."""
+    others: dict[int, list[int]] = {}
     for wave in sorted(lanes):
         if wave != chosen:
-            yield f"{noun} {wave + 1} hit it too, with {lanes_of(lanes[wave])}"
+            others.setdefault(lanes[wave], []).append(wave + 1)
+    for mask, waves in others.items():
+        yield from fitted(f"{noun}{'s' * (len(waves) > 1)} {ranges_text(waves)} hit it too, with {lanes_of(mask)}", 2)
 
 
 def _where(debugger: Debugger) -> Iterator[str]:

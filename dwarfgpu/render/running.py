@@ -242,7 +242,7 @@ class TraceWriter:
         changed = "  ".join(results)
         if step.text is None:
             yield from (f"    {line}" for line in packed(map(shown, results), room(4), 2))
-            function = "" if position.function is None else f" in {position.function}"
+            function = "" if position.function is None else f" in {position.inlined or position.function}"
             at = f"{style('name', f'{position.file}:{position.line}')}{function}"
             yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
             return
@@ -255,7 +255,8 @@ class TraceWriter:
 
 
 STEP = Record(
-    "pc=position.address# function=position.place file=position.file line=position.line? instruction=text",
+    "pc=position.address# function=position.place inlined=position.inlined file=position.file",
+    "line=position.line? instruction=text",
     fact("lanes", value=lambda step: lanes_in(step.active)),
     fact("results", value=lambda step: dict(step.results)),
 )

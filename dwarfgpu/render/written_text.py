@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeAlias
 
 from dwarfgpu import progress, regular_files
@@ -134,6 +134,15 @@ class SafeStream:
             raise error
         silence(self.raw)
         raise UsageError(f"output cannot be written: {error.strerror or error}", kind="unwritable") from None
+
+
+@contextmanager
+def may_be_left(stream: Any) -> Iterator[None]:
+    """Write an answer whose reader, such as ``head``, may leave: the exit status is that of the whole answer."""
+    try:
+        yield
+    except BrokenPipeError:
+        silence(stream)
 
 
 def silence(stream: Any) -> None:

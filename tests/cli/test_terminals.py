@@ -210,6 +210,20 @@ def test_a_pipe_that_is_closed_ends_a_command_quietly(words: str) -> None:
         assert (process.stderr.read(), process.wait()) == (b"", 0)
 
 
+JUDGED = f"judge {KERNELS.replace('O0', 'O2')} divergent --grid 64 --work-group 64 zeros(64) 40"
+FAULT = f"run {KERNELS} divergent --grid 999999 --work-group 64 zeros(1) 40 --at-once 1"
+
+
+@for_each("words", JUDGED, FAULT)
+def test_the_exit_status_is_kept_if_nobody_reads_the_answer(words: str) -> None:
+    program = [sys.executable, "-m", "dwarfgpu", *words.split()]
+    with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.communicate()
+    assert process.returncode == 1
+
+
 @pytest.mark.parametrize("words", ["verify --help", "--help", "ops", "completion bash"])
 def test_a_disk_that_is_full_is_an_error(words: str) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123

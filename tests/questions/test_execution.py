@@ -294,6 +294,12 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     assert "warning" not in run("break kernels.cl:97 if result > 3", "condition 1 lane > 3", "condition 1")
 
 
+def test_waves_that_stop_with_the_same_lanes_are_one_line():
+    run = Run(FILE, width=120)
+    text = run("target launch divergent 128 64 out=zeros(128) limit=40", "break divergent", "run")
+    assert "Wave 1 hit Breakpoint 1, with lanes [0-31]\nWaves 2-4 hit it too, with lanes [0-31]\n" in text
+
+
 def test_breakpoints_before_a_launch_are_pending():
     run = Run(FILE, width=120)
     assert run("break divergent") == "Breakpoint 1 (divergent) pending.\n"

@@ -66,6 +66,8 @@ class CodePosition:
     """How far it is behind the start of the function."""
     file: str | None = None
     line: int = 0
+    inlined: str | None = None
+    """The innermost function, where a call of it was inlined."""
 
     @property
     def place(self) -> str | None:
@@ -75,6 +77,7 @@ class CodePosition:
     def __str__(self) -> str:
         source = f" at {self.file}:{self.line}" if self.file else ""
         function = f" in {self.place}" if self.function else ""
+        function = f" in {self.inlined}, inlined{function}" if self.inlined else function
         return f"{self.address:#x}{function}{source}"
 
 
@@ -260,7 +263,13 @@ class Running:
             name, offset = source_name(name), 0  # `kernel+20` is a place in the kernel that calls it
         if line is None:
             return CodePosition(address, name, offset)
-        return CodePosition(address, name, offset, line.file.name, line.line)
+        return CodePosition(address, name, offset, line.file.name, line.line, self._inlined_at(address, name))
+
+    def _inlined_at(self, address: int, name: str | None) -> str | None:
+        """Return the innermost function of an address if a call of it was inlined, except the body of a kernel."""
+        frames = self.program.at(address - self.launched.plan.load_address)
+        inner = frames[0].name if len(frames) > 1 else None
+        return None if inner is None or inner == (name or "").partition("(")[0] else inner
 
     def line_at(self, address: int) -> LineAt | None:
         """Return the line of an address."""

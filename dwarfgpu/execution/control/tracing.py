@@ -149,7 +149,7 @@ class StepTrace:
         position = self._positions.get(batch.pc)
         if position is None:
             position = self._positions[batch.pc] = self.running.position(batch.pc)
-        place = (position.file, position.line, position.function)
+        place = (position.file, position.line, position.inlined or position.function)
         if place == self._last or not position.line:
             return
         self._last = place

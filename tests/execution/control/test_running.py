@@ -276,6 +276,7 @@ def test_an_inlined_function_and_its_lines_stop_at_each_call_as_in_gdb(
         frame = running.attached[0].frame(0)
         calls.append((frame.name, frame.eval("t", [0]).filled(0).tolist()))
         assert halt.kind == "breakpoint"
+        assert " in pick, inlined in both" in str(running.position(halt.pc))
     assert calls == [("pick", [3]), ("pick", [5])]
 
 
