@@ -40,6 +40,13 @@ TALKING = ("compile", "dap", "debug", "demo", "example", "serve")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
 
 
+HIP_SPELLINGS = {
+    "block": "--work-group N is the size of a block, and --grid N counts work-items, not blocks",
+    **dict.fromkeys(("arch", "offload-arch", "mcpu"), "FILE@gfx90a names the processor of a source"),
+}
+"""How HIP and its compiler call what has another name here."""
+
+
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
@@ -52,6 +59,8 @@ class _ArgumentParser(argparse.ArgumentParser):
         hint = nearest_hint(
             unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
         )
+        if (usual := HIP_SPELLINGS.get(unknown.lstrip("-").partition("=")[0])) is not None:
+            hint = "-target gfx90a names the processor" if "gfx90a" in usual and "--target" in flags else usual
         if unknown.startswith(("-D", "-I", "-U", "-O")):
             hint = f"it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- {unknown}`, then name FILE.co"
         if "required: --state" in message:

@@ -66,6 +66,9 @@ def _set_pending(debugger: Debugger, place: str, condition: str | None, *, is_te
 def _parts(arguments: Arguments) -> tuple[str, str | None]:
     """Return what is before `if`, and the condition behind it, if there is one."""
     text = arguments.text
+    if (other := re.search(r"\s(thread|wave|lane)\s+(\d+)$", text)) is not None and not _IF.search(text):
+        name = "$_lane" if other[1] == "lane" else "$_thread"
+        raise arguments.wrong(f"takes a condition in place of `{other[0].strip()}`: `if {name} == {other[2]}`")
     match = _IF.search(text)
     if match:
         return text[: match.start()].strip(), text[match.end() :].strip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.storages import Implicit, Memory, Register
-from dwarfgpu.program.code.code_lookup import begins_line
+from dwarfgpu.program.code.code_lookup import begins_line, line_before
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
@@ -225,7 +225,7 @@ class CallWriter:
         if frame.is_signal_frame and not frame.is_inlined:
             return SIGNAL_HANDLER, ""
         notes = [note for note in (WRAPPER if _is_wrapper(frame) else "", frame.found) if note]
-        place = f"{_place(frame)} ({', '.join(notes)})" if notes else _place(frame)
+        place = f"{place_text(frame)} ({', '.join(notes)})" if notes else place_text(frame)
         return f"{_address(frame)}{self.call(frame)}", place
 
     def call(self, frame: Frame) -> str:
@@ -312,12 +312,15 @@ def _is_wrapper(frame: Frame) -> bool:
     return inner is not None and inner.name == frame.name and is_body(inner.call.linkage_name)
 
 
-def _place(frame: Frame) -> str:
+def place_text(frame: Frame) -> str:
     """Return ``at k3.c:5``; for code without line numbers ``from k3.hsaco``."""
     source = frame.call.source
     if source is None or source.file is None:
         return "" if frame.code is None else f"from {shown(frame.code.file.name)}"
-    return f"at {line_text(source)}"
+    if source.line or frame.code is None:
+        return f"at {line_text(source)}"
+    near = line_before(frame.code.file, frame.place_in_file)
+    return f"at {line_text(source)} (made by the compiler{'' if near is None else f' after line {near}'})"
 
 
 def line_text(source: SourceLine, *, short: bool = False) -> str:

@@ -247,6 +247,10 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
         "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"),
     ("compile k.cl -UX", "unrecognized arguments: -UX",
         "it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- -UX`, then name FILE.co"),
+    (f"run {KERNELS} saxpy --grid 64 --block 64", "unrecognized arguments: --block 64",
+        "--work-group N is the size of a block, and --grid N counts work-items, not blocks"),
+    ("compile k.hip --offload-arch=gfx90a", "unrecognized arguments: --offload-arch=gfx90a",
+        "-target gfx90a names the processor"),
     (f"run {KERNELS} records --grid 16x12", "the grid '16x12' is not a number", "write 16,12"),
     ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
 )  # fmt: skip

@@ -294,6 +294,12 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     assert "warning" not in run("break kernels.cl:97 if result > 3", "condition 1 lane > 3", "condition 1")
 
 
+def test_a_breakpoint_of_one_thread_or_lane_has_a_condition(launched):
+    assert "`if $_thread == 2`" in str(launched.fails("break kernels.cl:100 thread 2"))
+    assert "`if $_lane == 30`" in str(launched.fails("tbreak kernels.cl:100 lane 30"))
+    assert "with lane [30]" in launched("break kernels.cl:100 if $_lane == 30", "run")
+
+
 def test_waves_that_stop_with_the_same_lanes_are_one_line():
     run = Run(FILE, width=120)
     text = run("target launch divergent 128 64 out=zeros(128) limit=40", "break divergent", "run")

@@ -281,6 +281,17 @@ def calls_at(file: CodeObject, address: int, functions: tuple[FunctionScope, ...
     return (SourceCall(name, linkage_name, source, inlined=False, offset=None),)
 
 
+def line_before(file: CodeObject, address: int) -> int | None:
+    """Return the last line before code that belongs to no line (DWARF 5, 6.2.2), in the same function and file."""
+    functions = functions_at(file, address)
+    first = row = _in_dwarf(file, address, functions)[2]
+    while functions and row is not None and first is not None and not row.source.line:
+        before = functions_at(file, row.range[0] - 1)
+        is_inside = bool(before) and before[0].die == functions[0].die
+        row = _in_dwarf(file, row.range[0] - 1, before)[2] if is_inside else None
+    return row.source.line if row is not None and first is not None and row.file == first.file else None
+
+
 def begins_line(file: CodeObject, address: int) -> bool:
     """Return whether a statement of the line table begins at an address."""
     row = None

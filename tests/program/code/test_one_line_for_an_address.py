@@ -7,6 +7,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.program.code.code_lookup import line_table
+from dwarfgpu.render.backtrace import place_text
 from tests.builders.divergence import FIXTURES
 
 FILES = (
@@ -24,3 +25,11 @@ def test_frames_and_lines_agree(name):
             for address in range(start, end):
                 frame, line = code.calls_at(address)[0].source, state.sources.at(address)
                 assert (0 if frame is None else frame.line) == (0 if line is None else line.line), hex(address)
+
+
+def test_code_of_no_line_is_shown_with_the_line_before_it():
+    """The rows of llvm-dwarfdump: 58 at 0x2210, 0 at 0x2218, 67 at 0x22a8 and 0 at 0x22b0."""
+    program = dwarfgpu.open(str(FIXTURES / "amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"))
+    for address, line in ((0x2218, 58), (0x22B0, 67)):
+        assert place_text(program.at(address)[0]).endswith(f"kernels.cl:0 (made by the compiler after line {line})")
+    assert place_text(program.at(0x2210)[0]).endswith("kernels.cl:58")
