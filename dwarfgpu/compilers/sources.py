@@ -187,7 +187,8 @@ class Library:
 
     def _words(self, part: str) -> list[str]:
         language = part.rpartition(".")[2]
-        return [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}"]
+        # else clang makes sin and cos, from which sincos is made, a call of sincos
+        return [*_language_words(language, self._target), *self._machine, f"-DDG_ABI={self._abi}", "-fno-builtin"]
 
     def key(self, part: str) -> bytes:
         """Return the hash of all that the bitcode of a part depends on."""

@@ -366,6 +366,13 @@ def test_mathematics(tmp_path, kind, most):
     assert compared > 4000
 
 
+def test_sincos_does_not_call_itself_when_clang_joins_sin_and_cos(tmp_path):
+    text = "kernel void f(global double *o) { double c; float d; *o = sincos(*o, &c) + c + sincos((float)*o, &d) + d; }"
+    for level in "02":
+        [found] = computed(tmp_path, text, Recipe("gfx1100", level), "f", grid=1, work_group=1, args=["ones(1)"])["o"]
+        assert abs(found - 2 * (math.sin(1) + math.cos(1))) < 1e-6
+
+
 @pytest.mark.slow
 def test_gamma_functions(tmp_path):
     """Of whole numbers and halves, whose values are factorials, and those with the root of pi."""
