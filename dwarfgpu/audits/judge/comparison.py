@@ -20,7 +20,7 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, largest_float, value_text
-from dwarfgpu.audits.judge.rounding import size_of_terms
+from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
@@ -63,6 +63,7 @@ MAX_TRUTHS = 256
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
 MAX_ALIGNED = 2048
 """The visits of a sequence that are aligned, the first ones."""
+_BARRIER = re.compile(r"barrier\s*\(")
 _CHANGE = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 
 
@@ -264,12 +265,17 @@ def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counter
     return aligned
 
 
-def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> list[Counterparts | None]:
+def align_visits(
+    visits: Sequence[LineVisit],
+    others: Sequence[LineVisit],
+    is_ordered: Callable[[tuple[str, int]], bool] = lambda _line: False,
+) -> list[Counterparts | None]:
     """Align visits by their lines. Where the round of a loop is not certain, neither is a visit of it.
 
     The rounds of a line are certain if there are as many in the other build, and if it begins at the same instruction
     in each that begins at one instruction there: the compiler has left the loop as it is. Else the instructions of any
-    round can be at any place of the loop, and the order of lines does not tell them apart.
+    round can be at any place of the loop, and the order of lines does not tell them apart, unless ``is_ordered`` says
+    that the rounds of a line stay in their order.
     """
     aligned = align([visit.line for visit in visits], [visit.line for visit in others])
     rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
@@ -277,8 +283,8 @@ def align_visits(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> li
         there = other_rounds.get(line, [])
         if len(there) < 2:
             continue
-        is_kept = len(own) == len(there) and _is_kept(
-            [visits[number] for number in own], [others[number] for number in there]
+        is_kept = len(own) == len(there) and (
+            is_ordered(line) or _is_kept([visits[number] for number in own], [others[number] for number in there])
         )
         for number, index in enumerate(own[: bisect_left(own, len(aligned))]):
             each = aligned[index]
@@ -378,6 +384,12 @@ class ReferenceStops:
         self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
         self._alive = cache(self._find_alive)
         self.terms = cache(self._find_terms)
+        self.is_rounded = cache(self._find_rounded)
+
+    def is_ordered(self, line: tuple[str, int]) -> bool:
+        """Return whether a line has a barrier: no compiler exchanges two of them."""
+        text = self._uses.text(self._source, line[1])
+        return text is not None and _BARRIER.search(text) is not None
 
     @cached_property
     def changes_at_end(self) -> bool:
@@ -445,6 +457,10 @@ class ReferenceStops:
             if isinstance(value, RecordedValue):
                 values.update({other.name: largest} if (largest := largest_float(value)) is not None else {})
         return size_of_terms(key.name, self._texts, values)
+
+    def _find_rounded(self, key: DeclarationKey) -> bool:
+        """Return whether builds may round a variable in different ways."""
+        return not self._is_exact and (key.is_parameter or may_be_rounded(key.name, self._texts))
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -595,7 +611,9 @@ class StatementComparison:
         others = _values_at(key, item, reference, truths)
         if any(key not in (reference.stops[number].values or ()) for number in truths):
             others += reference.last_value(key, item, truths[0])
-        compared = self._compare_value(value, others, is_alive=False, is_certain=True) if others else None
+        compared = self._compare_value(
+            value, others, is_alive=False, is_certain=True, is_rounded=reference.is_rounded(key)
+        )
         if compared is None or compared.result == MISSING:
             return None
         return self._rounded(item, key, stop, compared, others, reference, truths)
@@ -623,7 +641,7 @@ class StatementComparison:
         key = lines, tuple(visit.line for visit in reference.visits)
         alignment = self._alignments.get(key)
         if alignment is None:
-            alignment = self._alignments[key] = align_visits(visits, reference.visits)
+            alignment = self._alignments[key] = align_visits(visits, reference.visits, reference.is_ordered)
         return alignment
 
     def _compare_lines(self) -> None:
@@ -725,6 +743,7 @@ class StatementComparison:
                     others,
                     is_alive=is_alive and is_known_everywhere,
                     is_certain=truths.is_certain,
+                    is_rounded=reference.is_rounded(key),
                 )
                 if compared is None:
                     continue
@@ -742,6 +761,7 @@ class StatementComparison:
         *,
         is_alive: bool,
         is_certain: bool,
+        is_rounded: bool = False,
     ) -> ComparedValue | None:
         """Return what comparing a value gives; None for one that is missing where the source does not need it."""
         if not others:
@@ -750,7 +770,8 @@ class StatementComparison:
         if not isinstance(value, RecordedValue):
             reason = "it is not visible" if value is None else value.reason
             return ComparedValue(MISSING, reason, value_text(truth, self.other.names)) if is_alive else None
-        differences = [self.values.difference(value, other, leaves) for other, leaves in dict.fromkeys(others)]
+        scale = 0.0 if is_rounded else None
+        differences = [self.values.difference(value, other, leaves, scale) for other, leaves in dict.fromkeys(others)]
         first = next((difference for difference in differences if difference is not None), None)
         if first is not None and None not in differences:
             return ComparedValue(WRONG, first.text, first.other, first.path)
@@ -779,7 +800,7 @@ class StatementComparison:
     ) -> ComparedValue:
         """Return what a comparison gives if roundings of the terms of a float can have made the difference."""
         value = stop.value(key, item)
-        is_wrong = compared.result == WRONG and self.same is None
+        is_wrong = compared.result == WRONG and reference.is_rounded(key)
         if not is_wrong or not isinstance(value, RecordedValue) or largest_float(value) is None:
             return compared
         scale = max(reference.terms(key, item, number) for number in truths)

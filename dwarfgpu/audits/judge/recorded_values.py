@@ -322,11 +322,15 @@ class ValueComparison:
         self._known: dict[Any, ValueDifference | None] = {}
 
     def difference(
-        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str] = frozenset(), scale: float = 0.0
+        self,
+        value: RecordedValue,
+        other: RecordedValue,
+        unknown: frozenset[str] = frozenset(),
+        scale: float | None = 0.0,
     ) -> ValueDifference | None:
         """Return where values differ; None if they are the same. Leaves in ``unknown`` are not compared.
 
-        ``scale`` is the size of the terms whose roundings do not count.
+        ``scale`` is the size of the terms whose roundings do not count; None where nothing is rounded in two ways.
         """
         if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
             return None
@@ -338,7 +342,7 @@ class ValueComparison:
         return self._known[key]
 
     def _difference(
-        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str], scale: float
+        self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str], scale: float | None
     ) -> ValueDifference | None:
         leaves = {leaf.path: (leaf, bits) for leaf, bits in zip(other.leaves, other.patterns, strict=True)}
         for leaf, bits in zip(value.leaves, value.patterns, strict=True):
@@ -351,7 +355,7 @@ class ValueComparison:
                 )
         return None
 
-    def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int, scale: float) -> bool:
+    def _is_same(self, leaf: Leaf, bits: int, other: Leaf, there: int, scale: float | None) -> bool:
         if self.is_exact:
             return bits == there
         if POINTER in (leaf.kind, other.kind):
@@ -362,7 +366,9 @@ class ValueComparison:
             if leaf.kind != other.kind or leaf.bits != other.bits:
                 return True  # of other types: nothing can be said
             own, theirs = float_of(leaf, bits), float_of(other, there)
-            return own is not None and bool(differ_by_rounding(own, theirs, scale))
+            if own is None or scale is None:
+                return own is not None and (own == theirs or bool(np.isnan(own) and np.isnan(theirs)))
+            return bool(differ_by_rounding(own, theirs, scale))
         return number_of(leaf, bits) == number_of(other, there) or (
             leaf.bits == other.bits == 64
             and any(label[0] in (BUFFER, SYMBOL) for label in self.names.labels(bits) & self.others.labels(there))

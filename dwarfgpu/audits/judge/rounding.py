@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _ASSIGNED = r"(?<![.>\w])\b{}\s*([-+*/]?)=(?!=)([^;]*)"
+_CHANGED_OTHERWISE = r"(?:&|\+\+|--)\s*{0}\b|\b{0}\s*(?:\+\+|--|[.[])"
+_ELEMENT_WRITTEN = r"\b{0}\s*\[[^;]*\]\s*[-+*/]?=(?!=)|[=(,]\s*&?\s*{0}\b(?!\s*\[)"
+"""An array of which an element is assigned, or that becomes known by another name."""
 MOST_TERMS = 4
 """The statements, one for the operands of another, that are followed."""
 
@@ -45,6 +48,33 @@ def size_of_terms(name: str, statements: Collection[str], values: Mapping[str, f
     An operand that is not known, such as an element of a buffer, counts as the largest of the variables.
     """
     return _SummedTerms(statements, values).of(name, MOST_TERMS)
+
+
+def may_be_rounded(name: str, statements: Collection[str], depth: int = MOST_TERMS) -> bool:
+    """Return whether builds may round a variable in different ways, by the statements that assign it.
+
+    They may not where each gives it a number, an element of an array that none assigns, or another such variable.
+    """
+    word = re.escape(name)
+    if not depth or any(re.search(_CHANGED_OTHERWISE.format(word), text) for text in statements):
+        return True
+    assignments = [found for text in statements for found in re.finditer(_ASSIGNED.format(word), text)]
+    return not assignments or any(found[1] or not _is_exact(found[2], statements, depth) for found in assignments)
+
+
+def _is_exact(text: str, statements: Collection[str], depth: int) -> bool:
+    try:
+        node = parse(text)
+    except DwarfGpuError:
+        return False
+    while isinstance(node, s.Cast):
+        node = node.operand
+    if isinstance(node, s.Subscript) and isinstance(node.operand, s.Name):
+        written = _ELEMENT_WRITTEN.format(re.escape(node.operand.parts[-1]))
+        return not any(re.search(written, each) for each in statements)
+    if isinstance(node, s.Name) and len(node.parts) == 1:
+        return not may_be_rounded(node.parts[0], statements, depth - 1)
+    return isinstance(node, (s.Integer, s.Float))
 
 
 class _SummedTerms:

@@ -27,7 +27,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     is_unused,
     value_text,
 )
-from dwarfgpu.audits.judge.rounding import size_of_terms
+from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
 from tests.builders.commands import run
 from tests.builders.parameters import for_each
@@ -74,6 +74,13 @@ def visits(stops):
     ids=str)  # fmt: skip
 def test_rounds_of_loops_that_a_compiler_has_changed_are_not_certain(stops, others, expected):
     found = align_visits(visits(stops), visits([(line, 0) for line in others]))
+    assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
+
+
+def test_rounds_with_a_barrier_stay_in_their_order():
+    stops, others = [(1, 0), (2, 4), (3, 8), (2, 12), (3, 16), (4, 20)], [1, 2, 3, 2, 3, 4]
+    found = align_visits(visits(stops), visits([(line, 0) for line in others]), lambda place: place[1] == 3)
+    expected = ["0", "?0,1,2", "2", "?2,3,4", "4", "5"]
     assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
 
 
@@ -224,6 +231,17 @@ def test_values_differ(leaf, bits, other, there, expected):
     ids=str)  # fmt: skip
 def test_the_size_of_terms_is_that_of_the_statements_that_assign_a_variable(statements, size):
     assert size_of_terms("e", statements, {"a": 100.0, "b": 3.0, "g": 10.0, "e": 1e-6}) == size
+
+
+@for_each("statements, is_rounded",
+    (["float v = in[i];"], False), (["float v = (float)in[i + 1];", "v = 0.5f;"], False),
+    (["float a = in[i];", "float v = a;"], False), (["float a = in[i] * 2 + x;", "float v = a;"], True),
+    (["float v = in[i];", "v += x;"], True), (["float v = in[i];", "set(&v);"], True), (["float v = a * b;"], True),
+    (["float v = a[1];", "a[j] = x * y + z;"], True), (["float v = a[1];", "set(a, x);"], True),
+    (["float v = a < b ? a : b;"], True), (["for (float v = 0; v < 3; v++)"], True),
+    (["out[i] = v;"], True))  # fmt: skip
+def test_a_variable_is_exact_that_is_only_loaded_and_copied(statements, is_rounded):
+    assert may_be_rounded("v", statements) == is_rounded
 
 
 def test_only_leaves_with_a_value_in_both_are_compared():
