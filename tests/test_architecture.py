@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.68,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 23.64,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
+    "execution": 23.8,  # compiled blocks (60 to 400 times; small launches 2), columns (30), histories; checks 3.3
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.91,  # the code that frames are found by; stacks of profiles
@@ -201,10 +201,10 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
-    "audits.faults": 2.31,  # which access failed, by which pointer or local array, what waits, what a console says
+    "audits.faults": 2.36,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.74,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.37,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "render": 10.8,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 13.45,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.63,  # sources are compiled; findings of checks; files of profiles; examples, pages and the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.42,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 91.45
+MOST_LINES_OF_TESTS = 91.9
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -172,10 +172,17 @@ def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> Non
 
 
 def warn_of_condition(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:
-    """Say where a breakpoint stops waves in any case, since a variable of its condition has no value."""
-    for problem in () if point.condition is None else debugging.running.unanswered(point.condition, point.addresses):
-        debugger.output.line(debugger.output.style("error", f"warning: {problem}"))
-        debugger.output.line(debugger.output.style("hint", "hint: break where it has a value, or compile with -O0"))
+    """Say where a breakpoint stops waves in any case or never, since its condition has no value or means nothing."""
+    if point.condition is None:
+        return
+    output, running = debugger.output, debugging.running
+    left_out = None if point.watched else running.left_out_text(point.text, point.condition)
+    if left_out is not None:
+        output.line(output.style("error", f"warning: {left_out}"))
+        output.line(output.style("hint", "hint: without a condition, waves stop at each place"))
+    for problem in running.unanswered(point.condition, point.addresses):
+        output.line(output.style("error", f"warning: {problem}"))
+        output.line(output.style("hint", "hint: break where it has a value, or compile with -O0"))
 
 
 def ignoring(point: Breakpoint) -> str:

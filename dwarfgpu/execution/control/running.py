@@ -225,7 +225,14 @@ class Running:
         return sorted({max(address, self.reader.at(address).body) for address in addresses})
 
     def stops_with(self, place: str, condition: str | None) -> list[int]:
-        """Return those at which a condition can be answered; raise an error if it can be at none, as in GDB."""
+        """Return those at which a condition means something; raise an error if there is none, as in GDB."""
+        found, problem = self._meant(place, condition)
+        if problem is not None and not found:
+            raise problem
+        return found
+
+    def _meant(self, place: str, condition: str | None) -> tuple[list[int], DwarfGpuError | None]:
+        """Return the addresses at which a condition means something, and why it means nothing at the others."""
         found, problem = [], None
         for address in self.stops(place):
             try:
@@ -234,9 +241,17 @@ class Running:
                 found.append(address)
             except DwarfGpuError as error:
                 problem = problem or error
-        if problem is not None and not found:
-            raise problem
-        return found
+        return found, problem
+
+    def left_out_text(self, place: str, condition: str | None) -> str | None:
+        """Return at how many addresses of a place no wave stops, since its condition means nothing there."""
+        found, problem = self._meant(place, condition)
+        if problem is None:
+            return None
+        count = len(self.stops(place))
+        return (
+            f"`{condition}` means nothing at {count - len(found)} of {count} places, so no wave stops there: {problem}"
+        )
 
     def _here(self) -> Any:
         """Return the file of the kernel, which line numbers without a file belong to."""
@@ -302,17 +317,22 @@ class Running:
         asked, moved = re.search(r"(?:^|:)(\d+)$", place), ""
         if asked is not None and lines and int(asked[1]) not in lines:
             moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}"
-        others = None if at_all else self.others_text(place)
         where = f"{place}{f' with `{condition}`' if condition else ''}{moved}"
-        return f"no lane was at {where}{'' if others is None else f'; {others}'}"
+        more = None if at_all else self._more_places(place)
+        if more:
+            count = len(self.stops(place))
+            where += f", at {count} of the line's {count + more} places: `{place} -all` stops at each"
+        left_out = self.left_out_text(place, condition)
+        return f"no lane was at {where}{'' if left_out is None else f'; {left_out}'}"
 
     def others_text(self, place: str) -> str | None:
         """Return at how many places a line begins that no breakpoint at it is at, and how to stop there."""
-        if not _LINE.fullmatch(place):
-            return None
-        count = len(self.stops(f"{place} -all")) - len(self.stops(place))
+        count = self._more_places(place)
         places = f"{count} more place{'s' * (count > 1)}"
         return f"the line begins at {places}: `{place} -all` stops at each" if count else None
+
+    def _more_places(self, place: str) -> int:
+        return len(self.stops(f"{place} -all")) - len(self.stops(place)) if _LINE.fullmatch(place) else 0
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""

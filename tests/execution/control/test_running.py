@@ -312,9 +312,8 @@ def test_a_breakpoint_at_all_places_of_a_line_stops_in_each_round_of_an_unrolled
         assert set(first) < set(starts) <= listed
         assert starts == running.stops(f"-all {place}")
         missed = running.missed_text(place, running.break_at(place, "0"), "0")
-        more = f"the line begins at {len(starts) - len(first)} more place"
-        assert missed.startswith(f"no lane was at {place} with `0`; {more}")
-        assert missed.endswith(f"`{place} -all` stops at each")
+        some = f"{len(first)} of the line's {len(starts)} places"
+        assert missed == f"no lane was at {place} with `0`, at {some}: `{place} -all` stops at each"
         assert running.missed_text(f"{place} -all", running.break_at(f"{place} -all", "0")).endswith(place)
     reached = {running.launched.plan.start.entry}
     running.break_at(f"{place} -all")
@@ -322,6 +321,26 @@ def test_a_breakpoint_at_all_places_of_a_line_stops_in_each_round_of_an_unrolled
         assert halt.pc not in reached
         reached.add(halt.pc)
     assert len(reached) > 2  # the others are of the function that the kernel is inlined from
+
+
+def test_a_place_where_a_condition_means_nothing_is_told(require_tool, tmp_path):
+    """The kernel ends in the function that clang makes around its body, which has none of its variables."""
+    clang, source = require_tool("clang-22"), tmp_path / "unrolled.cl"
+    source.write_text(UNROLLED)
+    path, last = str(tmp_path / "unrolled.co"), UNROLLED.count("\n")
+    options = "-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-nogpulib", "-O2", "-g", "-o", path
+    subprocess.run([clang, *options, str(source)], check=True, capture_output=True)
+    arguments = {"a": np.arange(32, dtype=np.int32), "b": np.arange(32, dtype=np.int32)}
+    running = Running(started(path, "unrolled", count=1, group=1, args=arguments))
+    place = f"unrolled.cl:{last}"
+    count = len(running.stops(place))
+    points = running.break_at(place, "sum == 3")
+    assert 0 < len(points) < count
+    text = f"`sum == 3` means nothing at {count - len(points)} of {count} places, so no wave stops there: no variable"
+    assert running.left_out_text(place, "sum == 3").startswith(text)
+    assert running.run().has_ended
+    assert text in running.missed_text(place, points, "sum == 3")
+    assert running.left_out_text(place, None) is None is running.left_out_text(place, "1")
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
