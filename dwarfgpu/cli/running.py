@@ -8,6 +8,7 @@ import shlex
 import sys
 from argparse import Namespace
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.debug import HOW_LAUNCHED
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.breakpoints import Breakpoint
+    from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
     from dwarfgpu.execution.control.report import RunReport
     from dwarfgpu.execution.control.running import Running
@@ -104,7 +106,8 @@ def _run_once(session: Session, options: Any) -> int:
         if options.state is None:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
-    for hint in chain(_hints(options, result, faults), _value_hints(running, options.kernel, result, history)):
+    limits = () if result.checked is None else _not_shown(running, result.checked)
+    for hint in chain(_hints(options, result, faults), limits, _value_hints(running, options.kernel, result, history)):
         session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -142,6 +145,20 @@ def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
         yield f"{option} N makes {memory} larger"
     if found:
         yield f"`{_debugger(options, 'continue')}` stops where the first one was found"
+
+
+def _not_shown(running: Running, checked: CheckReport) -> Iterator[str]:
+    """Yield what checks that have found nothing could not have found in this launch."""
+    if checked.findings or checked.suppressed:
+        return
+    launched, frames = running.launched, running.program.at(running.launched.plan.kernel.entry or 0)
+    is_one_wave = prod(launched.geometry.work_group) <= running.machine.target.lane_count
+    if "race" in checked.checks and is_one_wave and launched.plan.start.group_segment_size:
+        yield "a work-group is one wave here, whose lanes run in step: a missing barrier shows only in a larger one"
+    if "init" in checked.checks and any(
+        each.is_listed or not each.locations() for frame in frames for each in frame.variables()
+    ):
+        yield "the code is optimized: the compiler may have removed uninitialized values, which -O0 keeps"
 
 
 def _debugger(options: Any, *steps: str) -> str:
