@@ -439,15 +439,14 @@ class Device:
             return None
         ready, compiled.ready = compiled.ready, None
         batch = ready.batch
-        is_only = len(self.batches) == 1 and self.batches[0] is batch
-        if not is_only or self.observer is not None or batch.pc in self.breakpoints:
+        is_free = limit is None and self.observer is None and batch.pc not in self.breakpoints
+        if self.batches != [batch] or not is_free:
             return None
-        left = self.patience(batch, is_alone=True)
-        execution = compiled.begin_ready(ready, left, limit)
+        execution = compiled.begin_ready(ready)
         if execution is None:
             return None
         self.batches.remove(batch)
-        return batch, left, execution
+        return batch, ready.left, execution
 
     def _chosen(self) -> tuple[WaveBatch, int]:
         """Take the batch whose turn it is or has not ended; return it with the instructions that are left to it."""

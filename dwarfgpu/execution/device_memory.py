@@ -15,7 +15,6 @@ from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Sequence
 
     from dwarfgpu.execution.faults import NamedBuffer
@@ -54,20 +53,18 @@ class MappedSegments:
 
     def __init__(self, store: Extents) -> None:
         self._store = store
-        self._known: tuple[array[int], ...] = ()
-        """The columns of the store that the segments were made of."""
+        self._moves = store.moves
         self._segments: list[MemorySegment] = []
 
     def now(self) -> list[MemorySegment]:
         """Return the segments that there are now: the same list, longer, if others have been added behind them."""
-        store, count = self._store, len(self._segments)
-        columns = (store.starts, store.lasts, store.owners, store.offsets)
-        if any(column[:count] != known for column, known in zip(columns, self._known, strict=False)):
-            count, self._segments = 0, []
+        store = self._store
+        if store.moves != self._moves:
+            self._moves, self._segments = store.moves, []
+        count, columns = len(self._segments), (store.starts, store.lasts, store.owners, store.offsets)
         for start, last, owner, offset in zip(*(column[count:] for column in columns), strict=True):
             data = np.frombuffer(store.blocks[owner].buffer, np.uint8)[offset : offset + last - start + 1]
             self._segments.append(MemorySegment.of(start, data))
-        self._known = tuple(column[:] for column in columns)
         return self._segments
 
 
@@ -78,11 +75,31 @@ class GlobalMemory:
     """The memory of arguments, which faults name."""
 
     def __init__(self, segments: list[MemorySegment]) -> None:
-        start_of = attrgetter("start")
-        self.segments = sorted(segments, key=start_of)
-        self.starts = [*map(start_of, self.segments)]
+        self.segments: list[MemorySegment] = []
+        self.starts: list[int] = []
+        self.window: int | None = None
+        """Where among them the window on private memory is."""
+        self.changes = 0
+        """How often there were others."""
+        self._mapped: list[MemorySegment] = []
+        self.use(sorted(segments, key=attrgetter("start")))
+
+    def use(self, mapped: list[MemorySegment], window: MemorySegment | None = None) -> None:
+        """Have other segments, in the order of their addresses; of the same list, those behind the ones that it had."""
+        if self.window is not None:
+            del self.segments[self.window], self.starts[self.window]
+        if mapped is not self._mapped:
+            self._mapped, self.segments, self.starts = mapped, [], []
+        fresh = mapped[len(self.segments) :]
+        self.segments += fresh
+        self.starts += [segment.start for segment in fresh]
+        self.window = None if window is None else bisect_right(self.starts, window.start)
+        if self.window is not None and window is not None:
+            self.segments.insert(self.window, window)
+            self.starts.insert(self.window, window.start)
         self.latest = self.segments[0] if self.segments else None
         """The segment that was found last."""
+        self.changes += 1
 
     def segment_of(self, first: int, last: int) -> MemorySegment | None:
         """Return the segment that has all bytes of a range."""

@@ -97,8 +97,8 @@ class MemoryAccess:
         self.private_size = 4 * dwords
         rows = scratch[:, : dwords * 4 * self.lanes].reshape(len(scratch), dwords, self.lanes, 4)
         self.private = {size: rows.view(WORDS[size]) for size in (1, 2, 4)} if rows.size else {}
-        windows = [MemorySegment.of(self.scratch_base, self.scratch.data)] if scratch.size else []
-        self.memory.__init__([*self.mapped, *windows])  # type: ignore[misc]
+        window = MemorySegment.of(self.scratch_base, self.scratch.data) if scratch.size else None
+        self.memory.use(self.mapped, window)
 
     def is_like(self, settings: Any) -> bool:
         """Return whether memory that is as weak as some settings say can be this object; take over the settings."""

@@ -67,7 +67,7 @@ class _Columns:
 class Extents:
     """Known bytes by their keys."""
 
-    __slots__ = ("_columns", "blocks", "lasts", "offsets", "owners", "starts")
+    __slots__ = ("_columns", "blocks", "lasts", "moves", "offsets", "owners", "starts")
 
     def __init__(self) -> None:
         self.blocks: list[Cells] = []
@@ -80,6 +80,8 @@ class Extents:
         """The number of the block that each extent is in."""
         self.offsets = array("q")
         """The start of each extent in its block."""
+        self.moves = 0
+        """How often extents got other positions, because some were removed, or were not added behind all others."""
         self._columns: _Columns | None = None
 
     # --- Adding ---------------------------------------------------------------------------------------------------
@@ -107,14 +109,14 @@ class Extents:
         index = self.starts.index(start)
         for column in (self.starts, self.lasts, self.owners, self.offsets):
             del column[index]
+        self.moves += 1
         self._columns = None
 
-    def _append(self, start: int, last: int, owner: int, offset: int) -> None:
-        """Add an extent behind all others: its keys, its block and its place there."""
-        self.starts.append(start)
-        self.lasts.append(last)
-        self.owners.append(owner)
-        self.offsets.append(offset)
+    def _put(self, index: int, *extent: int) -> None:
+        """Add an extent at a position: its keys, its block and its place there."""
+        self.moves += index < len(self.starts)
+        for column, value in zip((self.starts, self.lasts, self.owners, self.offsets), extent, strict=True):
+            column.insert(index, value)
 
     def describe(self, key: int, data: bytes) -> int | None:
         """Add bytes, some of which may be known already; return the first key whose known byte differs."""
@@ -157,9 +159,7 @@ class Extents:
             raise Overlap(start)
         if index < len(self.starts) and self.starts[index] <= last:
             raise Overlap(self.starts[index])
-        columns = self.starts, self.lasts, self.owners, self.offsets
-        for column, value in zip(columns, (start, last, len(self.blocks), 0), strict=True):
-            column.insert(index, value)
+        self._put(index, start, last, len(self.blocks), 0)
 
     def _merge(self, starts: list[int], lasts: list[int], offsets: list[int]) -> None:
         owners = repeat(len(self.blocks), len(starts))
@@ -171,6 +171,7 @@ class Extents:
         if any(map(le, keys[1:], keys)):
             order = sorted(range(len(keys)), key=keys.__getitem__)
             merged = [list(map(column.__getitem__, order)) for column in merged]
+            self.moves += 1
         keys, ends = merged[:2]
         if any(map(le, keys[1:], ends)):
             raise Overlap(next(key for key, end in zip(keys[1:], ends, strict=False) if key <= end))
@@ -303,8 +304,7 @@ class Extents:
         is_whole &= keys <= lasts
         is_whole &= lasts - keys >= np.uint64(size - 1)
         offsets = (keys - columns.starts[index]).view(np.int64) + columns.offsets[index]
-        same = len(self.blocks) == 1
-        return 0 if same else None, offsets, is_whole
+        return 0 if len(self.blocks) == 1 else None, offsets, is_whole
 
     def _by_block(self, block: int | None, keys: Array, located: Array) -> list[tuple[int, Array]]:
         """Return the located ranges by the array they are in, in their order."""

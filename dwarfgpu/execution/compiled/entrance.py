@@ -76,16 +76,6 @@ class Entrance:
         ):  # fmt: skip
             self.cells[cell] = value
 
-    def run(
-        self, batch: WaveBatch, table: MemoryTable, memory: MemoryAccess, entry: int, stops: tuple[int, int, int]
-    ) -> int:
-        """Let a batch execute the region from a block on; return why it has left.
-
-        It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
-        """
-        self.enter(batch, memory, entry)
-        return self.execute(batch, table, entry, stops)
-
     def enter(self, batch: WaveBatch, memory: MemoryAccess, entry: int) -> None:
         """Take the registers of a batch, which is then to execute the region from a block on."""
         if self.region.asks_for_waves:
@@ -95,7 +85,10 @@ class Entrance:
         self._vectors, self._kept = self._enter_vectors(batch, entry)
 
     def execute(self, batch: WaveBatch, table: MemoryTable, entry: int, stops: tuple[int, int, int]) -> int:
-        """Let the batch that has entered execute the region; return why it has left."""
+        """Let the batch that has entered execute the region; return why it has left.
+
+        It stops after so many instructions, at an address of another batch, and at barriers after so many instructions.
+        """
         self._shared[:] = table.shared
         reason = self._call(entry, stops)
         vectors, self._vectors, self._kept = self._vectors, None, []
@@ -215,10 +208,10 @@ class Entrance:
         if not plan[1]:
             return
         rows = self._scalars if chosen is None else self._scalars[chosen]
-        values, differs = self._format.unpack_from(self._bytes if chosen is None else rows), None
-        if batch.count > 1:
-            each = rows != rows[0]
-            differs = each.any(axis=0).tolist() if each.any() else None
+        content = self._bytes if chosen is None else rows.tobytes()
+        values, differs = self._format.unpack_from(content), None
+        if content != content[: len(content) // batch.count] * batch.count:
+            differs = (rows != rows[0]).any(axis=0).tolist()
         for register, position, column, is_long in plan[1]:
             value = values[position]
             if differs is not None and (differs[column] or (is_long and differs[column + 1])):

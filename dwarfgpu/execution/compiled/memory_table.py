@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +29,11 @@ class MemoryTable:
         """The calls that compiled code has noted."""
         self.cells[Cell.CALLS] = ctypes.addressof(self.calls)
         self._room = np.empty(0, np.int64)
-        self._starts: Any = None
+        self._changes = 0
         self._mapped: list[MemorySegment] | None = None
-        self._count = 0
-        """How many of these segments are in the table."""
         self._table = array("Q")
         """The start and the size of each segment, and its address of the host; with the window on private memory."""
-        self._window = -1
+        self._window: int | None = None
         """Where in the table that window is."""
         self._kept: tuple[Any, ...] = ()
         self._can_reach_all = True
@@ -54,23 +51,22 @@ class MemoryTable:
     def can_reach_all(self, memory: MemoryAccess) -> bool:
         """Take over where memory is; return whether compiled code can reach all of it."""
         segments, mapped = memory.memory, memory.mapped
-        if segments.starts is self._starts:
+        if segments.changes == self._changes:
             return self._can_reach_all
-        self._starts = segments.starts
+        self._changes = segments.changes
         private, shared, table = memory.private_aperture >> 32, memory.shared_aperture >> 32, self._table
-        if self._window >= 0:
+        if self._window is not None:
             del table[3 * self._window : 3 * self._window + 3]
         if mapped is not self._mapped:
             del table[:]
-            self._mapped, self._count, self._can_reach_all = mapped, 0, True
-        latest = min(self._count, max(len(mapped) - 1, 0))
-        table.extend(number for each in mapped[self._count :] for number in self._row(each, private, shared))
-        self._count = len(mapped)
-        self._window = -1
-        if len(segments.segments) != len(mapped):
-            self._window = bisect_right(segments.starts, memory.scratch_base) - 1
-            window = segments.segments[self._window]
-            table[3 * self._window : 3 * self._window] = array("Q", self._row(window, private, shared))
+            self._mapped, self._can_reach_all = mapped, True
+        count = len(table) // 3
+        latest = min(count, max(len(mapped) - 1, 0))
+        table.extend(number for each in mapped[count:] for number in self._row(each, private, shared))
+        self._window = segments.window
+        if self._window is not None:
+            row = self._row(segments.segments[self._window], private, shared)
+            table[3 * self._window : 3 * self._window] = array("Q", row)
         self._kept = memory.local.data, memory.scratch.data
         local, scratch = map(address_of, self._kept)
         self.cells[Cell.SEGMENTS :] = [

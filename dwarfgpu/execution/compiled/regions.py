@@ -341,25 +341,23 @@ class CompiledRegions:
         if len(batches) != 1 or self.device.machine.seed is not None or self.device.memory.is_weak:
             return None
         (batch,) = batches
-        found = self.entries.get((batch.pc, batch.mode))
-        if found is None or not found[0].fits(batch):
+        key = batch.pc, batch.mode
+        region, number = self.entries.get(key, (None, 0))
+        if region is None or not region.fits(batch) or not self.table.can_reach_all(self.device.memory):
             return None
-        region, number = found
-        entrance = self.entrance(region, batch.count)
+        entrance, left = self.entrance(region, batch.count), self.device.patience(batch, is_alone=True)
         entrance.enter(batch, self.device.memory, number)
-        return ReadyWaves(batch, (batch.pc, batch.mode), region, number, entrance)
-
-    def begin_ready(self, ready: ReadyWaves, left: int, limit: int | None) -> CompiledRun | None:
-        """Let the waves of a launch execute what they are ready for, as `run` does."""
-        batch, memory, region = ready.batch, self.device.memory, ready.region
-        if memory.watch is not None or memory.watch_waves is not None or not self.table.can_reach_all(memory):
-            return None
-        stop = self.stop(region, batch, left, limit, 0)
-        if (batch.pc, batch.mode) != ready.key or stop <= 0:
-            return None
         barrier = self.device.patience_at_barriers(batch) if region.has_barriers else 0
-        reason = ready.entrance.execute(batch, self.table, ready.number, (stop, -1, barrier))
-        return self.result(region, ready.entrance, batch, reason, 0)
+        stops = self.stop(region, batch, left, None, 0), -1, barrier
+        return ReadyWaves(batch, key, region, number, entrance, left, stops)
+
+    def begin_ready(self, ready: ReadyWaves) -> CompiledRun | None:
+        """Let the waves of a launch execute what they are ready for, as `run` does."""
+        batch, memory = ready.batch, self.device.memory
+        if memory.watch is not None or memory.watch_waves is not None or (batch.pc, batch.mode) != ready.key:
+            return None
+        reason = ready.entrance.execute(batch, self.table, ready.number, ready.stops)
+        return self.result(ready.region, ready.entrance, batch, reason, 0)
 
     # --- Executing ------------------------------------------------------------------------------------------------
 
@@ -393,7 +391,8 @@ class CompiledRegions:
         entrance = self.entrance(region, batch.count)
         barrier = self.device.patience_at_barriers(batch) if region.has_barriers else 0
         stops = stop, -1 if nearest is None else nearest, barrier
-        reason = entrance.run(batch, self.table, memory, number, stops)
+        entrance.enter(batch, memory, number)
+        reason = entrance.execute(batch, self.table, number, stops)
         return self.result(region, entrance, batch, reason, since)
 
     def stop(self, region: CompiledRegion, batch: WaveBatch, left: int, limit: int | None, since: int) -> int:
@@ -410,9 +409,9 @@ class CompiledRegions:
         cells = entrance.cells
         place, count, whole = cells[_PLACE], cells[_EXECUTED], cells[_WHOLE]
         code, index, is_inside = region.blocks[place >> 16], place & 0xFFFF, reason == Exit.INSIDE
-        following = entrance.following[: batch.count]
-        if cells[_CALL_COUNT] > 1 or reason == Exit.PARTED:
-            self._note_calls(batch, cells[_CALL_COUNT], code, following if reason == Exit.PARTED else None)
+        parted = entrance.following[: batch.count].copy() if reason == Exit.PARTED else None
+        if cells[_CALL_COUNT] > 1 or parted is not None:
+            self._note_calls(batch, cells[_CALL_COUNT], code, parted)
         self._latest = batch, (code.start, code.mode)
         count += index if is_inside else 0
         since = (count - whole + (0 if whole else since)) % LONGEST
@@ -427,9 +426,8 @@ class CompiledRegions:
         if code.ending.end is not None:
             batch.pc = code.ending.end
             return CompiledRun(count, pause=Pause.END)
-        batch.pc = following.item(0)
+        batch.pc = entrance.following.item(0)
         pause = Pause.BARRIER if code.ending.is_barrier else None
-        parted = following.copy() if reason == Exit.PARTED else None
         return CompiledRun(count, parted, since, is_whole=code.ending.is_whole, pause=pause, passed=cells[_PASSED])
 
     def run_together(self, batch: WaveBatch, left: int, limit: int | None) -> tuple[WaveBatch, int, int, bool] | None:
@@ -497,6 +495,10 @@ class ReadyWaves:
     number: int
     """The block there."""
     entrance: Entrance
+    left: int
+    """The instructions of their turn."""
+    stops: tuple[int, int, int]
+    """Where they stop, as `Entrance.execute` takes it."""
 
 
 @immutable

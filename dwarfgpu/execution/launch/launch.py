@@ -214,11 +214,11 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if machine.has_run:  # what has ended makes room
         machine.remove_waves()
     space = machine.target.default_space
-    for block in planned.blocks:
+    for block in sorted(planned.blocks, key=attrgetter("address")):  # so that earlier segments keep their places
         machine.memory.map(space, block.address, bytearray(block.data))
     if code is None:
         machine.code_objects.append(_code(code_object, planned.load_address))
-    number = max(map(attrgetter("id"), machine.dispatches), default=0) + 1
+    number = machine.dispatches[-1].id + 1 if machine.dispatches else 1
     shape, places = planned.geometry, planned.places
     machine.dispatches.append(
         machines.Dispatch(

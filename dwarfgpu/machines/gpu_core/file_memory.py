@@ -66,7 +66,7 @@ class FileMemory(Extents):
         for stretch in stretches:
             _insert(kept, stretch, len(self.blocks[stretch.file].buffer))
         for columns in kept:
-            self._append(*columns)
+            self._put(len(self.starts), *columns)
 
     @property
     def is_writable(self) -> bool:
@@ -134,11 +134,11 @@ class FileMemory(Extents):
                     owner, move = place[0], place[1] - address
                     low, high = address, address + self.room(address) - 1
             if low <= address <= high - size + 1 and size > 0:
-                view._append(key, key + size - 1, owner, address + move)  # noqa: SLF001 (it is one of these)
+                view._put(len(view.starts), key, key + size - 1, owner, address + move)  # noqa: SLF001 (it is one of these)
                 continue
             for part in self.stretches(address, size):
                 at = key + part.address - address
-                view._append(at, at + part.size - 1, part.file, part.offset)  # noqa: SLF001
+                view._put(len(view.starts), at, at + part.size - 1, part.file, part.offset)  # noqa: SLF001
         return view
 
 

@@ -234,6 +234,27 @@ def test_a_second_launch_finds_the_code_loaded():
     assert other.plan.load_address > first.plan.load_address
 
 
+def test_a_later_launch_adds_its_memory_behind_that_of_earlier_ones():
+    machine = Gpu(resolve("gfx90a"))
+    words = {"grid": (64,), "work_group": (64,)}
+    seen = []
+    for number in range(4):
+        launched = launch(machine, fixture("gfx90a.w64.O2"), "group_x", **words)
+        machine.run()
+        memory = machine.device.memory.memory
+        starts = [start for _instance, start, _size in machine.memory.extents(machine.target.default_space)]
+        assert memory.starts == [each.start for each in memory.segments]
+        window = [] if memory.window is None else [memory.starts[memory.window]]
+        assert memory.starts == sorted([*starts, *window])
+        assert [each for each in memory.segments if each in seen] == seen
+        if number == 1:  # what is removed is gone
+            (block,) = (each for each in launched.plan.blocks if each.address == starts[-1])
+            machine.memory.unmap(machine.target.default_space, block.address)
+            seen = []
+        else:
+            seen = [each for number, each in enumerate(memory.segments) if number != memory.window]
+
+
 def test_a_file_that_has_changed_is_opened_again(tmp_path):
     path = tmp_path / "kernels.co"
     path.write_bytes(Path(fixture("gfx90a.w64.O2")).read_bytes())
