@@ -217,7 +217,9 @@ def _set_vector(machine: Machine, row: InitialRegisters, start: Start, place: Gr
         executing = GridPosition((x, y, z), place.wave[chosen, None], place.number[chosen, None])
         values = np.where(lanes < start.geometry.lanes_of(executing), item_words(row, start, executing, lanes), 0)
         own = indices if is_alike else indices[chosen]
-        machine.set_register(row.registers, values[waves] if is_alike else values, slice(own.start, own.stop))
+        if is_alike and len(values) > 1:
+            values = values.astype(np.uint32)[waves]
+        machine.set_register(row.registers, values, slice(own.start, own.stop))
 
 
 def _map_memory(machine: Machine, waves: Demand, place: GridPosition, indices: range) -> None:
