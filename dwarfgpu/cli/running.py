@@ -97,7 +97,7 @@ def _run_once(session: Session, options: Any) -> int:
     )
     result, status = (result, OK) if checks is None else checks.report(running, result)
     with may_be_left(sys.stdout):
-        _show(session, result, list(running.printed()), faults, history, options.max_findings)
+        _show(session, result, list(running.printed()), faults, history, options)
     for missed in _missed(running, points) if halt.has_ended else ():
         session.hint(missed)
     if saves and not halt.has_ended:
@@ -182,12 +182,12 @@ def _value_hints(
         from dwarfgpu.questions.value_history import hints_of
 
         yield from hints_of(history)
-        if history.problem is not None and history.lacking is not None:
+        if history.lacking is not None:
             lacking = lacking | {history.text: history.lacking}
     if lacking:
         from dwarfgpu.questions.optimized_code import hints_of_run
 
-        yield from hints_of_run(running, kernel or result.kernel, lacking)
+        yield from hints_of_run(running, kernel or result.kernel, lacking, history and history.text)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:
@@ -204,13 +204,13 @@ def _show(
     printed: list[str],
     faults: list[Any],
     history: ValueHistory | None,
-    most_findings: int | None,
+    options: Any,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
     from dwarfgpu.render.running import MOST_FINDINGS, report_json, report_text
     from dwarfgpu.render.value_history import history_json, history_text
 
-    most = MOST_FINDINGS if most_findings is None else most_findings
+    most = MOST_FINDINGS if options.max_findings is None else options.max_findings
     if session.wants_json:
         more = {} if history is None else {"history": history_json(history)}
         session.print_json(report_json(result, printed, faults, most) | more)
@@ -219,7 +219,8 @@ def _show(
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        for line in chain(report_text(result, faults, most), () if history is None else history_text(history)):
+        shown = () if history is None else history_text(history, options.history)
+        for line in chain(report_text(result, faults, most), shown):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)

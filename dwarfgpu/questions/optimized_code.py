@@ -32,11 +32,13 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
     return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where every variable has a value"
 
 
-def hints_of_run(running: Running, kernel: str, lacking: Mapping[str, Reason]) -> Iterator[str]:
-    """Yield what to type at the shell where a run has no value of some variables."""
+def hints_of_run(
+    running: Running, kernel: str, lacking: Mapping[str, Reason], watched: str | None = None
+) -> Iterator[str]:
+    """Yield what to type at the shell where a run has no value of some variables, or of what it watches."""
     missing = _missing(lacking)
-    seen = next((name for name, reason in missing.items() if reason.before or reason.after), None)
-    if seen is not None:
+    seen = next((name for name, reason in missing.items() if reason.before or reason.after), watched)
+    if seen != watched:
         yield f"--watch {seen} shows the values that {seen} has"
     source = source_hint(f"run {{}} {kernel} ...", running.attached, running.launched) if missing else None
     if source is not None:

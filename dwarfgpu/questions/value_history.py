@@ -58,8 +58,11 @@ def save_history(history: ValueHistory, path: str) -> None:
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
     """Run the kernel once more, up to here, and show the values of an expression in all lanes: a row for each line that
-    has changed them. Without an expression, show the last ten lines that you typed, or N.
+    has changed them. They are read where a line begins, and where the waves are now; changes in between are not shown.
+    Without an expression, show the last ten lines that you typed, or N.
     """
+    from dwarfgpu.program.frames.selectors import wave_named
+
     if not arguments.text or arguments.text.lstrip("-").isdecimal():
         return _typed(debugger, arguments)
     debugging, path = session(debugger, arguments.command), arguments.get("to")
@@ -68,16 +71,18 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
         raise UsageError("The launch cannot be run again: memory or registers were changed since.", kind="no_history")
     if path is not None:
         check_path(path)
-    found = new_history(debugging.running, arguments.text)
+    wave = None if arguments.get("wave") is None else wave_named(debugging.machine, arguments.get("wave"))
+    found = new_history(debugging.running, arguments.text, wave, arguments.get("lane"))
     with past.replayed(debugging.device.executed, found.observe):
-        pass
+        found.look()
+    hint = source_hint("debug {}", debugging.attached, debugging.running.launched) if found.lacking else None
     if (problem := found.problem) is not None:
-        problem.hint = source_hint("debug {}", debugging.attached, debugging.running.launched)
+        problem.hint = hint
         raise problem
     if path is not None:
         save_history(found, path)
-    document = Document(history_json(found), lambda _output: history_text(found))
-    document.hints += hints_of(found)
+    document = Document(history_json(found), lambda _output: history_text(found, path))
+    document.hints += [*hints_of(found), *filter(None, (hint,))]
     return document
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200
 """The rows that text and a picture show."""
+MOST_BESIDE_FILE = 10
+"""The rows that text shows where a file has all."""
 
 
 def values_text(values: Sequence[Any], *, is_pointer: bool = False) -> str:
@@ -49,23 +51,28 @@ def _record(*, is_pointer: bool = False) -> Record:
 PAST = _record()
 
 
-def history_text(history: ValueHistory) -> Iterator[str]:
-    """Yield the lines of a history."""
+def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str]:
+    """Yield the lines of a history; the first few where a file has all."""
     if history.problem is not None:
         yield from fitted(history.problem.message, 4)
         return
-    yield f"the values of {history.text}"
-    yield from _record(is_pointer=history.is_pointer).lines(history.rows[:MOST_ROWS], width=room())
-    more = len(history.rows) + history.left - MOST_ROWS
+    most = MOST_ROWS if path is None else MOST_BESIDE_FILE
+    yield from fitted(f"the values of {history.text} where a line begins (changes in between are not shown)", 4)
+    yield from _record(is_pointer=history.is_pointer).lines(history.rows[:most], width=room())
+    more = len(history.rows) + history.left - most
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"
+    if path is not None:
+        yield f"written: {path}"
+    if history.gap is not None:
+        yield from fitted(history.gap, 4)
 
 
 def history_json(history: ValueHistory) -> dict[str, Any]:
     """Return a history as JSON."""
     problem = {} if history.problem is None else {"problem": history.problem.message}
-    rows = [*map(PAST.json, history.rows)]
-    return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
+    problem |= {} if history.gap is None else {"incomplete": history.gap}
+    return {"expression": history.text, "rows": [*map(PAST.json, history.rows)], "rows_left_out": history.left} | problem
 
 
 def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:

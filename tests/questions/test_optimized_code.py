@@ -95,7 +95,7 @@ def test_a_run_says_what_to_type(files):
     answer = run("run", code, *words, "--break=5")
     assert f"`dwarfgpu run {source} mean ...` compiles it with -O0" in answer.stderr
     name = answer.stderr.partition("--watch ")[2].split()[0]
-    assert f"the values of {name}\n" in run("run", code, *words, "--watch", name).stdout
+    assert f"the values of {name} where" in run("run", code, *words, "--watch", name).stdout
     answer = run("run", code, *words, "--watch=out")
     assert "out had no value" in answer.stdout
     assert f"`dwarfgpu run {source} mean ...` compiles it with -O0" in answer.stderr

@@ -13,6 +13,7 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.types.model import Array, Pointer, resolved
@@ -69,6 +70,10 @@ class ValueHistory:
         """By wave and lane, the line that it has executed last."""
         self._unknown: set[int] = set()
         """Where names of the expression mean nothing."""
+        self._seen: set[int] = set()
+        """The addresses that were looked at, where the names mean something."""
+        self._lacking: set[int] = set()
+        """Those where a lane had no value."""
         self.lacking: Reason | None = None
         """Why the first lane without a value has none."""
         self._unnamed = ""
@@ -83,8 +88,16 @@ class ValueHistory:
         self._before, self._device.observer = self._device.observer, self.observe
 
     def end(self) -> None:
-        """Look no more."""
+        """Look once more, and no more after that."""
         self._device.observer = self._before
+        self.look()
+
+    def look(self) -> None:
+        """Look at the waves that have not ended where they are now, which may be within a line."""
+        for batch, reason in self._device.every_batch():
+            rows = [row for row, wave in enumerate(batch.waves.tolist()) if self.wave in (None, wave)]
+            if rows and reason != HAS_ENDED and not self._running.reader.at(batch.pc).is_prologue:
+                self._look(batch, rows, self._running.position(batch.pc))
 
     @property
     def problem(self) -> EvaluationError | None:
@@ -93,6 +106,14 @@ class ValueHistory:
             return None
         why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
+
+    @property
+    def gap(self) -> str | None:
+        """Where values lack beside those that there are, and why; None if none do."""
+        if self.lacking is None or not self.rows:
+            return None
+        places = f"{len(self._lacking)} of {len(self._seen)} places where a line began"
+        return f"{self.text[:60]} had no value at {places} ({self.lacking}): the history is not complete"
 
     def observe(self, batch: WaveBatch) -> bool:
         """Look before an instruction at the waves that begin another line with it."""
@@ -109,16 +130,20 @@ class ValueHistory:
             return False
         waves: list[int] = batch.waves.tolist()
         begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where and self.wave in (None, wave)]
+        if begin:
+            self._look(batch, begin, position)
         for row in begin:
             self._where[waves[row]] = where
-        if begin and batch.pc not in self._unknown:
-            for row, values in self._values(batch, begin):
-                self._keep(waves[row], position, values)
-        for row in begin:
             executed = self._executed.setdefault(waves[row], [None] * batch.lanes)
             for lane in executing(batch)[row].nonzero()[0].tolist():
                 executed[lane] = position
         return False
+
+    def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
+        if batch.pc not in self._unknown:
+            self._seen.add(batch.pc)
+            for row, values in self._values(batch, rows):
+                self._keep(int(batch.waves[row]), position, values)
 
     def _find(self, frame: Frame, lanes: LaneSet, device: Device) -> Any:
         self.type = self.type or frame.quantity(self.text).type
@@ -146,9 +171,9 @@ class ValueHistory:
         row_of = {machine.ids[batch.waves[row]]: row for row in rows}
         try:
             for values in all_waves(self._running.attached, self.text, waves=[int(batch.waves[row]) for row in rows]):
-                _count, reason = next(values.missing(inactive=False), (0, None))
+                _count, reason = next(values.missing(inactive=False, lane=self.lane), (0, None))
                 if reason is not None:
-                    self._note(reason)
+                    self._note(batch.pc, reason)
                 array = np.ma.asarray(values.array)
                 if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
                     message = f"{self.text[:60]} is {values.type}, not a number"
@@ -158,32 +183,28 @@ class ValueHistory:
         except DwarfGpuError as error:
             if error.kind == "no_number":
                 raise
-            self._note(reason_of(error))
+            self._note(batch.pc, reason_of(error))
             self._unknown.add(batch.pc)
 
-    def _note(self, reason: Reason) -> None:
+    def _note(self, pc: int, reason: Reason) -> None:
         """Remember why there is no value; a name that means nothing there only if no line has another reason."""
         if reason.kind in (NOT_IN_SCOPE, MISSING):
             self._unnamed = self._unnamed or reason.message
+            self._seen.discard(pc)
         else:
             self.lacking = self.lacking or reason
+            self._lacking.add(pc)
 
     def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
         if self.lane is not None:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
-        before = self._latest.get(wave)
-        counts = ~np.ma.getmaskarray(values)
-        changed = counts
-        if before is not None and before.dtype == values.dtype:
-            same = ~np.ma.getmaskarray(before) & (before.data == values.data)
-            changed = counts & ~same
-            merged = before.copy()
-            merged[counts] = values[counts]
-        else:
-            merged = values.copy()
+        latest = self._latest.get(wave)
+        if latest is None or latest.dtype != values.dtype:
+            latest = self._latest[wave] = np.ma.masked_all_like(values)
+        changed = ~np.ma.getmaskarray(values) & (np.ma.getmaskarray(latest) | (latest.data != values.data))
         if not changed.any():
             return
-        self._latest[wave] = merged
+        latest[changed] = values[changed]
         executed, time = self._executed.get(wave, [None] * len(values)), self._device.executed
         writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
         for lane in changed.reshape(len(values), -1).any(axis=1).nonzero()[0].tolist():

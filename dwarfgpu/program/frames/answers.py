@@ -552,11 +552,12 @@ class Values(ShownInNotebooks):
                 return self._explained(reason_of(error_at(index)), slot)
         return None
 
-    def missing(self, *, inactive: bool = True) -> Iterator[tuple[int, Reason]]:
-        """Return why values are missing: in how many lanes, and the reason of the first of them."""
+    def missing(self, *, inactive: bool = True, lane: int | None = None) -> Iterator[tuple[int, Reason]]:
+        """Return why values are missing: in how many lanes, or waves of one lane, and the reason of the first."""
         self.read()
         for slots, error_at in self._missing:
             chosen = [(i, int(slot)) for i, slot in enumerate(slots) if inactive or self.is_active(int(slot))]
+            chosen = [each for each in chosen if lane in (None, self.lanes[each[1] % len(self.lanes)])]
             if chosen:
                 index, slot = chosen[0]
                 yield len(chosen), self._explained(reason_of(error_at(index)), slot)

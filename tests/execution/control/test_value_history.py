@@ -73,7 +73,7 @@ def test_text_table_arrays_and_picture_have_the_same_rows(source, tmp_path):
     paths = [tmp_path / name for name in ("h.csv", "h.npz", "h.svg")]
     for path in paths:
         text = run("run", str(source), "walk", *SIZES, "--watch=at", f"--history={path}").stdout
-        shown = text.partition("the values of at\n")[2].splitlines()
+        shown = text.partition("the values of at where")[2].splitlines()
         assert len([line for line in shown if "1:1:1:" in line]) == len(rows)
     with paths[0].open() as file:
         table = [*csv.DictReader(file)]
@@ -102,13 +102,41 @@ def test_rows_that_are_too_many_are_counted(source, monkeypatch):
     assert (len(history["rows"]), history["rows_left_out"]) == (2, 4)
 
 
+def test_a_history_with_gaps_says_how_many(source):
+    """The optimizer drops locations of the sum."""
+    words = str(source), "walk", *SIZES, "--watch=sum"
+    answer = run("run", "-O2", *words)
+    found = re.search(r"sum had no value at (\d+) of (\d+) places where a line\s+began\s", answer.stdout)
+    assert 0 < int(found[1]) < int(found[2])
+    assert answer.stdout.endswith("history is not complete\n")
+    assert ("--watch" in answer.stderr, "compiles it with -O0" in answer.stderr) == (False, True)
+    assert document("run", "-O2", *words)["history"]["incomplete"].startswith("sum had no value at")
+    assert "incomplete" not in document("run", *words)["history"]
+
+
+def test_the_present_value_is_the_last_row(source):
+    """An instruction of line 6 has changed the sum, and no line has begun since."""
+    target = f"target launch walk 64 64 {' '.join(SIZES[2:])}"
+    steps = target, "tbreak 6 if at == 7", "continue", "watch sum", "continue", "p sum", "history -wave 1 -lane 7 sum"
+    shown = run("debug", str(source), "-batch", *(word for step in steps for word in ("-ex", step))).stdout
+    rows = shown.partition("$1 = 7\nthe values of sum where")[2].splitlines()[2:]
+    assert [row.split()[1:] for row in rows] == [["1:1:1:1", "w.cl:1", "0"], ["1:1:1:1", "w.cl:6", "7"]]
+
+
+def test_many_rows_are_in_the_file_alone(source, tmp_path):
+    path = tmp_path / "h.csv"
+    words = "--grid=2048", "--work-group=64", SIZES[2], "out=zeros(2048)", SIZES[4], "--watch=i", f"--history={path}"
+    assert run("run", str(source), "walk", *words).stdout.endswith(f"  ... and 118 more rows\nwritten: {path}\n")
+    assert len({line.split(",")[1] for line in path.read_text().splitlines()[1:]}) == 64
+
+
 def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
     target = f"target launch walk 64 64 {' '.join(SIZES[2:])}"
     path = tmp_path / "h.csv"
     steps = target, "break 8", "continue", "history at", f"history -to {path} at", "print sum", "history nothere"
     words = [word for step in steps for word in ("-ex", step)]
     answer = run("debug", str(source), "-batch", *words)
-    shown = run("run", str(source), "walk", *SIZES, "--watch=at").stdout.partition("the values of at\n")[2]
+    shown = run("run", str(source), "walk", *SIZES, "--watch=at").stdout.partition("the values of at where")[2]
     assert answer.stdout.count(shown) == 2
     assert "$1 = 12\n" in answer.stdout
     assert path.read_text().count("\n") > 12
