@@ -76,7 +76,8 @@ def who(each: NamedSide) -> str:
     side = each.side
     group = ",".join(map(str, side.work_group))
     items = items_text(side.lanes, (side.items[0], side.items[-1]), each.origin) if side.items else ""
-    return ", ".join(filter(None, (f"wave {side.wave}", f"work-group ({group})", lanes_text(side.lanes), items)))
+    lanes = "" if side.is_scalar else lanes_text(side.lanes)
+    return ", ".join(filter(None, (f"wave {side.wave}", f"work-group ({group})", lanes, items)))
 
 
 def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
@@ -110,7 +111,7 @@ SIDE = Record(
     fact("callers", value=lambda each: [*map(_caller, each.calls[1:])]),
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),
-    "work_items=side.items lane=side.lane value",
+    "work_items=side.items lane=side.lane is_scalar=side.is_scalar value",
     fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
 FINDING = Record(

@@ -72,7 +72,8 @@ def history_json(history: ValueHistory) -> dict[str, Any]:
     """Return a history as JSON."""
     problem = {} if history.problem is None else {"problem": history.problem.message}
     problem |= {} if history.gap is None else {"incomplete": history.gap}
-    return {"expression": history.text, "rows": [*map(PAST.json, history.rows)], "rows_left_out": history.left} | problem
+    rows = [*map(PAST.json, history.rows)]
+    return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
 
 
 def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:

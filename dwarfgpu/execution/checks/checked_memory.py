@@ -170,13 +170,17 @@ class CheckedMemory(MemoryAccess):
     ) -> FindingSide:  # fmt: skip
         """Return what a wave did, with the calls it is in if it is in a batch that executes it now."""
         name, place, grid = self._place(wave)
+        instruction = self.machine.device.instruction(pc)
+        is_scalar = actions.action_of(instruction, self.generation).space == actions.SCALAR
+        if is_scalar:  # the shadows of all accesses name a lane
+            lanes, lane = lanes[:0], None
         mask = sum(1 << lane for lane in set(lanes.tolist()))
         ends = [int(lanes.min()), int(lanes.max())] if len(lanes) else []
         items = tuple((int(x), int(y), int(z)) for x, y, z in (grid.item(place, lane) for lane in ends))
         callers: tuple[int, ...] | None = ()
         if batch is not None:
             callers = return_addresses(batch.each_calls()[batch.waves.tolist().index(wave - self.order.first)])
-        return FindingSide(action, pc, name, place.group, mask, items, lane, value, callers or ())
+        return FindingSide(action, pc, name, place.group, mask, items, lane, value, callers or (), is_scalar)
 
     def _used(self, waves: Lanes) -> Lanes:
         _first, _ids, groups, numbers = self.launched[-1]

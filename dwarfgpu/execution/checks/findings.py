@@ -117,15 +117,17 @@ class FindingSide:
     wave: str
     work_group: tuple[int, int, int]
     lanes: int
-    """As a mask."""
+    """As a mask; 0 for a scalar access, which the whole wave makes."""
     items: tuple[tuple[int, int, int], ...] = ()
     """The work-items of the first and the last of the lanes, in their work-group."""
     lane: int | None = None
-    """The lane that accesses the address of the finding; None for a barrier."""
+    """The lane that accesses the address of the finding; None for a barrier and for a scalar access."""
     value: bytes | None = None
     """What it reads or writes there; None if that is not known."""
     callers: tuple[int, ...] = ()
     """Where the calls return to that it is in, innermost first; none of an earlier access."""
+    is_scalar: bool = False
+    """Whether it is an access of a scalar instruction."""
 
 
 class CheckFinding(KeptState):

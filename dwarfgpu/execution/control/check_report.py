@@ -66,7 +66,7 @@ class NamedSide:
     @property
     def action(self) -> str:
         """What it did, in words."""
-        return _DOES[self.side.action]
+        return "scalar " * self.side.is_scalar + _DOES[self.side.action]
 
     @property
     def done(self) -> str:

@@ -182,6 +182,22 @@ def test_a_debugger_names_both_sides_of_a_race(capsys):
     assert "1:1:1:2/0" in found[2]  # where the read was found
 
 
+def test_a_scalar_access_is_one_of_the_wave(require_tool, tmp_path, capsys):
+    """The lanes that execute it are not those of the branch of the source, as here lane 0."""
+    require_tool("clang-22")
+    source, log = tmp_path / "last.cl", tmp_path / "log.sarif"
+    source.write_text("kernel void last(global int *a) {\n  if (get_local_id(0) == 63)\n    a[0] += 1;\n}\n")
+    words = ["-O2", str(source), "last", "--grid=128", "--work-group=64", "a=zeros(1)", "--check=race"]
+    main(["run", *words, f"--sarif={log}"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"scalar read of 0 at \S+:3 in last, 0x\w+ wave 1:1:1:4, work-group \(1,0,0\) write", text)
+    assert '"scalar read, wave 1:1:1:4, work-group (1,0,0)"' in log.read_text()
+    main(["run", *words, "--json"])
+    read, write = json.loads(capsys.readouterr().out)["check"]["findings"][0]["sides"]
+    assert (read["is_scalar"], read["lane"], read["lanes"], read["work_items"]) == (True, None, [], [])
+    assert (write["is_scalar"], write["lane"], write["work_items"]) == (False, 31, [[63, 0, 0], [63, 0, 0]])
+
+
 SCAN = """#include <hip/hip_runtime.h>
 __global__ void scan(const int *in, int *out) {
   __shared__ int sums[128];
