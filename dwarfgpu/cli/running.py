@@ -419,8 +419,7 @@ def _history(running: Running, options: Any) -> ValueHistory | None:
 
     if options.history is not None:
         check_path(options.history)
-    wave = None if options.wave is None else options.wave - 1
-    history = new_history(running, options.watch, wave, options.lane)
+    history = new_history(running, options.watch, None if options.wave is None else options.wave - 1, options.lane)
     history.start()
     return history
 
