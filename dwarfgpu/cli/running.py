@@ -187,7 +187,7 @@ def _value_hints(
     if lacking:
         from dwarfgpu.questions.optimized_code import hints_of_run
 
-        yield from hints_of_run(running, kernel or result.kernel, lacking, history and history.text)
+        yield from hints_of_run(running, kernel or result.kernel, lacking, None if history is None else history.text)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

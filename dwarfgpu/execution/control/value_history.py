@@ -200,7 +200,7 @@ class ValueHistory:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
         latest = self._latest.get(wave)
         if latest is None or latest.dtype != values.dtype:
-            latest = self._latest[wave] = np.ma.masked_all_like(values)
+            latest = self._latest[wave] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
         changed = ~np.ma.getmaskarray(values) & (np.ma.getmaskarray(latest) | (latest.data != values.data))
         if not changed.any():
             return
