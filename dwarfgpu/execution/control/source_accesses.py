@@ -51,6 +51,8 @@ _FOLLOWED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:(?:->|\[[^\]]*\]\s*\.)\s*(\w+)|\[
 _STARRED = re.compile(r"(?:^|[=(,;{+\-*/%&|!~<>?:]|\breturn\b)\s*\*+\s*\(?\s*([A-Za-z_]\w*)()\b")
 _MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\.\s*(\w+)")
 """A member of a variable, which is a structure, or a vector, whose components are not looked at."""
+_FARTHER = re.compile(r"(?:->|\.)\s*\w+\s*(?:\[[^\]]*\]\s*)?(?:->|\.\s*[A-Za-z_])")
+"""A member of a member, or of what one points to."""
 _PACKED = re.compile(r"packed\b|struct\s*__attribute|\]\]")
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+pack|.*_Pragma")
 MOST_LINES = 200
@@ -275,6 +277,8 @@ class SourceAccesses:
 
     def _followed(self, code: str, functions: set[str | None], text: SourceText) -> Iterator[Alignment | None]:
         """Yield the alignment of what each pointer or array of a line leads to."""
+        if _FARTHER.search(code):
+            yield None
         patterns = _FOLLOWED, _STARRED, _MEMBER
         matches = ((match, pattern is _MEMBER) for pattern in patterns for match in pattern.finditer(code))
         for name, member, is_own in sorted({(match[1], match[2] or "", is_own) for match, is_own in matches}):
@@ -286,6 +290,9 @@ class SourceAccesses:
                 target = kind.element if isinstance(kind, Array) and not kind.is_vector else target
                 size = natural(target, text, member)
                 yield None if size is None else (size, ".".join(filter(None, (_name(target), member))))
+                for led in _led_to(target, member):  # which the line may read, too
+                    size = natural(led, text)
+                    yield None if size is None else (size, _name(led))
 
     @cached_property
     def _variables(self) -> dict[str, list[Any]]:
@@ -306,6 +313,16 @@ def _has_location(variable: Any) -> bool:
 
 def _name(kind: Any) -> str:
     return getattr(kind, "name", None) or "object"
+
+
+def _led_to(kind: Any, name: str) -> Iterator[Any]:
+    """Yield what a member of a structure points to."""
+    kind = resolved(kind)
+    members = kind.body.members if isinstance(kind, Struct) else ()
+    for member in members:
+        pointer = resolved(member.to.get())
+        if member.name == name and isinstance(pointer, Pointer):
+            yield pointer.to.get()
 
 
 def natural(kind: Any, text: SourceText, member: str = "", depth: int = 0) -> int | None:

@@ -271,6 +271,34 @@ def test_misaligned_accesses_of_hip_are_found_and_aligned_ones_are_not(require_t
         assert found == ([("misaligned", line)] if shift else [])
 
 
+READ_TOGETHER = """#include <hip/hip_runtime.h>
+struct Rows { const int *start; int count; };
+struct Both { Rows rows; };
+__device__ int length(const Rows &rows, int row) { return rows.start[row + 1] - rows.start[row]; }
+__global__ void lengths(Rows rows, int *out) { out[threadIdx.x] = length(rows, threadIdx.x) + rows.count; }
+__global__ void inner(Both both, int *out) {
+  int i = threadIdx.x;
+  out[i] = both.rows.start[i + 1] - both.rows.start[i];
+}
+"""
+"""Clang reads two elements at once, where the line also names the pointer that leads to them."""
+
+
+@pytest.mark.parametrize("kernel", ["lengths", "inner"])
+def test_neighbours_that_clang_reads_at_once_are_aligned_as_one(require_tool, tmp_path, kernel):
+    require_tool("clang-22")
+    path, code = tmp_path / "k.hip", tmp_path / "k.co"
+    path.write_text(READ_TOGETHER)
+    assert run("compile", path, "-o", code, "-O2").returncode == 0
+    file = dg.open(code).file
+    rows = {"start": "arange(20)", "count": 16}
+    args = [{"rows": rows} if kernel == "inner" else rows, "zeros(16)"]
+    running = Running(launch(machine_for(file, kernel), file, kernel, grid=16, work_group=16, args=args, check="align"))
+    running.run()
+    assert not running.findings
+    assert running.launched.buffers["out"].tolist() == [1 if kernel == "inner" else 17] * 16
+
+
 ALIGNED_BY_CLANG = """
 kernel void copies(global int *out, global const int *in, local int *rows) {
   event_t done[2];
