@@ -439,7 +439,11 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
     with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
-        document = command.load()(selection, arguments)
+        try:
+            document = command.load()(selection, arguments)
+        except DwarfGpuError:
+            session.report_problems(selection.problems)  # a file that is cut may be why
+            raise
         assert document is not None  # noqa: S101 (it is a question)
         status = session.answer(document, selection)
     if cost.is_spent:

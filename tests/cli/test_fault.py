@@ -442,3 +442,12 @@ def test_arrays_of_a_fault_are_cut_and_no_variable_is_the_cause_of_a_stack_overf
     assert "was last changed" not in text
     assert "hint: --private-size N makes private memory larger" in hints
     assert re.search(r"\n  space = \{(\d+,\s+){15}\d+\.\.\.\}\n", run("fault", state)[1])
+
+
+def test_a_cut_core_file_says_so_before_what_could_not_be_answered(run, tmp_path):
+    whole = (FIXTURES.parents[1] / "dwarfgpu/examples/blur.core").read_bytes()
+    (tmp_path / "cut.core").write_bytes(whole[: len(whole) // 4])
+    _status, _text, errors = run("fault", tmp_path / "cut.core")
+    assert errors.startswith(f"dwarfgpu: error: {tmp_path}/cut.core ends before its memory: ")
+    assert "2 waves of queue 1 have registers that none of the files contain" in errors
+    assert errors.index("no wave has crashed") > errors.index("2 waves of queue 1")
