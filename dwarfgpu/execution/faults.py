@@ -55,7 +55,8 @@ class NamedBuffer:
         near, far = self.distance(address), self.distance(address if last is None else last)
         side = "before the start" if near < 0 else "past the end"
         if not near and self.address <= address < self.address + self.size:
-            return "across the end" if far == near else f"across the end and up to {abs(far)} bytes {side}"
+            across = f"from byte {address - self.address} across the end"
+            return across if far == near else f"{across} and up to {abs(far)} bytes {side}"
         if far != near:
             return f"{abs(near)} to {abs(far)} bytes {side}"
         return f"{abs(near)} byte{'s' if abs(near) > 1 else ''} {side}" if near else f"just {side}"

@@ -557,7 +557,7 @@ def test_a_fault_names_the_buffer(built, key, size, count, where):
     (None, 64, -65536 - 4, None),
     (0x20000, 64, -0x20000, "nearest: 131072 bytes before the start of `out`, which has 64 bytes"),
     (256, 64, 0, "just past the end of `out`, which has 64 bytes"),
-    (0, 8, -3, "across the end of `out`, which has 8 bytes")
+    (0, 8, -3, "from byte 5 across the end of `out`, which has 8 bytes")
 )  # fmt: skip
 def test_memory_around_a_buffer_is_missing(built, padding, size, distance, where):
     path = built("gfx1100", "O0")
