@@ -197,7 +197,7 @@ def _lanes(debugger: Debugger, size: int) -> tuple[str, list[str]]:
 
     def where(lane: LaneStatus) -> str:
         call = lane.call
-        if call is None:
+        if call is None or not here.has_place(lane):
             return "" if lane.error is None else lane.error.message
         source = call.source
         place = "" if source is None else f" at {source.file or '??'}:{source.line}"

@@ -72,16 +72,16 @@ def used_lanes(selection: Selection) -> int:
 
 
 def masks_by(selection: Selection, key_of: Callable[[LaneStatus], Key | None]) -> dict[Key, int]:
-    """Return the lanes of the wave by something of each, as masks; none where the lanes are not known."""
+    """Return the lanes of the wave whose places are known by something of each, as masks."""
     found: dict[Key, int] = {}
     if selection.lane is None:
         return found
     try:
-        lanes = lanes_here(selection).lanes
+        here = lanes_here(selection)
     except DwarfGpuError:
         return found
-    for lane in lanes:
-        key = key_of(lane)
+    for lane in here.lanes:
+        key = key_of(lane) if here.has_place(lane) else None
         if key is not None:
             found[key] = found.get(key, 0) | 1 << lane.number
     return found

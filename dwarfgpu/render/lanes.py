@@ -501,7 +501,7 @@ def lane_place(wave_lanes: Lanes, lane: LaneStatus, *, short: bool = True) -> st
         return "(unused)"
     if lane.error is not None:
         return "(not known)"
-    if lane.state not in (ACTIVE, UNKNOWN) and not wave_lanes.by_attribute:
+    if not wave_lanes.has_place(lane):
         return "(inactive)"
     if lane.pc is None or lane.call is None:
         return "(never active)"

@@ -44,6 +44,14 @@ def test_source_and_map_say_where_lanes_stand(run):
     assert [len(line) for line in run("context lanes").splitlines()[1:4]] == [40, 24, 31]
 
 
+def test_lanes_that_do_not_execute_stand_nowhere_without_places_of_their_own():
+    run = Run(ROOT / "dwarfgpu/examples/blur.co")
+    run("target launch blur 64 64 in=arange(50) out=zeros(50) 49", "tbreak 10 if j > 47", "continue")
+    run(f"directory {ROOT}/dwarfgpu/examples")
+    assert [line.split()[:3] for line in run("context source").splitlines() if "=>" in line] == [["0-16", "=>", "10"]]
+    assert run("context lanes").splitlines()[-2:] == ["A  17 active     blur at blur.cl:10", "a  15 inactive"]
+
+
 def test_registers_stack_and_locals_of_the_lane(run):
     lines = run("context registers stack").splitlines()
     assert lines[1].split()[:4] == ["pc", "0x7f0000001548", "exec", "0x55555"]

@@ -70,6 +70,10 @@ class Lanes:
     stop: WaveStop | None = None
     """Why the wave has stopped; None if the machine does not know."""
 
+    def has_place(self, lane: LaneStatus) -> bool:
+        """Return whether the place of a lane is known: that of an inactive one only by DW_AT_LLVM_lane_pc."""
+        return self.by_attribute or lane.state in (ACTIVE, UNKNOWN)
+
 
 def lanes_of_wave(stopped: Stopped, wave: int, frame: int = 0) -> Lanes:
     """Return the lanes of a wave and their places; ``frame`` is the number of a frame in the backtrace."""
