@@ -345,7 +345,7 @@ def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any
         if kind.startswith("hidden"):
             continue
         if kind == "global_buffer" and numbers.random() < 0.7:
-            given.append(np.frombuffer(numbers.randbytes(512), np.uint8))
+            given.append(bytearray(numbers.randbytes(512)))
         elif 0 < size <= 8:
             given.append(numbers.choice((0, 1, 64, numbers.getrandbits(8 * size), (1 << 8 * size) - 1)))
         else:
