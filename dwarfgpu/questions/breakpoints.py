@@ -40,7 +40,7 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
     place, condition = _parts(arguments)
     is_temporary = arguments.command.name == "tbreak"
     if place and debugger.attached is None and debugger.program is not None:
-        _set_pending(debugger, place, condition, is_temporary=is_temporary)
+        _set_pending(debugger, debugger.program.outside, place, condition, is_temporary=is_temporary)
         return
     debugging = session(debugger, arguments.command)
     if not place:
@@ -51,11 +51,10 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
     show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
 
 
-def _set_pending(debugger: Debugger, place: str, condition: str | None, *, is_temporary: bool) -> None:
+def _set_pending(debugger: Debugger, outside: Frame, place: str, condition: str | None, *, is_temporary: bool) -> None:
     """Keep a breakpoint for the launch, if its place is known in the program, as GDB does before it runs."""
     from dwarfgpu.execution.control.running import AT_ALL  # what runs kernels needs numpy
 
-    outside = debugger.frame if debugger.program is None else debugger.program.outside
     here = ((file, 1) for file in outside.state.sources.all())
     Linespecs(outside, lambda: next(here, None)).read(AT_ALL.sub("", place))
     point = debugger.state_of(KernelRun).points.add(BREAK, place)

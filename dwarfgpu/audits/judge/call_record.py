@@ -77,6 +77,11 @@ class InstructionVisit:
         """The number of the call; 0 is the kernel."""
         return 0 if self.call is None else self.call.number
 
+    @property
+    def chain(self) -> tuple[int, ...]:
+        """Where the calls that it is in return to; none in the kernel."""
+        return () if self.call is None else self.call.chain
+
     def wave(self, row: int) -> int:
         return int(self.batch.waves[row])
 

@@ -290,7 +290,7 @@ class StatementRecorder:
 
     def observe(self, arrival: InstructionVisit) -> None:
         """Record waves of one call that are about to execute an instruction, if a statement begins there."""
-        batch, call = arrival.batch, arrival.call
+        batch, chain = arrival.batch, arrival.chain
         if self.same is not None and not self.same.has(batch.pc, arrival.instruction):
             self.same = None
             self.history.between.clear()  # which has what is different alone
@@ -302,7 +302,6 @@ class StatementRecorder:
         if len(self.history.stops) >= MAX_STOPS:
             self.history.is_cut = True
             return
-        chain = () if call is None else call.chain
         context = self.contexts.of(batch.pc, chain)
         is_known = self._contexts is None or context in self._contexts
         if not is_known and caller_in(context) not in (self._contexts or ()):
@@ -326,8 +325,7 @@ class StatementRecorder:
 
     def _observe_between(self, arrival: InstructionVisit, *, is_statement: bool) -> None:
         """Record some lanes of waves in the functions of an instruction in which it does not begin a statement."""
-        batch, call = arrival.batch, arrival.call
-        chain = () if call is None else call.chain
+        batch, chain = arrival.batch, arrival.chain
         around = self.contexts.around(batch.pc, chain)
         if is_statement:
             around = around[:-1]

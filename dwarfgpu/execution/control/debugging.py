@@ -288,7 +288,7 @@ class Debugging:
         """Return the name of the function of an address, as the source has it; else the name of the symbol."""
         running = self.running
         try:
-            frames = running.program.at(address - running.launched.plan.load_address)
+            frames = running.frames_at(address)
         except DwarfGpuError:
             frames = ()
         if frames and frames[0].name is not None:

@@ -226,32 +226,30 @@ class Running:
 
     def stops_with(self, place: str, condition: str | None) -> list[int]:
         """Return those at which a condition means something; raise an error if there is none, as in GDB."""
-        found, problem = self._meant(place, condition)
-        if problem is not None and not found:
-            raise problem
+        found, problems = self._meant(place, condition)
+        if problems and not found:
+            raise problems[0]
         return found
 
-    def _meant(self, place: str, condition: str | None) -> tuple[list[int], DwarfGpuError | None]:
-        """Return the addresses at which a condition means something, and why it means nothing at the others."""
-        found, problem = [], None
+    def _meant(self, place: str, condition: str | None) -> tuple[list[int], list[DwarfGpuError]]:
+        """Return the addresses at which a condition means something, and for each other one why it means nothing."""
+        found, problems = [], []
         for address in self.stops(place):
             try:
                 if condition is not None:
                     self.check_condition(condition, address)
                 found.append(address)
             except DwarfGpuError as error:
-                problem = problem or error
-        return found, problem
+                problems.append(error)
+        return found, problems
 
     def left_out_text(self, place: str, condition: str | None) -> str | None:
         """Return at how many addresses of a place no wave stops, since its condition means nothing there."""
-        found, problem = self._meant(place, condition)
-        if problem is None:
+        found, problems = self._meant(place, condition)
+        if not problems:
             return None
-        count = len(self.stops(place))
-        return (
-            f"`{condition}` means nothing at {count - len(found)} of {count} places, so no wave stops there: {problem}"
-        )
+        where = f"{len(problems)} of {len(found) + len(problems)} places"
+        return f"`{condition}` means nothing at {where}, so no wave stops there: {problems[0]}"
 
     def _here(self) -> Any:
         """Return the file of the kernel, which line numbers without a file belong to."""
@@ -282,9 +280,13 @@ class Running:
 
     def _inlined_at(self, address: int, name: str | None) -> str | None:
         """Return the innermost function of an address if a call of it was inlined, except the body of a kernel."""
-        frames = self.program.at(address - self.launched.plan.load_address)
+        frames = self.frames_at(address)
         inner = frames[0].name if len(frames) > 1 else None
         return None if inner is None or inner == (name or "").partition("(")[0] else inner
+
+    def frames_at(self, address: int) -> Sequence[Frame]:
+        """Return the functions that an address of the running program is in, innermost first, without a state."""
+        return self.program.at(address - self.launched.plan.load_address)
 
     def line_at(self, address: int) -> LineAt | None:
         """Return the line of an address."""
@@ -336,14 +338,14 @@ class Running:
 
     def check_condition(self, text: str, address: int) -> None:
         """Refuse a condition that no wave could answer there."""
-        frame = next(iter(self.program.at(address - self.launched.plan.load_address)), self.program.outside)
+        frame = next(iter(self.frames_at(address)), self.program.outside)
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
 
     def unanswered(self, text: str, addresses: Sequence[int]) -> Iterator[str]:
         """Yield which variables of a condition have no value at some of the addresses, so that waves always stop."""
         lacking: dict[str, list[str]] = {}
         for address in addresses:
-            frame = next(iter(self.program.at(address - self.launched.plan.load_address)), self.program.outside)
+            frame = next(iter(self.frames_at(address)), self.program.outside)
             for variable in variables_in(frame, frame.expression(text).tree):
                 try:
                     variable.value()  # there is no state yet

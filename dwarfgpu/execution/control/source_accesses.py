@@ -288,11 +288,10 @@ class SourceAccesses:
                     continue
                 target = kind.to.get() if isinstance(kind, Pointer) else kind
                 target = kind.element if isinstance(kind, Array) and not kind.is_vector else target
-                size = natural(target, text, member)
-                yield None if size is None else (size, ".".join(filter(None, (_name(target), member))))
-                for led in _led_to(target, member):  # which the line may read, too
-                    size = natural(led, text)
-                    yield None if size is None else (size, _name(led))
+                behind = ((led, "") for led in _led_to(target, member))  # which the line may read, too
+                for accessed, its_member in ((target, member), *behind):
+                    size = natural(accessed, text, its_member)
+                    yield None if size is None else (size, ".".join(filter(None, (_name(accessed), its_member))))
 
     @cached_property
     def _variables(self) -> dict[str, list[Any]]:
