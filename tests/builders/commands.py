@@ -50,7 +50,7 @@ def documents(*words: str, status: int = 0) -> list[Any]:
 
 def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """What the same prints on a pseudo-terminal, standard error on another one; with colours, and lines as in files."""
-    screens = [_Screen(columns) for _ in range(2)]
+    screens = [PseudoTerminal(columns) for _ in range(2)]
     with (
         _in_the_checkout({"TERM": "xterm-256color", **(env or {})}),
         mock.patch("sys.stdin", io.StringIO()),
@@ -66,7 +66,7 @@ def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None
     return subprocess.CompletedProcess(words, status, screens[0].close(), screens[1].close())
 
 
-class _Screen:
+class PseudoTerminal:
     """A pseudo-terminal, and what is written to it.
 
     An own mark ends the reading: where the last writer has closed the terminal, the reader may be told that it is gone
@@ -75,9 +75,9 @@ class _Screen:
 
     END = b"\0"
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int = 0, lines: int = 24) -> None:
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.stream = os.fdopen(slave, "w", encoding="utf-8")
         self._written = b""
         self._reader = threading.Thread(target=self._read)

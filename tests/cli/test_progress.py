@@ -1,9 +1,6 @@
 """The line that shows progress: on a terminal alone, and not before a second has passed."""
 
-import contextlib
 import io
-import os
-import pty
 import subprocess
 import sys
 
@@ -12,6 +9,7 @@ import pytest
 from dwarfgpu import progress
 from dwarfgpu.progress import Progress
 from dwarfgpu.render.written_text import SafeStream
+from tests.builders.commands import PseudoTerminal
 from tests.builders.hostile import Case, gpu, state, variable
 
 
@@ -108,21 +106,14 @@ def test_the_line_goes_before_something_else_is_written_and_after_a_failure(term
 
 def at_terminal(*words):
     """The status of a command, what it writes to a pipe, and what it writes to the terminal behind standard error."""
-    master, slave = pty.openpty()
+    terminal = PseudoTerminal()
     code = (
         "from dwarfgpu import progress; progress.DELAY = progress.INTERVAL = 0.0;"
         "import sys; from dwarfgpu.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, *map(str, words)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave) as process:
-        os.close(slave)
-        shown = b""
-        out, _err = process.communicate()
-        with contextlib.suppress(OSError):  # the other end is closed
-            while data := os.read(master, 1 << 16):
-                shown += data
-    os.close(master)
-    return process.returncode, out.decode(), shown.decode()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal.stream, check=False)
+    return done.returncode, done.stdout.decode(), terminal.close()
 
 
 COMMANDS = {

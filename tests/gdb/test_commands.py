@@ -1,8 +1,6 @@
 """`dwarfgpu eval` and the others in GDB: what they print is what the debugger prints, about what GDB has selected."""
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -10,6 +8,7 @@ import sys
 import pytest
 
 from dwarfgpu.questions.table import COMMANDS
+from tests.builders.commands import PseudoTerminal
 from tests.gdb.running import ENTRY, ROOT, environment, run_gdb, stub, typed
 from tests.gdb.test_waves import EXAMPLES, SNAPSHOTS, connected, states
 
@@ -282,25 +281,9 @@ def test_styles_are_for_those_who_look_at_them(require_tool, runnable_host, tmp_
     script.write_text("\n".join((*commands, asked, "quit\n")))
     words = [require_tool("gdb"), "-nx", "-q", "-iex", "set debuginfod enabled off", "-iex", "set confirm off"]
     words += ["-x", str(ENTRY), str(runnable_host)]
-    main, other = pty.openpty()
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=other, stderr=other, env=environment(TERM="xterm", NO_COLOR=""), cwd=ROOT
-    )
-    assert process.stdin is not None
-    process.stdin.write(script.read_bytes())
-    process.stdin.close()
-    text = b""
-    os.close(other)
-    while True:
-        try:
-            part = os.read(main, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        text += part
-    os.close(main)
-    process.wait()
-    said = text.decode()
+    terminal = PseudoTerminal(lines=0)
+    shown, settings = terminal.stream, environment(TERM="xterm", NO_COLOR="")
+    subprocess.run(words, input=script.read_bytes(), stdout=shown, stderr=shown, env=settings, cwd=ROOT, check=False)
+    said = terminal.close()
     assert "'gone = <optimized out> (its location" in said
     assert "\x1b[36mgone\x1b[0m = " in said
