@@ -360,6 +360,10 @@ def test_pointers_in_structures_get_buffers_that_keep_their_types(run, views, tm
     assert saved["bin"].read_bytes() == b"".join(struct.pack("<fi", *row) for row in rows)
     document = json.loads(run(*views_words(views), "--print", "view.points", "--json")[1])
     assert document["buffers"][0]["first"][3] == {"x": 7.5, "n": 3}
+    printed = run(*views_words(views), "--print", "view.points[1:3].n", "--print", "view.points[3].x")[1]
+    assert printed.endswith("view.points[1:3].n = {1, 2} (2 int32)\nview.points[3].x = {7.5} (1 float32)\n")
+    error = run(*views_words(views), "--print", "view.points[0].z")[2]
+    assert "the elements have no member 'z'\nhint: the members are x, n" in error
     short = run(*views_words(views, more='{"data": "ones(3)", "points": null, "n": 0}'))
     assert "just past the end of `more.data`, which has 12 bytes" in " ".join(short[1].split())
 

@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
@@ -34,6 +34,7 @@ GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SLICE = re.compile(r"(.+)\[(-?\d+)?:(-?\d+)?\]")
 _ELEMENTS = re.compile(r"(?:(.+)\[(-?\d+)\]|\*?([^*@\[]+))(?:@(\d+))?")
+_MEMBERS = re.compile(r"(.+\])((?:\.\w+)*)")
 
 
 @frozen
@@ -213,26 +214,45 @@ def _stopped(machine: Machine, wave: int, mask: int) -> StoppedWave:
 
 
 def preview(running: Running, text: str, path: str | None = None) -> BufferPreview:
-    """Return the beginning of a buffer, or the elements that a text names.
+    """Return the beginning of a buffer, or the elements that a text names, or a member of each of them.
 
-    They are ``NAME[FIRST:LAST]``, counted as in Python, or ``NAME[I]``, ``NAME[I]@COUNT`` and ``*NAME@COUNT`` of GDB.
+    They are ``NAME[FIRST:LAST]``, counted as in Python, or ``NAME[I]``, ``NAME[I]@COUNT`` and ``*NAME@COUNT`` of GDB,
+    and ``.MEMBER`` of what is in brackets.
     """
-    name, bounds = _name_and_slice(text)
+    name, bounds, members = _part(text)
     array, pointed = running.buffer(name), running.planned_buffer(name).pointed
-    elements = array.reshape(-1)[bounds or slice(FIRST_ELEMENTS)]
-    kind = array.dtype.name
-    if array.dtype.names and pointed is not None:
+    elements = _members(array.reshape(-1)[bounds or slice(FIRST_ELEMENTS)], members, text)
+    kind = elements.dtype.name
+    if elements.dtype.names and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
     shape = tuple(array.shape) if bounds is None else (len(elements),)
     return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path)
 
 
 def check_preview(running: Running, text: str) -> None:
-    """Refuse a preview of a buffer or an element that is not there."""
-    name, bounds = _name_and_slice(text)
-    running.planned_buffer(name)
-    if bounds is not None and ":" not in text and not (array := running.buffer(name).reshape(-1))[bounds].size:
-        raise UsageError(f"{text[:60]} is not there: {name} has {array.size} elements")
+    """Refuse a preview of a buffer, an element or a member that is not there."""
+    name, bounds, members = _part(text)
+    elements = running.buffer(name).reshape(-1)
+    if bounds is not None and ":" not in text and not elements[bounds].size:
+        raise UsageError(f"{text[:60]} is not there: {name} has {elements.size} elements")
+    _members(elements[:0], members, text)
+
+
+def _part(text: str) -> tuple[str, slice | None, list[str]]:
+    """Split the name of a part of a buffer into the buffer, the elements, and which member of them is meant."""
+    match = _MEMBERS.fullmatch(text)
+    elements, members = match.groups() if match else (text, "")
+    return *_name_and_slice(elements), members.split(".")[1:]
+
+
+def _members(elements: Any, members: list[str], text: str) -> Any:
+    for member in members:
+        names = elements.dtype.names or ()
+        if member not in names:
+            hint = nearest_hint(member, names, f"the members are {', '.join(names)}") if names else None
+            raise UsageError(f"{text[:60]} is not there: the elements have no member {member[:40]!r}", hint=hint)
+        elements = elements[member]
+    return elements
 
 
 def _name_and_slice(text: str) -> tuple[str, slice | None]:
