@@ -322,7 +322,8 @@ def _count(text: str, what: ArgumentPath) -> int:
 def _code(text: str, what: ArgumentPath) -> str:
     code = _NAMES.get(text, text)
     if code not in _CODES:
-        hint = nearest_hint(text, (*_NAMES, *_CODES), "write f4, i4, u8, float, uint and so on")
+        forms = "write f4, i4, u8, float, uint and so on, or none: then it is that of the argument"
+        hint = nearest_hint(text, (*_NAMES, *_CODES), forms)
         raise UsageError(f"{what}: there is no type {text[:40]!r}", hint=hint)
     return code
 
