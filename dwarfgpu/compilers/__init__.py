@@ -36,10 +36,10 @@ def is_source(name: str) -> bool:
     return name.partition("@")[0].endswith(SOURCES)
 
 
-def code_of(name: str) -> str:
-    """Return the path of the code object that a source is compiled to; other names as is."""
+def code_of(name: str, level: str | None = None) -> str:
+    """Return the path of the code object that a source is compiled to, at the level of the command; others as is."""
     if not is_source(name):
         return name
     from dwarfgpu.compilers.sources import compiled_into_cache
 
-    return compiled_into_cache(name, BUILD.level, BUILD.options)
+    return compiled_into_cache(name, BUILD.level if level is None else level, BUILD.options)

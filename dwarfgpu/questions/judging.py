@@ -45,10 +45,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     readable at every instruction after the prologue, a value in registers may change only where a statement names the
     variable, and only lanes that computed a value may show it.
 
-    -against also runs another build of the same source: a code object for any processor, or a shared object of the
-    host. A shared object is executed on this computer, in GDB and with your rights: name only files that you trust. At
-    each statement, every variable of every lane is compared with the other build: it is right, wrong, or missing
-    although the source needs it.
+    -against also runs another build of the same source: the source, which is compiled with -O0 for it, a code object
+    for any processor, or a shared object of the host. A shared object is executed on this computer, in GDB and with
+    your rights: name only files that you trust. At each statement, every variable of every lane is compared with the
+    other build: it is right, wrong, or missing although the source needs it.
 
     KERNEL, ARG and the sizes are those of `run`. Without ARG, arguments are made from their types. Without KERNEL,
     every kernel is judged, each for at most 50,000 instructions (-limit), and a table counts the right, wrong and
@@ -107,7 +107,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
             yield from text_of.judgement_text(judgement, report, launch.made, low, **shown_of(arguments))
 
         document = Document(data, text, rows="findings")
-        document.hints += [*hints, *_left_out(judgement), *_build(selection)]
+        document.hints += [*hints, *_left_out(judgement), *_build(selection, arguments)]
     document.status = status
     document.problems += low
     return document
@@ -121,11 +121,15 @@ def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuErro
         yield NotFound("too_little", message)
 
 
-def _build(selection: Selection) -> Iterator[str]:
-    """Yield how a source was compiled, which is not how it is usually shipped."""
+def _build(selection: Selection, arguments: Arguments) -> Iterator[str]:
+    """Yield how a source can be judged further: as it is usually shipped, and by its values."""
     given = selection.given
-    if given is not None and is_source(given) and BUILD.level == "0":
+    if given is None or not is_source(given):
+        return
+    if BUILD.level == "0":
         yield f"{given.partition('@')[0]} was compiled with -O0; -O2 judges optimized code"
+    elif not arguments.has("against"):
+        yield f"`--against {given}` compares the values with those at -O0"
 
 
 def _left_out(judgement: Judgement) -> Iterator[str]:
@@ -243,7 +247,7 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
             )
 
         document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
-        document.hints += [*hints, *_build(selection)]
+        document.hints += [*hints, *_build(selection, arguments)]
     document.status = status
     document.problems += low
     return document

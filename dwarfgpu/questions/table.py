@@ -518,8 +518,8 @@ COMMANDS = (
     question("maint judge", "run a kernel, and compare its debugging information with what happens", "judging.judge",
              group=DEBUG, operands="[KERNEL [ARG...]]", completes="launch without sizes",
              options=(*(evolve(each, is_required=False) for each in SIZES),
-                      option("-against OTHER", "compare variables with another build of the same source; "
-                                               "a host build is executed on this computer"),
+                      option("-against OTHER", "compare variables with another build of the same source, or with "
+                                               "the source at -O0; a host build is executed on this computer"),
                       *FINDINGS, FAIL_BELOW, EXPLAIN,
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       option("-reduce [RULE]", "make a source (k.cl) small as long as its first finding (of RULE) "
@@ -532,7 +532,7 @@ COMMANDS = (
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position (default: made)"),
                          examples=("dwarfgpu judge k.co",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64",
-                                   "dwarfgpu judge k.O2.co saxpy --grid 64 --work-group 64 --against k.O0.co",
+                                   "dwarfgpu judge k.cl -O2 --against k.cl",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --sarif -o judged.sarif",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --html -o judged.html",
                                    "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json",

@@ -255,6 +255,14 @@ def test_answers_have_the_name_of_the_source(source, run):
     assert "compiled to" in run("info", source)[1]
 
 
+def test_a_source_is_compared_with_itself_without_optimization(source, run):
+    words = ("judge", source, "first", *SIZES, "zeros(1)", "7", "-O2")
+    status, _out, err = run(*words)
+    assert (status, err.count(f"hint: `--against {source}` compares the values with those at -O0\n")) == (0, 1)
+    compared = " ".join(run(*words, "--against", source)[1].split())
+    assert f"against {source} -O0 values available correct" in compared
+
+
 def test_a_source_that_has_changed_is_launched_anew(source):
     machine, out = dg.machine_for(source, "first"), np.zeros(1, "i4")
     launched = [dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1])]

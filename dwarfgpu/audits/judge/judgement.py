@@ -307,10 +307,9 @@ class OtherBuild(Protocol):
 class GpuBuild:
     """A code object that the machine runs, too."""
 
-    def __init__(self, running: Running) -> None:
-        self.running = running
+    def __init__(self, running: Running, name: str) -> None:
+        self.running, self.name = running, name
         self._same: SameCode | None = None
-        self.name = running.launched.plan.file.name.rpartition("/")[2]
         self.problem: str | None = None
         self.results: dict[str, bytes] = {}
 
@@ -333,15 +332,16 @@ class GpuBuild:
 def other_build(
     path: str, judged: Running, kernel: str, words: Sequence[str] | dict[int, Any], option: Callable[[str], Any]
 ) -> OtherBuild:
-    """Open the other build, ready to run the kernel with the same arguments."""
+    """Open the other build, ready to run the kernel with the same arguments; a source is compiled with -O0 for it."""
+    from dwarfgpu.audits.judge.host_builds import HostBuild
+    from dwarfgpu.compilers import code_of, is_source
     from dwarfgpu.execution.control.running import launched_with
     from dwarfgpu.states.program import open_program
 
-    program = open_program(path)
+    program = open_program(code_of(path, level="0"))
     if not program.file.has_dwarf:
         raise UsageError(f"{path} has no debugging information", hint="compile it with -g")
     if program.file.is_amdgpu:
-        return GpuBuild(launched_with(program, kernel, words, lambda name: None if name == "check" else option(name)))
-    from dwarfgpu.audits.judge.host_builds import HostBuild
-
+        running = launched_with(program, kernel, words, lambda name: None if name == "check" else option(name))
+        return GpuBuild(running, path.rpartition("/")[2] + (" -O0" if is_source(path) else ""))
     return HostBuild(program, judged)

@@ -31,10 +31,15 @@ def running(path, kernel, args, *, grid=40, work_group=40, repair="auto", privat
     return Running(launched, program=program)
 
 
+def named_build(other):
+    """A build that is called as its file is."""
+    return GpuBuild(other, other.launched.plan.file.name.rpartition("/")[2])
+
+
 def compared(path, other, kernel="steps", args=("zeros(40)", 9), *, repair="auto", **sizes):
     """Return the judgement of a build against another one."""
     judged = running(path, kernel, args, repair=repair, **sizes)
-    return Judge(judged, GpuBuild(running(other, kernel, args, **sizes))).run()
+    return Judge(judged, named_build(running(other, kernel, args, **sizes))).run()
 
 
 def of_variables(judgement):
@@ -56,7 +61,7 @@ def test_nothing_is_found_where_both_builds_are_right(processor, repair, tools, 
 
 
 def results_found(path, kernel, args, others, **sizes):
-    judgement = Judge(running(path, kernel, args, **sizes), GpuBuild(running(path, kernel, others, **sizes))).run()
+    judgement = Judge(running(path, kernel, args, **sizes), named_build(running(path, kernel, others, **sizes))).run()
     return [each.message for each in judgement.report.findings if each.rule.name == "against-result"]
 
 
@@ -153,7 +158,7 @@ def test_variables_of_the_caller_are_compared_in_a_function_that_is_inlined(tmp_
     run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
     args = [1, 2, 3, 4], "zeros(4)"
     own, other = (running(str(tmp_path / "k.co"), "k", args, grid=4, work_group=4) for _build in range(2))
-    judge = Judge(own, GpuBuild(other))
+    judge = Judge(own, named_build(other))
     judge.run()
     stops = [stop for between in judge.recorder.history.between.values() for _count, stop in between]
     assert "b" in {key.name for stop in stops if stop.line < 7 and len(stop.context) == 1 for key in stop.values}
@@ -178,7 +183,7 @@ def test_a_build_with_location_lists_is_like_itself(tmp_path):
     run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
     args = "zeros(4)", [1, 2, 3, 4], 6
     own, other = (running(str(tmp_path / "k.co"), "k", args, grid=4, work_group=4) for _build in range(2))
-    findings = Judge(own, GpuBuild(other)).run().report.findings
+    findings = Judge(own, named_build(other)).run().report.findings
     assert not [each.message for each in findings if each.rule.name.startswith("against-")]
 
 
@@ -204,7 +209,7 @@ def test_a_wrong_register_is_found_at_once_where_the_code_is_the_same(tmp_path):
     for place, number in places[:5]:  # the later ones belong to a copy of the code that is not executed
         (tmp_path / "wrong.co").write_bytes(data[:place] + numbers[(number + 1) % 8] + data[place + 2 :])
         own, other = (running(str(tmp_path / name), "k", args, grid=64, work_group=64) for name in ("wrong.co", "k.co"))
-        judgement = Judge(own, GpuBuild(other)).run()
+        judgement = Judge(own, named_build(other)).run()
         found.append([each.message for each in judgement.report.findings if each.rule.name in rules])
         assert judgement.comparison.total().uncertain == 0
     assert all(found), found
