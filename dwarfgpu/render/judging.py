@@ -124,7 +124,8 @@ def _verdict_lines(
     cut = sum(kernel.problem is not None for kernel in kernels)
     notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
     notes += ["no variable was judged"] * (part.right + part.wrong == 0)
-    verdict = verdict_text(report.findings, report.known, notes, " after repairs" if total.repaired else "")
+    repairs = f" after repairs of {total.locations_repaired:,} of {total.locations:,} locations"
+    verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
 
@@ -137,11 +138,16 @@ def kernels_json(
         **report_json(report),
         "instructions": total.executed,
         "variables": VARIABLES.json(total.variables),
-        "repaired": [*total.repaired],
+        **_repairs_json(total),
         "launches": [*map(LAUNCH.json, made)],
         "kernels": [*map(KERNEL.json, rows)],
         "findings": [*map(FINDING.json, report.findings)],
     }
+
+
+def _repairs_json(total: JudgedPart) -> dict[str, Any]:
+    """Return which variables are misdescribed, and how many locations."""
+    return {"repaired": [*total.repaired], "locations": total.locations, "locations_repaired": total.locations_repaired}
 
 
 def _of_judged(name: str) -> Callable[[JudgedPart], str]:
@@ -190,7 +196,7 @@ def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | 
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
         "variables": VARIABLES.json(total.variables),
-        "repaired": [*total.repaired],
+        **_repairs_json(total),
         "launches": [] if made is None else [LAUNCH.json(made)],
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],

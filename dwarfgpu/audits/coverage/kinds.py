@@ -20,7 +20,9 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import AUTO, Policy
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode, Surroundings
-from dwarfgpu.program.code.repairs import Site, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.code.local_layout import unwritten_place
+from dwarfgpu.program.code.repairs import UNWRITTEN, Site, at_local, is_allowed, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -38,8 +40,9 @@ SEVERAL = "several"
 OPEN = "open"
 """A location whose kind depends on the state of the machine."""
 UNDEFINED, EMPTY, ILL_FORMED = "undefined", "empty expression", "ill-formed"
-NO_LOCATION = frozenset((UNDEFINED, EMPTY, ILL_FORMED))
-"""What an expression may be that gives no location."""
+NO_ATTRIBUTE = "no location"
+NO_LOCATION = frozenset((UNDEFINED, EMPTY, ILL_FORMED, NO_ATTRIBUTE))
+"""What gives no location: some expressions, and an entry without any."""
 KINDS = (REGISTER, MEMORY, COMPOSITE, PARTIAL, IMPLICIT, CONSTANT, SEVERAL, OPEN)
 """The kinds of locations; a memory may be followed by its address space."""
 
@@ -128,6 +131,22 @@ class LocationKinds:
         self._default = self._memory(self.target.default_space.number)
         self._known: dict[Format, dict[bytes, KnownExpression]] = {}
         self._bases: dict[tuple[bytes, Format], str] = {}
+        self._types = Types()
+        kernels = file.kernels.kernels if file.is_amdgpu else ()
+        descriptors = [kernel.descriptor for kernel in kernels]
+        self.has_local_memory = any(each is not None and each.group_segment_fixed_size for each in descriptors)
+        """Whether variables without a location may be in the local memory of a kernel."""
+
+    def without_location(self, site: VariableSite) -> Meaning | str:
+        """Return what is meant of a variable without a location: its place in local memory, if something else tells."""
+        if not is_allowed(UNWRITTEN, site.producer, self.policy):
+            return NO_ATTRIBUTE
+        address = unwritten_place(self.code, site.die, self._types)
+        if address is None:
+            return NO_ATTRIBUTE
+        expression = at_local(decode(b"", self.code.dialect, site.die.unit.format), address)
+        known = KnownExpression(expression, self._results(expression), is_idiom=False)
+        return meaning_of(NO_ATTRIBUTE, self._kind(known.found, known, ""), (UNWRITTEN.name,), False)
 
     def meaning(self, known: KnownExpression, site: VariableSite) -> Meaning:
         """Return the meaning of an expression at its place."""

@@ -12,6 +12,7 @@ from dwarfgpu.audits.coverage.kinds import (
     EMPTY,
     ILL_FORMED,
     KINDS,
+    NO_ATTRIBUTE,
     NO_LOCATION,
     SEVERAL,
     UNDEFINED,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.audits.coverage.code_scope import CodeScope
 
-NO_ATTRIBUTE = "no location"
 EMPTY_LIST = "list without entries"
 UNREADABLE = "list is broken"
 LEFT_OUT = "not in this copy"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.code_scope import FUNCTIONS, CodeScope, merged
-from dwarfgpu.audits.coverage.kinds import CONSTANT_MEANING, FIRST, OF_TYPE, Meaning, TypeFamily
-from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, NO_ATTRIBUTE, UNREADABLE
+from dwarfgpu.audits.coverage.kinds import CONSTANT_MEANING, FIRST, NO_ATTRIBUTE, OF_TYPE, Meaning, TypeFamily
+from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, UNREADABLE
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of
@@ -451,6 +451,8 @@ class UnitWalk:
                     start = None
                     if location is None:
                         location, start = self._location(at, plan, values, target, scope)
+                    if location is NO_ATTRIBUTE and self.file.kinds.has_local_memory:
+                        location = self.file.kinds.without_location(VariableSite(self, at, plan, target, scope))
                     yield unit, at, plan.kind or LOCAL, scope, location, start
                 if plan.has_children:
                     owners.append((scope, copy, instance))

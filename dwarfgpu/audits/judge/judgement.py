@@ -61,6 +61,10 @@ class JudgedPart:
     """The variables in scope at each instruction after a prologue, or those compared with another build."""
     repaired: tuple[str, ...] = ()
     """The variables that are judged by what the compiler means, which is not what it has written."""
+    locations: int = 0
+    """The variables with a location at each instruction."""
+    locations_repaired: int = 0
+    """Those of them that are not taken as they are written."""
     frames_right: int = 0
     """The instructions at which callers are right."""
     frames_missing: int = 0
@@ -78,7 +82,15 @@ def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> Judge
     parts = list(parts)
     of = [part.variables for part in parts]
     variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in COUNTED))
-    keys = "instructions", "frames_right", "frames_missing", "lanes_right", "executed"
+    keys = (
+        "instructions",
+        "frames_right",
+        "frames_missing",
+        "lanes_right",
+        "executed",
+        "locations",
+        "locations_repaired",
+    )
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys}
     repaired = tuple(sorted({each for part in parts for each in part.repaired}))
     return JudgedPart(name, variables=variables, repaired=repaired, **{**numbers, **more})
@@ -170,6 +182,7 @@ class Judge:
             self._compare_results(self.against)
         self.statements.finish()
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
+        self.values.report_repairs()
         file = self.running.launched.plan.file
         findings = [*self.sightings.findings()]
         if self.running.machine.checks is not None:
@@ -182,14 +195,16 @@ class Judge:
         """Yield what came of each function."""
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
         variables = self._variables()
-        repaired: dict[str, set[str]] = {}
-        for variable, pc in self.values.repaired:
-            repaired.setdefault(self.sightings.function(pc)[0], set()).add(variable)
+        located = Counter(self.sightings.function(pc)[0] for _variable, pc in self.values.located)
+        repaired: dict[str, list[str]] = {}
+        for variable, pc in self.values.located & self.values.repaired.keys():
+            repaired.setdefault(self.sightings.function(pc)[0], []).append(variable)
         for name, counts in self.sightings.functions.items():
             seen, found = counts.seen, variables.get(name, NO_VARIABLES)
             frames = len(seen - counts.wrong - counts.missing), len(counts.missing)
-            misdescribed = tuple(sorted(repaired.get(name, ())))
-            yield JudgedPart(listed_name(name), len(seen), found, misdescribed, *frames, len(seen - wrong_lanes))
+            read = repaired.get(name, [])
+            meant = tuple(sorted({*read})), located[name], len(read)
+            yield JudgedPart(listed_name(name), len(seen), found, *meant, *frames, len(seen - wrong_lanes))
 
     def _variables(self) -> dict[str, ComparedPart]:
         """Return how many variables of each function are right, wrong, or without a location."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define
 
 from dwarfgpu.audits.noting import noted
-from dwarfgpu.audits.verify.findings import FileFinding
+from dwarfgpu.audits.verify.findings import IDIOM, FileFinding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.call_frames import Fde
@@ -50,6 +50,8 @@ class Subject:
     """What the file says that is wrong: a rule, an expression; None where it says nothing."""
     limit: str | None = None
     """The limit of the producer that is the reason, one of `LIMITS`."""
+    idiom: str | None = None
+    """The repairs that tell what the producer means."""
 
 
 @define(eq=False)
@@ -162,9 +164,9 @@ class Sightings:
         places[pc] = sighting
 
     def of_part(self, part: str) -> Iterator[tuple[Subject, int, Sighting]]:
-        """Yield what was seen of the rules of a part, with the addresses."""
+        """Yield what was seen of the rules of a part, with the addresses; idioms are right as they are meant."""
         for (_function, subject), places in self._subjects.items():
-            if subject.rule.part == part:
+            if subject.rule.part == part and subject.idiom is None:
                 yield from ((subject, pc, sighting) for pc, sighting in places.items())
 
     def of_rules(self, *names: str) -> Iterator[Sighting]:
@@ -209,4 +211,5 @@ class Sightings:
         name, inside = (None, inside) if section is None else (section.name, inside - section.address)
         source = None if line is None or not line.line else (line.file.name, line.line)
         where_in_file = (file.name, name, inside, (source_name(function),), source)
-        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, None, seen, subject.limit)
+        idiom, limit = subject.idiom, subject.limit if subject.idiom is None else IDIOM
+        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, idiom, seen, limit)

@@ -19,6 +19,7 @@ from dwarfgpu.audits.judge.source_values import SourceValues
 from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "value",
+    ("written", ERROR, "A.4.1 (1)", "A variable is where its location says, without a repair.",
+     "correct the location; `dwarfgpu ops --repairs NAME` shows what is written and what is meant"),
     ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read at every instruction after the prologue.",
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
@@ -163,7 +166,7 @@ def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
     try:
         location = variable.definition.find_number(dw.DW_AT_location)
         if location is None:
-            return ()
+            return ((0, 1 << 64),) if variable.locations() else ()
         if location.value_class != "loclist":
             return ((0, 1 << 64),)
         entries = location_list(location).entries
@@ -200,8 +203,10 @@ class ValueJudge:
         """The variables that have a location at an instruction: name and address."""
         self.absent: set[tuple[str, int]] = set()
         """Those that are in scope there and have none."""
-        self.repaired: set[tuple[str, int]] = set()
+        self.repaired: dict[tuple[str, int], tuple[Subject, Sighting]] = {}
         """Those whose location is not taken as it is written."""
+        self._undefined: dict[LocatedVariable, bool] = {}
+        """Whether the entry of a location says that there is no value."""
         count = self.running.machine.wave_count
         self.followed = {index * max(1, count // FOLLOWED) for index in range(FOLLOWED)}
         """The waves whose variables are followed from instruction to instruction."""
@@ -300,22 +305,54 @@ class ValueJudge:
             return
         self.sightings.note(RULES["failed"], pc)
         for frame in frames:
-            located, scope = self._located.at(frame), self._located.in_scope(frame)
-            present = {here.die for here in located}
-            for die, name in scope:
-                (self.located if die in present else self.absent).add((name, pc))
+            places, scope = self._located.at(frame), self._located.in_scope(frame)
             variables = {variable.die: variable for variable in frame.variables()}
             lanes = outer_lanes(int(self.run.lanes.active[arrival.wave(row)])) if frame.has_lanes else []
-            for here in located:
+            present = set()
+            for here in places:
                 variable = variables.get(here.die)
-                if variable is not None:
-                    if variable.repairs:
-                        self.repaired.add((variable.name, pc))
-                    self._source.judge(arrival, row, frame, variable, lanes, is_first=is_first)
-                if is_first and variable is not None and here not in self._readable:
+                if variable is None:
+                    continue
+                if variable.repairs:
+                    self._note_repairs(arrival, row, variable)
+                if self._is_undefined(here, variable):
+                    continue
+                present.add(here.die)
+                self._source.judge(arrival, row, frame, variable, lanes, is_first=is_first)
+                if is_first and here not in self._readable:
                     is_read = self._judge_value(arrival, row, frame, variable)
                     if is_read and self._homes.get(here, ((), ()))[0]:
                         self._readable.add(here)  # what is written in a register can be read from then on
+            for die, name in scope:
+                (self.located if die in present else self.absent).add((name, pc))
+
+    def _note_repairs(self, arrival: InstructionVisit, row: int, variable: Variable) -> None:
+        """Note that a variable is judged by what the producer means, which is not what it has written."""
+        key = variable.name, arrival.pc
+        if key not in self.repaired:
+            names = ", ".join(repair.name for repair in variable.repairs)
+            subject = Subject(RULES["written"], variable.name, variable.die.offset, idiom=names)
+            message = f"{variable.name} is not what its location says: {variable.repairs[0].meaning}"
+            wave = self.running.machine.ids[arrival.wave(row)]
+            self.repaired[key] = subject, Sighting(message, wave, visit=arrival.visits)
+
+    def report_repairs(self) -> None:
+        """Report the variables that are not taken as written, behind all findings that count."""
+        for (_name, pc), (subject, sighting) in self.repaired.items():
+            self.sightings.add(subject, pc, sighting)
+
+    def _is_undefined(self, here: LocatedVariable, variable: Variable) -> bool:
+        """Return whether a location, as it is meant, says that the variable has no value."""
+        known = self._undefined.get(here)
+        if known is None:
+            frame = variable.frame
+            try:
+                storage = variable.find(frame.lane(0 if frame.has_lanes else None)).described.storage
+                known = isinstance(storage, Located) and is_undefined(storage.location)
+            except DwarfGpuError:
+                known = False
+            self._undefined[here] = known
+        return known
 
     def _judge_value(self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable) -> bool:
         """Return whether a variable can be read; report it if it cannot."""
