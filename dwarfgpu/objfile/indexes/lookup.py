@@ -49,8 +49,9 @@ class Index:
         self._addresses: dict[Unit, Ranges] = {}
         self._searched: dict[Unit, int] = {}
         self._results: dict[tuple[str, tuple[Kind, ...]], list[IndexEntry]] = {}
-        self._variables: dict[Unit, VariableIndex] = {}
         self.spans_of = cache(self._read_spans)
+        self.copies_in = cache(self._read_copies)
+        self._variables_of = cache(self._read_variables)
         self._asked = self._spanned = 0
 
     @cached_property
@@ -311,6 +312,16 @@ class Index:
                     return [unit.die_known_at(offset) for offset in offsets]
         return []
 
+    def _read_copies(self, unit: Unit) -> dict[Die, list[Die]]:
+        """Return the functions of a unit that have code of their own, by their abstract instances."""
+        copies: dict[Die, list[Die]] = {}
+        for offset in sorted(self.addresses_of(unit).numbers()):
+            with self.dwarf.noting:
+                die = unit.die_known_at(offset)
+                if DW_AT_abstract_origin in die.abbreviation.attributes:
+                    copies.setdefault(die.origin() or die, []).append(die)
+        return copies
+
     def unit_at(self, address: int) -> Unit | None:
         """Return the unit with code at an address."""
         return next(self._units_by_likelihood(address), None)
@@ -403,13 +414,10 @@ class Index:
                 addresses.update(self._variables_of(unit).addresses)
         return addresses
 
-    def _variables_of(self, unit: Unit) -> VariableIndex:
-        variables = self._variables.get(unit)
-        if variables is None:
-            from dwarfgpu.objfile.indexes.address_index import VariableIndex
+    def _read_variables(self, unit: Unit) -> VariableIndex:
+        from dwarfgpu.objfile.indexes.address_index import VariableIndex
 
-            variables = self._variables[unit] = VariableIndex(unit)
-        return variables
+        return VariableIndex(unit)
 
 
 def _place(reference: Attribute) -> tuple[Unit, int]:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.indexes.name_index import is_static as is_static_location
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
+from dwarfgpu.objfile.info.scopes import enclosing_function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from dwarfgpu.objfile.indexes.lookup import Index
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
 
@@ -103,12 +106,13 @@ def scope_edges(function: Die) -> list[int] | None:
     return sorted(edges)
 
 
-def declared_in(scope: Die, address: int) -> list[Die]:
+def declared_in(scope: Die, address: int, index: Index) -> list[Die]:
     """Return the parameters, variables and constants of a block or function at an address, in source order.
 
     Blocks without code of their own belong to the one around them, as do the parameters of the entry
     points of a function: by which of them it was entered is not known. What only the abstract instance
-    has was optimized out of this copy of it (DWARF 5, 3.3.8.1), and is declared too.
+    has was optimized out of this copy of it (DWARF 5, 3.3.8.1), and is declared too. A static variable is
+    one for all copies, but LLVM describes it only in the copy that has code of its own.
     """
     entries = [die for die in _entries(scope, 0) if is_visible(die, scope, address)]
     origin = scope.number(dw.DW_AT_abstract_origin)
@@ -116,10 +120,30 @@ def declared_in(scope: Die, address: int) -> list[Die]:
         return entries
     with noting(scope.unit.dwarf.note):
         copied = _copied(scope)
-        abstract = [*_entries(origin.reference(), 0, copied)]
-        missing = [die for die in abstract if die not in copied]
+        whole = origin.reference()
+        abstract = [*_entries(whole, 0, copied), *_static_in_copies(whole, index)]
+        missing = [die for die in abstract if die not in copied and die not in entries]
         return _in_source_order(entries, missing, abstract) if missing else entries
     return entries
+
+
+def _static_in_copies(abstract: Die, index: Index) -> Iterator[Die]:
+    """Yield the static variables of an abstract scope that only a copy of it describes."""
+    function = abstract if abstract.tag == dw.DW_TAG_subprogram else enclosing_function(abstract)
+    for copy in () if function is None else index.copies_in(function.unit).get(function, ()):
+        for die, _depth in copy.walk():
+            if die.tag == dw.DW_TAG_variable and dw.DW_AT_abstract_origin not in die.abbreviation.attributes:
+                owner = die.parent()
+                if is_static(die) and owner is not None and owner.origin() == abstract:
+                    yield die
+
+
+def is_static(die: Die) -> bool:
+    """Return whether a variable of a function is there without a frame of it."""
+    location = die.find_number(dw.DW_AT_location)
+    if location is None:
+        return die.find_number(dw.DW_AT_const_value) is not None
+    return location.value_class in ("exprloc", "block") and is_static_location(location.block().data)
 
 
 def _in_source_order(entries: list[Die], missing: list[Die], abstract: list[Die]) -> list[Die]:

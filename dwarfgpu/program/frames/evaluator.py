@@ -1140,8 +1140,6 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
         return f"it is in scope at {_lines_of(frame, ranges) or addresses}"
     if frame.place is None:
         return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
-    if frame.name and frame.state.part(Names).outer(frame, (frame.name, *node.parts)) is not None:
-        return f"did you mean {frame.name}::{node.text}?"  # of the function, and not of the place where it is inlined
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
     inner = () if frame.function is None else names_within(frame.function)
     near = nearest(node.text, known) or nearest(node.text, inner, 0.75)

@@ -796,7 +796,8 @@ class Frame(Handle):
             seen: set[str] = set()
             for block in self.blocks:
                 names = set()
-                for die in scopes.declared_in(block, self.place_in_file):
+                index = self.code_of(block.unit).file.dwarf.index
+                for die in scopes.declared_in(block, self.place_in_file, index):
                     try:
                         name = die.name
                     except DwarfGpuError as error:  # what is broken hides nothing beside it

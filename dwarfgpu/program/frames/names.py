@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.indexes.name_index import KIND_OF, is_static
+from dwarfgpu.objfile.indexes.name_index import KIND_OF
 from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name, scopes_of, split_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.kernel_parameters import is_body
@@ -249,7 +249,7 @@ class Names:
                 continue
             for entry, _depth in die.walk():
                 if entry.tag in scopes.DECLARED and entry.name == name:
-                    if _is_static(entry):
+                    if scopes.is_static(entry):
                         return Variable(frame, entry, code, STATIC)
                     elsewhere = text
                     if is_body(die.linkage_name):
@@ -443,14 +443,6 @@ def address_of(function: Die) -> int | None:
         return ranges[0][0]
     low = function.number(dw.DW_AT_low_pc) if function.tag == dw.DW_TAG_entry_point else None
     return None if low is None else low.address()
-
-
-def _is_static(die: Die) -> bool:
-    """Return whether a variable of a function is there without a frame of it."""
-    location = die.find_number(dw.DW_AT_location)
-    if location is None:
-        return die.find_number(dw.DW_AT_const_value) is not None
-    return location.value_class in ("exprloc", "block") and is_static(location.block().data)
 
 
 # --- Variables by name --------------------------------------------------------------------------------------------
