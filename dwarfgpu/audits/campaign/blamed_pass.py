@@ -8,6 +8,7 @@ one; where no suspect can be left out, the last that cannot be. For results that
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
@@ -21,7 +22,7 @@ CODE = "# Machine code for function "
 BISECTED = re.compile(r"^BISECT: running pass \((\d+)\) (.*?) on (.*)$", re.MULTILINE)
 IN_IR = re.compile(r"(#dbg_\w+\([^\n]*?), (!\d+), !DIE")
 UNCHANGED = (
-    "amdgpu-lower-kernel-arguments", "codegenprepare", "amdgpu-codegenprepare", "structurizecfg",
+    "loop-reduce", "amdgpu-lower-kernel-arguments", "codegenprepare", "amdgpu-codegenprepare", "structurizecfg",
     "si-annotate-control-flow",
 )  # fmt: skip
 """Passes over IR before the selection of instructions, which `-print-changed` leaves out."""
@@ -36,11 +37,9 @@ GLOBAL_ISEL = ("-global-isel", "-global-isel-abort=2")
 NOISE = re.compile(r", debug-location !\d+|\S*/(?=[^\s/]*:\d)|, implicit(?:-def)? (?:dead )?\$(?:exec|scc|mode)\w*")
 """What lines are shown without."""
 OPTION_NAMES = {
-    "InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "SROA": "sroa", "LICM": "licm", "GVN": "gvn",
-    "EarlyCSE": "early-cse", "ADCE": "adce", "BDCE": "bdce", "DSE": "dse", "Inliner": "inline",
-    "LoopFullUnroll": "loop-unroll-full", "IndVarSimplify": "indvars", "MergedLoadStoreMotion": "mldst-motion",
-    "CorrelatedValuePropagation": "correlated-propagation", "SLPVectorizer": "slp-vectorizer",
-    "PostOrderFunctionAttrs": "function-attrs",
+    "InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "Inliner": "inline", "IndVarSimplify": "indvars",
+    "LoopFullUnroll": "loop-unroll-full", "MergedLoadStoreMotion": "mldst-motion", "SLPVectorizer": "slp-vectorizer",
+    "CorrelatedValuePropagation": "correlated-propagation", "PostOrderFunctionAttrs": "function-attrs",
 }  # fmt: skip
 """What options call passes whose class has another name."""
 AROUND = 4
@@ -112,8 +111,8 @@ def sightings(dump: PassDump, variable: str) -> list[tuple[str, str]]:
         if f'!"{variable}"' not in line:
             continue
         if not is_machine:
-            place = re.match(r"#dbg_\w+\((.*?), !\"", line)
-            found.append((re.sub(r"%\S+", "%", place[1]) if place else line, ""))
+            value = re.sub(r"^#dbg_\w+\(|, !\".*", "", line)
+            found.append((re.sub(r"%\S+", "%", value), _operation(lines, value)))
         elif line.startswith("DBG_VALUE"):
             operand = line.partition(" ")[2].partition(",")[0]
             is_list = line.startswith("DBG_VALUE_LIST")
@@ -125,6 +124,13 @@ def sightings(dump: PassDump, variable: str) -> list[tuple[str, str]]:
 def _kind(operand: str) -> str:
     """Return what is the same for a place before and after registers are allocated."""
     return "none" if operand == "$noreg" else "register" if operand.startswith(("$", "%")) else operand
+
+
+def _operation(lines: list[str], value: str) -> str:
+    """Return the operation of IR that makes a value; nothing if it is an argument or a constant."""
+    name = re.search(r"%[\w.]+", value)
+    made = re.compile(rf"{re.escape(name[0])} = (?:tail )?(\w+)") if name else None
+    return next((found[1] for line in lines if made and (found := made.match(line))), "")
 
 
 def _definition(lines: list[str], number: int, operand: str) -> str:
@@ -195,26 +201,26 @@ class PassFinder:
         required: BlamedPass | None = None
         if is_memory and states and any(place == "register" for place, _definition in states[-1]):
             how = "the last pass has a register, and the file something else"
-            return BlamedPass(WRITER, False, how, (), _around(dumps[-1], variable, 0))
+            return BlamedPass(WRITER, False, how, after=_around(dumps[-1], variable, 0))
         for index in suspects[:suspected]:
-            name = option_name(dumps[index])
+            name, title = option_name(dumps[index]), dumps[index].name.rpartition(" (")[0]
             excerpt = changed_lines(dumps[index - 1], dumps[index], variable)
-            if name in optional and not self._is_wrong(_words(f"-opt-disable={name}")):
-                return BlamedPass(name, True, f"-opt-disable={name}", *excerpt)
-            if name not in optional and required is None and states[index]:
+            called = next((each for each in (name, title) if each in optional), None)
+            if called is not None and not self._is_wrong(_words(f"-opt-disable={called}")):
+                return BlamedPass(name, True, f"-opt-disable={shlex.quote(called)}", *excerpt)
+            if called is None and required is None and states[index]:
                 required = BlamedPass(name, False, "the last pass, of those that always run, to change it", *excerpt)
         return required
 
     def _lost(self, dumps: list[PassDump], states: list[list[tuple[str, str]]], variable: str) -> BlamedPass | None:
         """Return the pass behind which a variable is nowhere."""
-        there = [any(not _is_none(place) for place, _definition in state) for state in states]
+        there = [any(not place.endswith(("none", "poison", "undef")) for place, _made in state) for state in states]
         last = max((index for index, is_there in enumerate(there) if is_there), default=None)
         if last is None or last + 1 >= len(dumps):
             return None
-        dump = dumps[last + 1]
-        name = option_name(dump)
+        name = option_name(dumps[last + 1])
         is_confirmed = not self._is_wrong(_words(f"-opt-disable={name}"))
-        excerpt = changed_lines(dumps[last], dump, variable)
+        excerpt = changed_lines(dumps[last], dumps[last + 1], variable)
         return BlamedPass(name, is_confirmed, "the first pass without a location", *excerpt)
 
     def of_result(self) -> BlamedPass | None:
@@ -250,10 +256,6 @@ def limited(number: int) -> tuple[str, ...]:
 def _words(*options: str) -> tuple[str, ...]:
     """Return options of LLVM as words of clang."""
     return tuple(word for option in options for word in ("-mllvm", option))
-
-
-def _is_none(place: str) -> bool:
-    return place == "none" or place.endswith((" poison", " undef"))
 
 
 def option_name(dump: PassDump) -> str:

@@ -61,6 +61,14 @@ def test_the_pass_without_which_the_finding_is_gone():
     assert tried == [("-mllvm", "-opt-disable=postmisched")]
 
 
+def test_a_pass_over_loops_is_disabled_by_its_name_in_words():
+    title = "Loop Strength Reduction"
+    reduced = IR.format("SROAPass", "%2") + IR.format(f"{title} (loop-reduce)", "%2").replace("add", "phi")
+    reduced += f"BISECT: running pass (1) {title} on loop\n"
+    found = finder(lambda words: words[1] != f"-opt-disable={title}", reduced).of_variable("k", "id")
+    assert (found.name, found.how) == ("loop-reduce", "-opt-disable='Loop Strength Reduction'")
+
+
 def test_without_such_a_pass_one_that_always_runs():
     found = finder(lambda _words: True).of_variable("k", "id")
     assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
