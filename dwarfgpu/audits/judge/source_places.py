@@ -6,6 +6,7 @@ Only the text that was compiled counts: its MD5 is that of the line table, or th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,9 @@ _INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+)$", re.MULTILINE)
 """A macro without parameters."""
-_LIKE_A_FUNCTION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+\(", re.MULTILINE)
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:(if)|(endif))", re.MULTILINE)
+_LIKE_A_FUNCTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+\(|include\b)", re.MULTILINE)
+"""What may be a macro with parameters."""
 MOST_EXPANSIONS = 8
 
 
@@ -127,7 +130,7 @@ class FunctionTexts:
         code = "\n".join(lines[first - 1 : last])
         loops = tuple(source_loops(text))
         has_references = not file.endswith((".c", ".cl")) or _LIKE_A_FUNCTION.search(text) is not None
-        return FunctionText(file, first, last, code, dict(_MACRO.findall(text)), has_references, loops)
+        return FunctionText(file, first, last, code, _macros(text), has_references, loops)
 
     def other_types(self, die: Die, kind: Type) -> list[tuple[str, int]]:
         """Return the types that the line of a declaration gives it, if the one that it has is none of them."""
@@ -150,6 +153,18 @@ class FunctionTexts:
         except DwarfGpuError:
             return None
         return None if path is None else (tidy(path), int(line.value))
+
+
+def _macros(text: str) -> Mapping[str, str]:
+    """Return the macros of a text without parameters, with what they stand for everywhere in it."""
+    conditions = [(match.start(), 1 if match[1] else -1) for match in _CONDITION.finditer(text)]
+    found = [*_MACRO.finditer(text)]
+    names = Counter(match[1] for match in found)
+    return {
+        match[1]: match[2]
+        for match in found
+        if names[match[1]] == 1 and not sum(step for place, step in conditions if place < match.start())
+    }
 
 
 def _last_line(lines: tuple[str, ...], first: int, name: str) -> int | None:
@@ -216,7 +231,7 @@ class SourceJudge:
     # --- Declarations ---------------------------------------------------------------------------------------------
 
     def _judge_declarations(self, function: Die, pc: int, sighting: Sighting) -> None:
-        for die in _declarations(function):
+        for die in declarations(function):
             kind = self._types.type_of(die)
             self._judge_type(die, kind, pc, sighting)
             inner, _depth = _innermost(kind)
@@ -237,14 +252,14 @@ class SourceJudge:
         self.sightings.add(subject, pc, evolve(sighting, message=message))
 
 
-def _declarations(function: Die) -> Iterator[Die]:
+def declarations(function: Die) -> Iterator[Die]:
     """Yield the parameters and variables of a function and of its blocks."""
     for child in function.children():
         if child.tag in (dw.DW_TAG_formal_parameter, dw.DW_TAG_variable):
             if child.find("DW_AT_artificial") is None and child.find("DW_AT_type") is not None:
                 yield child
         elif child.tag == dw.DW_TAG_lexical_block:
-            yield from _declarations(child)
+            yield from declarations(child)
 
 
 def _begins(text: str, column: int) -> bool:

@@ -46,7 +46,7 @@ def source_loops(text: str) -> list[SourceLoop]:
     text = quiet(text)
     loops = []
     for match in _LOOP.finditer(text):
-        end = _end_of_statement(text, match.end())
+        end = end_of_statement(text, match.end())
         loops.append(SourceLoop(text.count("\n", 0, match.start()) + 1, text.count("\n", 0, end) + 1))
     return loops
 
@@ -56,14 +56,14 @@ def _selections(text: str) -> list[tuple[int, int, int]]:
     text = quiet(text)
     found = []
     for match in _SELECTION.finditer(text):
-        end = _end_of_statement(text, match.end())
+        end = end_of_statement(text, match.end())
         while (other := _ELSE.match(text, end + 1)) is not None:
-            end = _end_of_statement(text, other.end())
-        found.append((match.start(), _end_of_statement(text, match.end(), closing=")"), end + 1))
+            end = end_of_statement(text, other.end())
+        found.append((match.start(), end_of_statement(text, match.end(), closing=")"), end + 1))
     return found
 
 
-def _end_of_statement(text: str, start: int, *, closing: str = "}") -> int:
+def end_of_statement(text: str, start: int, *, closing: str = "}") -> int:
     """Return where the statement behind a word such as ``while`` ends: at its brace, or at the first semicolon."""
     depth = 0
     for position in range(start, len(text)):

@@ -21,6 +21,8 @@ from dwarfgpu.audits.judge.first_values import FirstValue, FirstValues
 from dwarfgpu.audits.judge.recorded_values import FLOAT, PointerNames, float_of, leaf_text, number_of, scalar_leaf
 from dwarfgpu.audits.judge.rounding import differ_by_rounding, size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceExecution, integer_leaf, read_function
+from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
@@ -29,6 +31,7 @@ from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, Typedef, stripped
+from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +40,12 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.first_values import SourceLines
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
+    from dwarfgpu.audits.judge.source_execution import SourceFunction
     from dwarfgpu.audits.judge.source_places import FunctionText, FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceLoop
     from dwarfgpu.audits.verify.findings import CheckRule
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.types.model import Type
@@ -81,6 +87,8 @@ _UNKNOWN_FLOW = re.compile(r"asm|goto")
 _NO_NAMES = PointerNames((), lambda _address: None)
 MOST_COUNTED = 4096
 """The values of a counter that are known, at most."""
+MOST_SHOWN = 4
+"""The values of a variable that a message names, at most."""
 
 
 @frozen
@@ -145,6 +153,13 @@ class SourceValues:
         self._meant: dict[int, dict[tuple[str, int | None], int]] = {}
         """What is known to be the same until a wave ends."""
         self.first = FirstValues(sightings)
+        self._types = Types()
+        self._kernel: Die | None = None
+        self._functions: dict[tuple[Die, str], SourceFunction] = {}
+        self._executions: dict[Any, SourceExecution | None] = {}
+        """By work-item."""
+        self._buffers: set[str] = set()
+        """The pointers of the kernel to what these have read."""
         self._arguments = cache(self._find_arguments)
         plan = self.running.launched.plan
         self._blocks = {block.address: block.data for block in plan.blocks}
@@ -159,25 +174,28 @@ class SourceValues:
         self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, lanes: list[int], *, is_first: bool
     ) -> None:
         """Compare a variable that has a location with what the source says that it is."""
-        known = self._value_of(frame, variable, is_kernel=arrival.call is None)
-        if not is_first and not isinstance(known, KnownValue):
-            return
+        is_own = arrival.call is None and _is_own(frame)
+        known = self._value_of(frame, variable, is_own=is_own)
+        self._note_kernel(frame, is_own=is_own)
         location = variable.definition.find_number(dw.DW_AT_location)
         is_parameter = isinstance(known, KnownValue) and not known.expression
         if not is_parameter and (location is None or location.value_class != "loclist"):
             return  # it is there before it has its value
-        if isinstance(known, InitialValue):
-            self._judge_first(arrival, row, frame, variable, known, [*lanes] or [None])
-            known = known.counter
-        if known is None:
-            return
         chosen: list[int | None] = [*lanes] or [None]
+        if isinstance(known, InitialValue):
+            if is_first:
+                self._judge_first(arrival, row, frame, variable, known, chosen)
+            known = known.counter
+        wave = arrival.wave(row)
         for lane in chosen:
+            message = None
             try:
-                if isinstance(known, LoopCounter):
-                    message = self._count(arrival, arrival.wave(row), lane, variable, known)
-                else:
-                    message = self._compare(arrival.wave(row), lane, frame, variable, known)
+                if isinstance(known, KnownValue):
+                    message = self._compare(wave, lane, frame, variable, known)
+                elif known is not None and is_first:
+                    message = self._count(arrival, wave, lane, variable, known)
+                if message is None and lane is not None:
+                    message = self._exclude(wave, lane, variable, is_own=is_own)
             except DwarfGpuError:
                 continue
             if message is not None:
@@ -248,25 +266,111 @@ class SourceValues:
         why = f": {known.expression}" if known.expression else ", which is its argument"
         return f"{variable.name} is {is_now}, and the source makes it {is_right}{why}"
 
+    def _exclude(self, wave: int, lane: int, variable: Variable, *, is_own: bool) -> str | None:
+        """Return which values the source gives a variable in a work-item, if it never has the one that is shown."""
+        executed, place = self._executed(wave, lane), self._texts.declared_at(variable.die)
+        leaf = scalar_leaf(variable.type)
+        if executed is None or place is None or leaf is None or (executed.has_unknown_calls and not is_own):
+            return None
+        key = (*place, variable.name)
+        values = set() if key in executed.open else executed.values.get(key, set())
+        shown = _pattern(answer(variable, variable.name, [lane]).by_lane[0].value) if values else None
+        if shown is None or number_of(leaf, shown) in values or not all(map(self._is_unchanged, self._buffers)):
+            return None
+        few = ", ".join(map(str, sorted(values)[:MOST_SHOWN])) + (", ..." if len(values) > MOST_SHOWN else "")
+        return f"{variable.name} is {number_of(leaf, shown)}, which the source never makes it: it is only {few}"
+
     def _evaluated(self, text: str, wave: int, lane: int | None, frame: Frame) -> int | None:
         numbers = self._with_numbers(text, wave, lane)
         result = None if numbers is None else frame.eval(numbers, None if lane is None else [lane])
         return None if result is None else _pattern(result.by_lane[0].value)
 
+    # --- The source, executed -------------------------------------------------------------------------------------
+
+    def _note_kernel(self, frame: Frame, *, is_own: bool) -> None:
+        """Take notice of the function that has the code of the kernel."""
+        scope = frame.scope
+        if is_own and scope is not None and (self._kernel is None or _is_body(scope)):
+            kernel = [*scope.die.origins()][-1]
+            if kernel != self._kernel:
+                self._kernel = kernel
+                self._executions.clear()
+
+    def _executed(self, wave: int, lane: int) -> SourceExecution | None:
+        """Return what the source does for the work-item of a lane; None if that is not known."""
+        place = place_of(self.running.machine, wave)
+        key = place.work_group, place.item(lane)
+        if key not in self._executions:
+            self._executions[key] = None
+            with suppress(DwarfGpuError, UnreadableSource, RecursionError):
+                self._executions[key] = self._execute(wave, lane)
+        return self._executions[key]
+
+    def _execute(self, wave: int, lane: int) -> SourceExecution | None:
+        text = None if self._kernel is None else self._texts.of(self._kernel)
+        kernel = None if self._kernel is None or text is None else self._read(self._kernel, wave, lane)
+        if self._kernel is None or text is None or kernel is None:
+            return None
+
+        def function(name: str) -> SourceFunction | None:
+            die = self._function_called(name)
+            return None if die is None else self._read(die, wave, lane)
+
+        execution = SourceExecution(function, has_unknown_calls=text.has_references)
+        parameters = [die for die in self._kernel.children() if die.tag == dw.DW_TAG_formal_parameter]
+        execution.call(kernel, [self._argument(die, text) for die in parameters])
+        return execution
+
+    def _read(self, function: Die, wave: int, lane: int) -> SourceFunction:
+        text = self._texts.of(function)
+        code = None if text is None else self._with_numbers(text.expanded(text.code), wave, lane)
+        if text is None or code is None:
+            raise UnreadableSource(function.name)
+        if (function, code) not in self._functions:
+            self._functions[function, code] = read_function(text, function, code, self._types)
+        return self._functions[function, code]
+
+    def _function_called(self, name: str) -> Die | None:
+        """Return the function of the program with a name; None if the name is one of the language."""
+        assert self._kernel is not None  # noqa: S101 (its text is executed)
+        functions = (die for die in self._kernel.unit.root.children() if die.tag == dw.DW_TAG_subprogram)
+        named = {[*die.origins()][-1] for die in functions if (die.name or "").partition("<")[0] == name}
+        if len(named) > 1:
+            raise UnreadableSource(name)
+        return next(iter(named), None)
+
+    def _argument(self, parameter: Die, text: FunctionText) -> Number | KnownBuffer | None:
+        """Return an argument of the kernel that is an integer, or a buffer of integers that the kernel only reads."""
+        name, kind = parameter.name or "", stripped(self._types.type_of(parameter))
+        argument = self._arguments().get(name)
+        pointed = kind.target if isinstance(kind, Pointer) else kind
+        leaf = integer_leaf(pointed)
+        if argument is None or leaf is None:
+            return None
+        number = int.from_bytes(argument, "little", signed=leaf.is_signed and pointed is kind)
+        if not isinstance(kind, Pointer):
+            return Number(number, leaf)
+        content = self._blocks.get(number) if _is_only_read(name, kind, text) else None
+        places = range(number, number + len(content or b""))
+        if content is None or sum(int.from_bytes(each, "little") in places for each in self._arguments().values()) > 1:
+            return None
+        self._buffers.add(name)
+        return KnownBuffer(bytes(content), leaf)
+
     # --- What is known --------------------------------------------------------------------------------------------
 
     def _value_of(
-        self, frame: Frame, variable: Variable, *, is_kernel: bool
+        self, frame: Frame, variable: Variable, *, is_own: bool
     ) -> KnownValue | LoopCounter | InitialValue | None:
         key = variable.die
         if key not in self._known:
             self._known[key] = None
             with suppress(DwarfGpuError):
-                self._known[key] = self._find_value(frame, variable, is_kernel=is_kernel)
+                self._known[key] = self._find_value(frame, variable, is_own=is_own)
         return self._known[key]
 
     def _find_value(
-        self, frame: Frame, variable: Variable, *, is_kernel: bool
+        self, frame: Frame, variable: Variable, *, is_own: bool
     ) -> KnownValue | LoopCounter | InitialValue | None:
         scope = frame.scope
         text = None if scope is None else self._texts.of(scope.die)
@@ -274,7 +378,6 @@ class SourceValues:
             return None
         if self._texts.other_types(variable.die, variable.type):
             return None  # that is a finding of its own
-        is_own = is_kernel and (is_body(scope.die.linkage_name or scope.die.name) or not scope.is_inlined)
         if not self._is_constant(variable, text):
             counter = self._counter(frame, variable, text, is_own=is_own)
             return (self._initial(frame, variable, text, counter) if is_own else None) or counter
@@ -312,7 +415,7 @@ class SourceValues:
             if each is None or not self._is_constant(each, text) or not _is_scalar(each.type):
                 return None
             kind, place = stripped(each.type), each.definition.find_number(dw.DW_AT_location)
-            known = self._value_of(frame, each, is_kernel=is_own)
+            known = self._value_of(frame, each, is_own=is_own)
             if isinstance(known, KnownValue):
                 inner[name] = known
             elif each.kind != PARAMETER and (place is None or place.value_class != "loclist"):
@@ -454,6 +557,15 @@ class SourceValues:
             return f"{value}{'ul' if match['opencl'] else 'u'}"
 
         return _ITEM.sub(number, expression)
+
+
+def _is_body(scope: FunctionScope) -> bool:
+    return is_body(scope.die.linkage_name or scope.die.name)
+
+
+def _is_own(frame: Frame) -> bool:
+    """Return whether a frame of the outermost call is that of the kernel, and not of a function inlined into it."""
+    return frame.scope is not None and (_is_body(frame.scope) or not frame.scope.is_inlined)
 
 
 def _left_out(rounds: Sequence[CountedRound], value: int, counter: LoopCounter) -> bool:

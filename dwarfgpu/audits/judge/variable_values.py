@@ -55,7 +55,7 @@ RULES: dict[str, CheckRule] = rules(
     ("changed", WARNING, "A.4.1 (1)", "A variable in registers changes only where a statement names it.",
      "end the range of the location where its register gets another value"),
     ("source", ERROR, "A.4.1 (1)",
-     "A variable that is assigned once, or counts in a loop, has values that the source gives it.",
+     "A variable has only values that the source, as far as it is known, gives it.",
      "correct the location, or let the list say nothing for the addresses that are named"),
     ("lanes", ERROR, "A.4.1 (1)", "A value that was computed for some lanes is shown in these alone.",
      "end the range of the location where lanes become active that have not computed the value"),

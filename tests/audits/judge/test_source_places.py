@@ -57,6 +57,28 @@ kernel void known(global float *out, global const float *in, int n) {
 """
 
 
+TAKEN = """\
+static int less(int value) {
+  int left = value;
+  while (left > 3)
+    left = (left >> 1) ^ 1;
+  return left;
+}
+kernel void taken(global int *out, global const int *in, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    int v = in[(id + i) & 63];
+    sum += v * less(v);
+    if (sum > 1000)
+      sum -= v;
+  }
+  out[id] = sum;
+}
+"""
+"""Variables that change with each round of a loop, and those of a function that is called in it."""
+
+
 KEPT = """\
 #define ADD(value, more) value = value + (more)
 static int hidden(int n) {
@@ -126,7 +148,7 @@ def found(assembler, judged):
     return find
 
 
-@pytest.mark.parametrize("assembler", [SOURCE, KNOWN, KEPT], indirect=True)
+@pytest.mark.parametrize("assembler", [SOURCE, KNOWN, KEPT, TAKEN], indirect=True)
 def test_nothing_is_found_in_what_the_compiler_wrote(found):
     assert found() == []
 
@@ -206,6 +228,17 @@ def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words
 def test_variables_have_the_values_that_the_source_gives_them(found, old, new, words):
     """What is made of values that are not shown any more is known, too, and what a variable is before its loop."""
     findings = found(lambda text: re.sub(old, new, text))
+    assert any(all(each in message for each in words) for _rule, message in findings), findings
+
+
+@pytest.mark.parametrize("assembler", [TAKEN], indirect=True)
+@for_each("name, old, new",
+    ("v", r"(\.byte\t)130 ", r"\g<1>129 "),
+    ("sum", r"(\.byte\t)129 ", r"\g<1>130 "),
+    ("left", r"(\.byte\t)131 ", r"\g<1>128 "))  # fmt: skip
+def test_variables_have_only_values_that_the_source_computes(found, name, old, new):
+    findings = found(lambda text: re.sub(old, new, text))
+    words = f"{name} is ", ", which the source never makes it: it is only "
     assert any(all(each in message for each in words) for _rule, message in findings), findings
 
 

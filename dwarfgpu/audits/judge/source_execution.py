@@ -1,0 +1,490 @@
+"""The text of a kernel, executed for one work-item: which values its variables of integers take.
+
+What is not known is left out, never guessed: floats, structures, memory that a kernel writes, functions without a text.
+A statement that depends on such values may or may not be executed. So the variables that it may change can be anything
+from there on, and nothing is known of those.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import define, field
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.recorded_values import INTEGER, Leaf, scalar_leaf
+from dwarfgpu.audits.judge.source_places import declarations
+from dwarfgpu.audits.judge.source_syntax import (
+    UNSIGNED,
+    BranchStatement,
+    Declaration,
+    ExpressionStatement,
+    JumpStatement,
+    LoopStatement,
+    StatementBlock,
+    UnreadableSource,
+    UnreadStatement,
+    read_body,
+)
+from dwarfgpu.immutable import frozen
+from dwarfgpu.program.language import syntax as s
+from dwarfgpu.program.types.model import Base, stripped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dwarfgpu.audits.judge.source_places import FunctionText
+    from dwarfgpu.audits.judge.source_syntax import StatementText
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.types.reader import Types
+
+MOST_STEPS = 20_000
+"""The parts of expressions that are computed for a work-item."""
+MOST_CALLS = 16
+"""How deep calls may be nested."""
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
+_KEPT = re.compile(r"\b(?:static|extern|volatile|local|__local|__shared__|constant|__constant)\b|&")
+"""What stands before a variable that is changed otherwise: it outlives its function, or is a reference."""
+_CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|&)\s*\(?\s*{0}\b"
+"""What may change a variable: assignments, and its address."""
+_PASSED = r"|[(,]\s*{0}\s*[,)]"
+"""A call to which a variable may be passed by reference."""
+_INTEGERS = dw.DW_ATE_signed, dw.DW_ATE_unsigned, dw.DW_ATE_signed_char, dw.DW_ATE_unsigned_char
+_JUMP = re.compile(r"\b(?:return|break|continue)\b")
+_JUMP_FROM_SWITCH = re.compile(r"\b(?:return|continue)\b")
+_JUMP_FROM_LOOP = re.compile(r"\breturn\b")
+
+
+class _Jumped(Exception):
+    def __init__(self, word: str, value: Any = None) -> None:
+        super().__init__(word)
+        self.word, self.value = word, value
+
+
+@frozen
+class Number:
+    """An integer of the source, with its type."""
+
+    value: int
+    kind: Leaf
+
+
+@frozen(eq=False)
+class KnownBuffer:
+    """Memory of integers that a kernel only reads."""
+
+    content: bytes
+    element: Leaf
+
+
+VariableKey = tuple[str, int, str]
+"""The file, the line and the name of a declaration."""
+
+
+@frozen(eq=False)
+class SourceFunction:
+    """A function that can be executed."""
+
+    name: str
+    file: str
+    body: StatementBlock
+    parameters: tuple[tuple[VariableKey, Leaf | None], ...]
+    result: Leaf | None
+    types: Mapping[tuple[int, str], Leaf | None]
+    """The types of its variables of integers, by line and name."""
+    has_references: bool
+    """Whether a call may change its arguments."""
+
+
+def read_function(text: FunctionText, die: Die, code: str, types: Types) -> SourceFunction:
+    """Read a function from its text, in which macros and the identifiers of the work-item are replaced."""
+    start = code.find("{", code.find((die.name or "").partition("<")[0]))
+    if start < 0:
+        raise UnreadableSource(die.name)
+    parameters: list[tuple[VariableKey, Leaf | None]] = []
+    kinds: dict[tuple[int, str], Leaf | None] = {}
+    for each in declarations([*die.origins()][-1]):
+        line, name, kind = each.find("DW_AT_decl_line"), each.name or "", integer_leaf(types.type_of(each))
+        place = 0 if line is None else int(line.value), name
+        kinds[place] = None if place in kinds else kind
+        if each.tag == dw.DW_TAG_formal_parameter:
+            parameters.append(((text.file, *place), kind))
+    body = read_body(code[start:], text.first + code.count("\n", 0, start))
+    result = None if die.find("DW_AT_type") is None else integer_leaf(types.type_of(die))
+    return SourceFunction(die.name or "", text.file, body, tuple(parameters), result, kinds, text.has_references)
+
+
+def integer_leaf(kind: Type) -> Leaf | None:
+    """Return how an integer of a type is read; None for any other type."""
+    inner = stripped(kind)
+    is_integer = isinstance(inner, Base) and inner.encoding in _INTEGERS and inner.vector_size is None
+    leaf = scalar_leaf(kind) if is_integer else None
+    return None if leaf is None else _integer(leaf.bits, is_signed=leaf.is_signed)
+
+
+@define
+class _Variable:
+    key: VariableKey
+    kind: Leaf | None
+    value: Number | KnownBuffer | None = None
+
+
+def _integer(bits: int, *, is_signed: bool) -> Leaf:
+    return Leaf("", INTEGER, bits, is_signed)
+
+
+INT = _integer(32, is_signed=True)
+
+
+@define
+class SourceExecution:
+    """Executes functions of the source for one work-item."""
+
+    function: Callable[[str], SourceFunction | None]
+    """Returns the function with a name."""
+    values: dict[VariableKey, set[int]] = field(factory=dict)
+    """What each variable has been."""
+    open: set[VariableKey] = field(factory=set)
+    """Those that can have been anything."""
+    has_unknown_calls: bool = False
+    """Whether functions may have been called with arguments that are not known."""
+    _scopes: list[dict[str, _Variable]] = field(factory=list)
+    _callers: list[SourceFunction] = field(factory=list)
+    _steps: int = 0
+
+    def call(self, function: SourceFunction, arguments: Sequence[Number | KnownBuffer | None]) -> Number | None:
+        """Execute a function, and return its value; `UnreadableSource` if it is not known what it executes."""
+        if len(self._callers) >= MOST_CALLS or len(arguments) != len(function.parameters):
+            raise UnreadableSource(function.name)
+        outer, self._scopes = self._scopes, [{}]
+        self._callers.append(function)
+        for (key, kind), value in zip(function.parameters, arguments, strict=True):
+            self._declare(_Variable(key, kind), value)
+        value = None
+        try:
+            self._execute(function.body)
+        except _Jumped as jump:
+            value = jump.value
+        self._callers.pop()
+        self._scopes = outer
+        is_known = isinstance(value, Number) and function.result is not None
+        return _converted(value, function.result) if is_known else None  # type: ignore[arg-type]
+
+    # --- Variables ------------------------------------------------------------------------------------------------
+
+    def _declare(self, variable: _Variable, value: Number | KnownBuffer | None) -> None:
+        self._scopes[-1][variable.key[2]] = variable
+        self._assign(variable, value)
+
+    def _share(self, node: Any) -> None:
+        """Take notice of an operand that is a variable which anything can change from here on."""
+        variable = self._find(node.text) if isinstance(node, s.Name) else None
+        if variable is not None:
+            variable.kind = None
+            self._assign(variable, None)
+
+    def _assign(self, variable: _Variable, value: Number | KnownBuffer | None) -> Number | KnownBuffer | None:
+        if isinstance(value, Number):
+            value = None if variable.kind is None else _converted(value, variable.kind)
+        if isinstance(value, Number):
+            self.values.setdefault(variable.key, set()).add(value.value)
+        else:
+            self.open.add(variable.key)
+        variable.value = value
+        return value
+
+    def _find(self, name: str) -> _Variable | None:
+        return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
+
+    def _forget(self, whole: StatementText, jumps: re.Pattern[str]) -> None:
+        """Take notice of a statement that may or may not be executed, in whole or in part."""
+        if jumps.search(whole.text):
+            raise UnreadableSource(whole.text)
+        caller = self._callers[-1]
+        changed = _CHANGED + _PASSED * caller.has_references
+        for scope in self._scopes:
+            for variable in scope.values():
+                if re.search(changed.format(re.escape(variable.key[2])), whole.text):
+                    variable.kind = None
+                    self._assign(variable, None)
+        last = whole.line + whole.text.count("\n")
+        for line, name in caller.types:
+            if whole.line <= line <= last:
+                self._declare(_Variable((caller.file, line, name), None), None)
+        self.has_unknown_calls |= any(self.function(name) for name in re.findall(r"(\w+)\s*\(", whole.text))
+
+    # --- Statements -----------------------------------------------------------------------------------------------
+
+    def _execute(self, statement: Any) -> None:
+        if statement is None:
+            return
+        if isinstance(statement, tuple):
+            for part in statement:
+                self._execute(part)
+        elif isinstance(statement, StatementBlock):
+            self._scopes.append({})
+            self._execute(statement.parts)
+            self._scopes.pop()
+        elif isinstance(statement, ExpressionStatement):
+            self._value(statement.tree)
+        elif isinstance(statement, Declaration):
+            caller = self._callers[-1]
+            kind = None if _KEPT.search(statement.words) else caller.types.get((statement.line, statement.name))
+            value = None if statement.value is None else self._value(statement.value)
+            if "&" in statement.words:
+                self._share(statement.value)
+            self._declare(_Variable((caller.file, statement.line, statement.name), kind), value)
+        elif isinstance(statement, JumpStatement):
+            raise _Jumped(statement.word, None if statement.value is None else self._value(statement.value))
+        elif isinstance(statement, UnreadStatement):
+            is_switch = statement.whole.text.startswith("switch")
+            self._forget(statement.whole, _JUMP_FROM_SWITCH if is_switch else _JUMP)
+        elif isinstance(statement, BranchStatement):
+            is_true = None if statement.condition is None else _truth(self._value(statement.condition))
+            if is_true is None:
+                self._forget(statement.whole, _JUMP)
+            else:
+                self._execute(StatementBlock((statement.yes if is_true else statement.no,)))
+        else:
+            self._execute_loop(statement)
+
+    def _execute_loop(self, loop: LoopStatement) -> None:
+        depth = len(self._scopes)
+        self._scopes.append({})
+        self._execute(loop.first)
+        is_tested = loop.is_tested_first
+        while True:
+            is_true: bool | None = True
+            if is_tested and loop.condition is not None:
+                is_true = _truth(self._value(loop.condition))
+            if is_true is None:
+                self._forget(loop.whole, _JUMP_FROM_LOOP)
+            if not is_true:
+                break
+            try:
+                self._execute(StatementBlock((loop.body,)))
+            except _Jumped as jump:
+                del self._scopes[depth + 1 :]
+                if jump.word == "break":
+                    break
+                if jump.word != "continue":
+                    raise
+            self._execute(loop.steps)
+            is_tested = True
+        self._scopes.pop()
+
+    # --- Expressions ----------------------------------------------------------------------------------------------
+
+    def _value(self, node: Any) -> Number | KnownBuffer | None:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise UnreadableSource("too long")
+        name = type(node).__name__.lower()
+        compute = getattr(self, f"_of_{name}", None)
+        if compute is not None:
+            return compute(node)  # type: ignore[no-any-return]
+        for part in attrs.astuple(node, recurse=False):
+            for each in part if isinstance(part, tuple) else (part,):
+                if isinstance(each, s.SyntaxNode) and not isinstance(each, s.TypeNode):
+                    self._value(each)
+        return None
+
+    def _number(self, node: Any) -> Number | None:
+        value = self._value(node)
+        return value if isinstance(value, Number) else None
+
+    def _of_sizeof(self, _node: s.SizeOf) -> None:
+        return None  # the operand is not evaluated
+
+    def _of_integer(self, node: s.Integer) -> Number:
+        unsigned = "u" in node.suffix.lower()
+        for bits in (64,) if "l" in node.suffix.lower() else (32, 64):
+            if not unsigned and not node.value >> (bits - 1):
+                return Number(node.value, _integer(bits, is_signed=True))
+            if (unsigned or not node.is_decimal) and not node.value >> bits:
+                return Number(node.value, _integer(bits, is_signed=False))
+        raise UnreadableSource(str(node.value))
+
+    def _of_boolean(self, node: s.Boolean) -> Number:
+        return Number(int(node.value), INT)
+
+    def _of_name(self, node: s.Name) -> Number | KnownBuffer | None:
+        variable = self._find(node.text)
+        return None if variable is None else variable.value
+
+    def _of_subscript(self, node: s.Subscript) -> Number | None:
+        buffer, index = self._value(node.operand), self._number(node.index)
+        if not isinstance(buffer, KnownBuffer) or index is None:
+            return None
+        size = buffer.element.bits // 8
+        start = index.value * size
+        if not 0 <= start <= len(buffer.content) - size:
+            return None
+        content = buffer.content[start : start + size]
+        return Number(int.from_bytes(content, "little", signed=buffer.element.is_signed), buffer.element)
+
+    def _of_cast(self, node: s.Cast) -> Number | None:
+        number, kind = self._number(node.operand), _type_of(node.type)
+        return None if number is None or kind is None else _converted(number, kind)
+
+    def _of_unary(self, node: s.Unary) -> Number | None:
+        if node.operator == "&":
+            self._share(node.operand)
+        number = self._number(node.operand)
+        if number is None:
+            return None
+        if node.operator == "!":
+            return Number(int(not number.value), INT)
+        number = _promoted(number)
+        if node.operator == "-":
+            return _exact(-number.value, number.kind)
+        if node.operator == "~":
+            return _converted(Number(~number.value, number.kind), number.kind)
+        return number if node.operator == "+" else None
+
+    def _of_conditional(self, node: s.Conditional) -> Number | None:
+        is_true = _truth(self._value(node.condition))
+        if is_true is None:
+            self._skip(node.yes, node.no)
+            return None
+        number = self._number(node.yes if is_true else node.no)
+        other = self._kind_of(node.no if is_true else node.yes)
+        if number is None or other is None:
+            return None
+        return _converted(number, _common(_promoted(number).kind, other))
+
+    def _kind_of(self, node: Any) -> Leaf | None:
+        """Return the type of an operand that is not evaluated, if it is a name or a number."""
+        if isinstance(node, (s.Name, s.Integer)):
+            number = self._number(node)
+            return None if number is None else _promoted(number).kind
+        if isinstance(node, s.Unary) and node.operator in "-+~":
+            return self._kind_of(node.operand)
+        if isinstance(node, s.Binary) and node.operator in ("+", "-", "*", "/", "%", "&", "|", "^"):
+            left, right = self._kind_of(node.left), self._kind_of(node.right)
+            return None if left is None or right is None else _common(left, right)
+        return _type_of(node.type) if isinstance(node, s.Cast) else None
+
+    def _of_binary(self, node: s.Binary) -> Number | None:
+        if node.operator in ("&&", "||"):
+            left = _truth(self._value(node.left))
+            if left is None:
+                self._skip(node.right)
+                return None
+            if left == (node.operator == "||"):
+                return Number(int(left), INT)
+            right = _truth(self._value(node.right))
+            return None if right is None else Number(int(right), INT)
+        one, two = self._number(node.left), self._number(node.right)
+        return None if one is None or two is None else _computed(node.operator, one, two)
+
+    def _of_call(self, node: s.Call) -> Number | None:
+        arguments = [self._value(each) for each in node.arguments]
+        if isinstance(node.function, s.TypeNode):
+            kind = _type_of(node.function)
+            number = arguments[0] if len(arguments) == 1 else None
+            return _converted(number, kind) if isinstance(number, Number) and kind is not None else None
+        function = self.function(node.function.text) if isinstance(node.function, s.Name) else None
+        if function is not None and isinstance(node.function, s.Name) and self._find(node.function.text) is None:
+            kinds = [kind for _key, kind in function.parameters]
+        else:
+            function, kinds = None, []
+        if self._callers[-1].has_references:
+            for index, each in enumerate(node.arguments):
+                if index >= len(kinds) or kinds[index] is None:
+                    self._share(each)
+        return None if function is None else self.call(function, arguments)
+
+    def _of_assignment(self, node: s.Assignment) -> Number | KnownBuffer | None:
+        variable = self._find(node.target.text) if isinstance(node.target, s.Name) else None
+        old = self._value(node.target)
+        new = self._value(node.value)
+        if node.operator:
+            is_known = isinstance(old, Number) and isinstance(new, Number)
+            new = _computed(node.operator, old, new) if is_known else None  # type: ignore[arg-type]
+        if variable is None:
+            return None
+        new = self._assign(variable, new)
+        return old if node.is_postfix else new
+
+    def _skip(self, *nodes: Any) -> None:
+        """Take notice of operands that may or may not be evaluated: they must not change anything."""
+        for node in nodes:
+            if isinstance(node, (s.Assignment, s.Call)):
+                raise UnreadableSource(type(node).__name__)
+            if isinstance(node, tuple):
+                self._skip(*node)
+            elif isinstance(node, s.SyntaxNode):
+                self._skip(*attrs.astuple(node, recurse=False))
+
+
+# --- Arithmetic (C11, 6.3.1 and 6.5) ------------------------------------------------------------------------------
+
+
+def _truth(value: Number | KnownBuffer | None) -> bool | None:
+    return bool(value.value) if isinstance(value, Number) else None
+
+
+def _type_of(node: Any) -> Leaf | None:
+    """Return the integer type that a tree names."""
+    while isinstance(node, s.QualifiedType):
+        node = node.to
+    if not isinstance(node, s.NamedType) or node.keyword:
+        return None
+    is_unsigned = node.name in UNSIGNED or "unsigned" in node.name
+    words = [word for word in UNSIGNED.get(node.name, node.name).split() if word not in ("signed", "unsigned")]
+    bits = {"": 32, "long long": 64}.get(" ".join(words)) or _BITS.get(" ".join(words))
+    return None if bits is None else _integer(bits, is_signed=not is_unsigned)
+
+
+def _converted(number: Number, kind: Leaf) -> Number:
+    value = number.value & ((1 << kind.bits) - 1)
+    if kind.is_signed and value >> (kind.bits - 1):
+        value -= 1 << kind.bits
+    return Number(value, kind)
+
+
+def _promoted(number: Number) -> Number:
+    return number if number.kind.bits >= INT.bits else Number(number.value, INT)
+
+
+def _common(one: Leaf, two: Leaf) -> Leaf:
+    """Return the type of both operands after the usual arithmetic conversions."""
+    if one.bits == two.bits:
+        return two if one.is_signed else one
+    return one if one.bits > two.bits else two
+
+
+def _exact(value: int, kind: Leaf) -> Number:
+    """Return a result, which must be in the range of a signed type: else the behaviour is undefined."""
+    number = _converted(Number(value, kind), kind)
+    if kind.is_signed and number.value != value:
+        raise UnreadableSource("overflow")
+    return number
+
+
+def _computed(operator: str, one: Number, two: Number) -> Number | None:
+    """Return what a binary operator makes of two numbers."""
+    one, two = _promoted(one), _promoted(two)
+    if operator in ("<<", ">>"):
+        if not 0 <= two.value < one.kind.bits:
+            raise UnreadableSource("shift")
+        shifted = one.value << two.value if operator == "<<" else one.value >> two.value
+        return _converted(Number(shifted, one.kind), one.kind)
+    kind = _common(one.kind, two.kind)
+    left, right = _converted(one, kind).value, _converted(two, kind).value
+    if operator in ("/", "%"):
+        if not right:
+            raise UnreadableSource("division by zero")
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return _exact(quotient if operator == "/" else left - quotient * right, kind)
+    compared = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
+    compared |= {"==": left == right, "!=": left != right}
+    if operator in compared:
+        return Number(int(compared[operator]), INT)
+    results = {"+": left + right, "-": left - right, "*": left * right}
+    results |= {"&": left & right, "|": left | right, "^": left ^ right}
+    return _exact(results[operator], kind) if operator in results else None
