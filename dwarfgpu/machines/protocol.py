@@ -448,22 +448,22 @@ def gather(read: Callable[[int], bytes], size: int, count: int) -> tuple[Array, 
 
 def memory_unavailable(space: AddressSpace, address: int, size: int, why: str = "") -> EvaluationError:
     """Return the error of a backend that lacks some memory."""
-    detail = f": {why}" if why else ""
-    message = f"{size} bytes of memory at {space.name}#{address:#x} are not available{detail}"
-    return EvaluationError("memory_unavailable", message, spec="A.2.5.4.4.3")
+    message = f"{size} bytes of memory at {space.name}#{address:#x} are not available"
+    return EvaluationError("memory_unavailable", f"{message}: {why}" if why else message, spec="A.2.5.4.4.3")
 
 
 def register_unavailable(register: TargetRegister, why: str = "", lane: int | None = None) -> EvaluationError:
     """Return the error of a backend that lacks a register, or a lane of a register."""
-    detail = f": {why}" if why else ""
     what = f"register {register.name}" if lane is None else f"lane {lane} of register {register.name}"
-    message = f"the contents of {what} are not available{detail}"
-    return EvaluationError("register_unavailable", message, spec="A.2.5.4.4.4")
+    message = f"the contents of {what} are not available"
+    return EvaluationError("register_unavailable", f"{message}: {why}" if why else message, spec="A.2.5.4.4.4")
 
 
 def register_unset(register: TargetRegister) -> EvaluationError:
     """Return the error of a register that a running wave has not written so far."""
-    return EvaluationError("register_unset", f"register {register.name} is not set yet", spec="A.2.5.4.4.4")
+    message = f"register {register.name} is not set yet"
+    hint = "a breakpoint at the name of the function stops after its beginning, which sets it"
+    return EvaluationError("register_unset", message, spec="A.2.5.4.4.4", hint=hint)
 
 
 def not_writable(what: str) -> EvaluationError:

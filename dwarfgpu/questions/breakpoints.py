@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import ACCESS_WATCH, BREAK, DPRINTF, FAULTS, READ_WATCH, TRAPS, WATCH, Breakpoint
 from dwarfgpu.program.frames.linespec import Linespecs
+from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.selectors import numbers_in
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.questions.execution import KernelRun, session
+from dwarfgpu.questions.optimized_code import ways
 from dwarfgpu.questions.scripts import body
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set, warn_of_condition
 from dwarfgpu.questions.values import FormattedText
@@ -112,7 +114,11 @@ def watch(debugger: Debugger, arguments: Arguments) -> None:
     if option := re.match(r"-(lane|wave)\s+(\d+)\s+(.+)", text):
         what = f"select it first: `{option[1]} {option[2]}`, then `{arguments.command.name} {option[3]}`"
         raise arguments.wrong(f"has no option -{option[1]}; {what}")
-    point = set_watchpoint(debugger, debugging, text, kind, condition)
+    try:
+        point = set_watchpoint(debugger, debugging, text, kind, condition)
+    except Unavailable as error:
+        error.hint = error.hint or dict(ways(text, error.reason)).get("after")
+        raise
     debugger.output.line(f"{WATCHPOINTS[kind]} {point.number}: {text}")
 
 

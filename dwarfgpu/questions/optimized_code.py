@@ -55,7 +55,7 @@ def hints_at_prompt(
     source = source_hint("debug {}", attached, launched)
     hints = {} if source is None else {"source": source}
     for name, reason in missing.items():
-        hints = dict(_ways(name, reason)) | hints  # the first variable of each way is named
+        hints = dict(ways(name, reason)) | hints  # the first variable of each way is named
     yield from (hint for way, hint in hints.items() if way not in told)
     told.update(hints)
 
@@ -64,7 +64,7 @@ def _missing(lacking: Mapping[str, Reason]) -> dict[str, Reason]:
     return {name: reason for name, reason in lacking.items() if reason.placeholder == OPTIMIZED_OUT}
 
 
-def _ways(name: str, reason: Reason) -> Iterator[tuple[str, str]]:
+def ways(name: str, reason: Reason) -> Iterator[tuple[str, str]]:
     """Yield how to see values of a variable in the code as it is."""
     launched = None if reason.launched is None else reason.launched()
     if launched is not None and isinstance(resolved(launched.type), Pointer):

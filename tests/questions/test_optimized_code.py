@@ -81,6 +81,20 @@ def test_local_memory_of_an_inlined_function_is_reached_by_its_name(require_tool
     assert "\ntile = {5, 6, 7, " in done.stdout
 
 
+def test_a_variable_that_cannot_be_watched_yet_says_where_it_can(files, tmp_path):
+    source, code = files
+    optimized = run("debug", code, "-batch", "-ex", LAUNCH, "-ex", "watch sum").stderr
+    assert re.search(r"hint: `tbreak \*0x[0-9a-f]+` and `continue` stop where sum has one\n", optimized)
+    plain = run("debug", source, "-batch", "-ex", LAUNCH, "-ex", "watch sum").stderr
+    assert plain.endswith("\nhint: it is in the body of mean, where `break mean` stops\n")
+    hip = tmp_path / "k.hip"
+    code = 'extern "C" __global__ void mean(int *in, int *out) {\n  int sum = *in;\n  *out = sum;\n}\n'
+    hip.write_text(f"#include <hip/hip_runtime.h>\n{code}")
+    unset = run("debug", hip, "-batch", "-ex", LAUNCH, "-ex", "watch sum").stderr
+    assert "is not set yet" in unset
+    assert unset.endswith("\nhint: a breakpoint at the name of the function stops after its beginning, which sets it\n")
+
+
 def test_a_value_that_is_absent_for_another_reason_has_not_changed(files):
     _source, code = files
     steps = "break 6", "continue", "watch sum", "reverse-continue", "reverse-continue", "delete 1 2", "continue"

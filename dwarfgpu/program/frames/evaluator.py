@@ -22,6 +22,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.scopes import names_within, scope_of_name
 from dwarfgpu.program.frames.answers import Quantity, store
 from dwarfgpu.program.frames.history import NOTHING, READ_ONLY, Remembered
@@ -1140,6 +1141,9 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
         return f"it is in scope at {_lines_of(frame, ranges) or addresses}"
     if frame.place is None:
         return nearly(frame, node.text) or "locals need a frame: give an address, or attach a state"
+    same = frame.state.part(Names).find(frame.name or "", ("function",))
+    if any(node.text in names_within(die) for _code, die in same if is_body(die.linkage_name)):
+        return f"it is in the body of {frame.name}, where `break {frame.name}` stops"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
     inner = () if frame.function is None else names_within(frame.function)
     near = nearest(node.text, known) or nearest(node.text, inner, 0.75)
