@@ -30,6 +30,7 @@ def compile_file(session: Session, options: Any) -> int:
             error.message = f"{source} is not compiled"
         raise
     path = options.o or f"{os.path.splitext(os.path.basename(source))[0]}.co"  # noqa: PTH119, PTH122
+    note = "; the older file is replaced" if not options.o and os.path.exists(path) else ""  # noqa: PTH110
     with whole_output(path) as file:
         file.write(compiled.code)
     for line in compiled.messages.splitlines():
@@ -41,7 +42,7 @@ def compile_file(session: Session, options: Any) -> int:
              "clang": {"path": compiled.clang.path, "version": compiled.clang.version}}
         )  # fmt: skip
     else:
-        session.print(f"{path}: {compiled.target.name}, {', '.join(kernels) or 'no kernel'}")
+        session.print(f"{path}: {compiled.target.name}, {', '.join(kernels) or 'no kernel'}{note}")
     if kernels:
         words = f"{quote(str(path))} {quote(kernels[0])}"
         session.hint(f"`dwarfgpu run {words} --grid N --work-group N ARG...` executes it")

@@ -178,7 +178,7 @@ a processor.""",
         (
             operand("SOURCE", "a file in OpenCL C (.cl) or HIP (.hip, .cpp, .cu)"),
             operand("[CLANG_OPTION...]", "after --: options of clang"),
-            option("-o FILE", "the code object to write (SOURCE.co in this folder)"),
+            option("-o FILE", "the code object to write (SOURCE.co in this folder; an older one is replaced)"),
             option("-target NAME", "the processor: gfx90a, gfx90a:xnack+, gfx1100-wave64 (gfx1100)"),
         ),
     ),

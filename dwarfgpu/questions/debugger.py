@@ -85,8 +85,6 @@ class Debugger(Selection):
         """Draws the full screen anew."""
         self.status = 0
         """The worst exit status of the answers so far: 1 where one has findings, or is that there is no answer."""
-        self.told: set[str] = set()
-        """What is said once and was said: settings of GDB without effect, ways to see what has no value."""
         self.layout = "src"
         """What the full screen shows: ``src``, ``asm``, ``split`` or ``regs``."""
         self.is_quiet = False

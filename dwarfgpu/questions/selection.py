@@ -90,6 +90,8 @@ class Selection:
         """How many questions bring back what was selected before them."""
         self.lacking: dict[str, Reason] = {}
         """The variables that the answer being written has no value of, and why."""
+        self.told: set[str] = set()
+        """What is said once and was said: settings of GDB without effect, ways to see what has no value."""
         self.substituted: dict[str, str] = {}
         """The beginnings of paths in the program, with what they are here (`set substitute-path`)."""
         self._states: dict[Any, Any] = {}

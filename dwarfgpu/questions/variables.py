@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
+from dwarfgpu.dwarf_constants import DW_ATE_unsigned_char
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import Repair, hint_of
@@ -15,7 +16,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.selectors import waves_of
 from dwarfgpu.program.frames.variable import PARAMETER, Described, Variable
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Array, Pointer, resolved
+from dwarfgpu.program.types.model import Array, Base, Pointer, resolved
 from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.questions.selection import Selection, names_lanes, needs_state
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.history import Kept
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.render.trace import Tracer
     from dwarfgpu.states.program import Attached, Program
@@ -436,9 +438,22 @@ def print_value(selection: Selection, arguments: Arguments) -> Document:
         number = history.add(_kept(values, in_each_lane=False))
         note = style("dim", _note_text(first)) if _note_text(first) else ""
         lines = [f"${number} = {writer.cell(first)}{note}"]
+        hints += _hint_of_bytes(selection, text, kind, letter)
     document = expression_document(selection, writer, values, [*lines, *writer.unrepaired(values)])
     document.hints += hints
     return document
+
+
+def _hint_of_bytes(selection: Selection, text: str, kind: Type | None, letter: str | None) -> Iterator[str]:
+    """Yield, once, how to see the numbers of bytes, which are data in most kernels and are shown as characters."""
+    repeats = "@16" if isinstance(kind, Pointer) else ""
+    element = kind.target if isinstance(kind, Pointer) else None
+    if isinstance(kind, Array) and not kind.is_vector:
+        element = kind.element
+    unit = None if element is None or letter or not selection.frame.has_lanes else resolved(element)
+    if isinstance(unit, Base) and unit.encoding == DW_ATE_unsigned_char and "bytes" not in selection.told:
+        selection.told.add("bytes")
+        yield f"`print/u {'*' if repeats else ''}{text}{repeats}` shows the numbers"
 
 
 def expression_document(

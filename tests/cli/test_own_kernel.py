@@ -287,6 +287,12 @@ def test_what_clang_says_of_its_own_body_of_a_kernel_is_not_told(source, run):
     assert ("result unused" in err, "non-kernel function" in err) == (True, False)
 
 
+def test_a_file_that_the_user_did_not_name_is_replaced_with_a_word(source, run):
+    Path("local.cl").write_text(LOCAL % "")
+    words = [("compile", "local.cl")] * 2 + [("compile", "local.cl", "-o", "local.co")]
+    assert ["replaced" in run(*each)[1] for each in words] == [False, True, False]
+
+
 def test_a_library_that_is_built_is_told_where_there_is_no_terminal(source, run, monkeypatch):
     monkeypatch.setattr("dwarfgpu.compilers.clang.DELAY", 0.0)
     monkeypatch.setattr("dwarfgpu.compilers.clang._WAIT", 0.001)

@@ -44,9 +44,16 @@ def test_components_have_their_values(values):
     assert [line.partition(" = ")[2] for line in out.splitlines() if line.startswith("$")] == [*EXPECTED.values()]
 
 
+def test_bytes_that_look_like_text_say_once_how_to_see_numbers(values):
+    out = values("print u", "print b", "print (uchar *)b", "print (uchar *)b", "print/u *(uchar *)b@2").stdout
+    assert out.count("hint: `print/u *(uchar *)b@16` shows the numbers\n") == out.count("hint: ") == 1
+    assert out.endswith("\n$5 = {0, 0}\n")
+    assert "hint: " not in values('print "text"', "print (char *)b").stdout
+
+
 def test_a_local_of_a_kernel_in_its_wrapper_says_where_it_is(values):
     done = values("tbreak *parts", "run", "watch v")
-    assert "the body of parts, where `break parts` stops, is not on the call stack" in done.stderr
+    assert "it is in the body of parts, where `break parts` stops" in done.stderr
 
 
 def test_one_component_can_be_written_and_watched(values):
