@@ -117,7 +117,7 @@ class LoopCounter:
     head: str
     values: tuple[int, ...]
     is_once: bool
-    """Whether the loop is executed once, so that no value comes back."""
+    """Whether the loop is executed once, so that its values follow each other."""
 
 
 @frozen
@@ -200,7 +200,6 @@ class SourceValues:
                 continue
             if message is not None:
                 self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
-                return
 
     def _judge_first(
         self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, known: InitialValue,
@@ -232,8 +231,9 @@ class SourceValues:
             return f"{variable.name} is {value}, which {counter.head} never makes it"
         rounds, message = self._counted.setdefault(wave, {}).setdefault((variable.die, lane), []), None
         if not rounds or value != rounds[-1].value:
-            if counter.is_once and value in (each.value for each in rounds):
-                message = f"{variable.name} is {value} again, after {rounds[-1].value}, in {counter.head}"
+            order = counter.values.index
+            if counter.is_once and rounds and order(value) < order(rounds[-1].value):
+                message = f"{variable.name} goes back from {rounds[-1].value} to {value} in {counter.head}"
             elif counter.is_once and _left_out(rounds, value, counter):
                 message = f"{variable.name} goes from {rounds[-1].value} to {value} in {counter.head}, and was not"
                 message += (

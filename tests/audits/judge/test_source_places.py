@@ -203,7 +203,8 @@ def test_a_variable_in_another_register_is_found(found):
 @for_each("value, other, words",
     (0, 0, ()),
     (2, 9, ("i is 9, which for (int i = 0; i < 6; ++i) never makes it",)),
-    (0, 2, ("i is 2 again, after 1, in for (int i = 0; i < 6; ++i)",)),
+    (0, 2, ("i goes back from 2 to 1 in for (int i = 0; i < 6; ++i)",)),
+    (3, 6, ("i goes back from 6 to 4 in for (int i = 0; i < 6; ++i)",)),
     (4, 3, ("i goes from 3 to 5 in for (int i = 0; i < 6; ++i), and was not 4",)))  # fmt: skip
 def test_a_counter_has_the_values_of_its_loop_in_turn(found, value, other, words):
     """The loop is unrolled, so that its counter has a constant in each part."""
