@@ -110,3 +110,16 @@ def test_every_row_computes_the_same(part):
             wrong = np.flatnonzero(bits(have) != bits(want))
             assert not wrong.size, (name, [source[wrong[0]] for source in sources], have[wrong[0]], want[wrong[0]])
     assert missing <= NOT_WRITTEN
+
+
+@pytest.mark.parametrize(
+    "name", [f"v_{name}_{kind}" for name in ("add", "sub", "subrev", "mul") for kind in ("f16", "f32")]
+)
+def test_of_two_nans_the_left_one_is_the_result(name):
+    formula = formulas()[name]
+    kind = dtype_of(formula.type_of(formula.sources[0]))
+    words, nan = f"u{kind.itemsize}", np.array(np.nan, kind)
+    sources = [np.full(COUNT, nan.view(words) + number, words).view(kind) for number in (1, 2)]
+    left = sources["rev" in name].view(words)
+    for (result,) in (computed(formula, LANES, sources), expected(formula, sources)):
+        assert (result.view(words) == left).all()

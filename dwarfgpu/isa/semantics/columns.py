@@ -50,9 +50,12 @@ class Columns(PythonWriter):
         return self.name(self.kind(kind), dtype_of(self.kind(kind)))
 
     def arithmetic(self, term: Term) -> str:
-        """Arrays overflow as registers do."""
+        """Arrays overflow as registers do. Halfs are computed as singles: of two NaNs numpy then gives the left one."""
         left, right = (self.text(part) for part in term.args)
-        return f"({left} {term.op} {right})"
+        if term.type != "f16":
+            return f"({left} {term.op} {right})"
+        wide = f".astype({self._dtype('f32')})"
+        return f"({left}{wide} {term.op} {right}{wide}).astype({self._dtype('f16')})"
 
     bitwise = shifted = compared = arithmetic
 
