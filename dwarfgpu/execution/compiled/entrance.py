@@ -35,7 +35,8 @@ class Entrance:
     def __init__(self, region: CompiledRegion, waves: int, lanes: int) -> None:
         self.region, self.waves = region, waves
         self._shape = waves, lanes
-        self._shape_of_all = len(region.columns), waves, lanes
+        self._shape_of_all = len(region.columns), waves | 1, lanes
+        """Of vector registers: an odd number of rows apart, they do not share a few places of the host's caches."""
         self.following = np.empty(waves, np.uint64)
         """Where each wave that runs goes."""
         self._every, self._some = np.arange(waves, dtype=np.int64), np.empty(waves, np.int64)
@@ -112,10 +113,7 @@ class Entrance:
     def gather(self, batches: list[WaveBatch], table: MemoryTable, memory: MemoryAccess) -> None:
         """Take the registers of batches, one behind the other, to let some of their waves run at a time."""
         self._shared[:] = table.shared
-        self._gathered = np.empty(self._shape_of_all, np.uint32)
-        size = 4 * self._shape[0] * self._shape[1]
-        first = address_of(self._gathered)
-        self._table[:] = [*range(first, first + size * len(self._gathered), size)]
+        self._gathered = self._room()
         start = 0
         for batch in batches:
             rows = slice(start, start + batch.count)
@@ -174,12 +172,9 @@ class Entrance:
 
     def _enter_vectors(self, batch: WaveBatch, entry: int) -> tuple[Any, list[Any]]:
         """Return vector registers that may be written, and those that are read where they are."""
-        region, shape = self.region, self._shape
-        vectors = np.empty(self._shape_of_all, np.uint32)
-        first, size = address_of(vectors), 4 * shape[0] * shape[1]
-        table = self._table
+        region, shape, table = self.region, self._shape, self._table
+        vectors, size = self._room(), 4 * shape[0] * shape[1]
         kept: list[Any] = []
-        table[:] = [*range(first, first + size * len(vectors), size)]
         for slot, register in self._read[entry if batch.mask is None else -1]:
             column = _column(batch, register)
             if size >= IN_PLACE and register not in region.written and column.shape == shape and column.flags.carray:
@@ -188,6 +183,14 @@ class Entrance:
             else:
                 vectors[slot] = column
         return vectors, kept
+
+    def _room(self) -> Any:
+        """Return room for all vector registers, of which the table has the addresses."""
+        count, rows, lanes = self._shape_of_all
+        vectors = np.empty(self._shape_of_all, np.uint32)
+        first, size = address_of(vectors), 4 * rows * lanes
+        self._table[:] = [*range(first, first + size * count, size)]
+        return vectors[:, : self.waves]
 
     def _leave(self, batch: WaveBatch, vectors: Any, left: tuple[int, int, int], chosen: Any = None) -> None:
         """Give a batch the registers that compiled code has written, by the blocks executed and the last block.

@@ -434,6 +434,15 @@ def test_a_kernel_that_is_launched_often_is_compiled(build, monkeypatch, few, ma
     assert ends or not blocks  # it is no loop
 
 
+def test_vector_registers_do_not_share_a_place_in_the_caches_of_the_host(build):
+    """A cache finds a place by the last 12 bits of an address; 16 waves of 64 lanes are as many bytes."""
+    device, _launched = ready(build("gfx90a", "O2"), "private_array", 1, 1024)
+    device.run()
+    (entrance, *_) = device.compiled._entrances.values()
+    places = [address % 4096 for address in entrance._table]
+    assert len(set(places)) == min(len(places), 16) > 8
+
+
 def changed(device):
     device.machine.set_register("s6", 7)
     device.machine.set_register("v0", np.arange(64)[::-1])
