@@ -180,7 +180,12 @@ class SourceExecution:
         self._assign(variable, value)
 
     def _share(self, node: Any) -> None:
-        """Take notice of an operand that is a variable which anything can change from here on."""
+        """Take notice of an operand that is a variable, or one of two, which anything can change from here on."""
+        if isinstance(node, s.Conditional):
+            self._share(node.yes)
+            self._share(node.no)
+        elif isinstance(node, s.Assignment):
+            self._share(node.target)
         variable = self._find(node.text) if isinstance(node, s.Name) else None
         if variable is not None:
             variable.kind = None
@@ -432,8 +437,8 @@ def _type_of(node: Any) -> Leaf | None:
     """Return the integer type that a tree names."""
     while isinstance(node, s.QualifiedType):
         node = node.to
-    if not isinstance(node, s.NamedType) or node.keyword:
-        return None
+    if not isinstance(node, s.NamedType) or node.keyword or node.name == "char":
+        return None  # whether char is signed depends on the compiler
     is_unsigned = node.name in UNSIGNED or "unsigned" in node.name
     words = [word for word in UNSIGNED.get(node.name, node.name).split() if word not in ("signed", "unsigned")]
     bits = {"": 32, "long long": 64}.get(" ".join(words)) or _BITS.get(" ".join(words))

@@ -102,9 +102,9 @@ def test_functions_are_executed_with_their_arguments_and_results():
 
 
 def test_a_call_may_change_its_arguments_where_references_exist():
-    text = "int x = 1;\nother(x);\nint y = x;"
-    assert body(text)["y"] == {1}
-    assert body(text, has_references=True) == {"n": {6}, "x": None, "y": None}
+    text = "int x = 1;\nother(n ? x : n);\nint y = x, z = (char)y;"
+    assert body(text) == {"n": {6}, "x": {1}, "y": {1}, "z": None}
+    assert body(text, has_references=True) == {"n": None, "x": None, "y": None, "z": None}
 
 
 def test_buffers_are_read_within_their_bounds():
