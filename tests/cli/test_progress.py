@@ -1,14 +1,18 @@
 """The line that shows progress: on a terminal alone, and not before a second has passed."""
 
 import io
+import re
 import subprocess
 import sys
 
 import pytest
 
 from dwarfgpu import progress
+from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.control.seeds import run_seeds
 from dwarfgpu.progress import Progress
 from dwarfgpu.render.written_text import SafeStream
+from dwarfgpu.states.program import open_program
 from tests.builders.commands import PseudoTerminal
 from tests.builders.hostile import Case, gpu, state, variable
 
@@ -92,6 +96,20 @@ def test_the_outermost_task_alone_is_shown(terminal):
     assert terminal.getvalue().endswith("\r\x1b[K")
     list(progress.counted(range(5), "waves"))
     assert "\r5 waves\x1b[K" in terminal.getvalue()
+
+
+def test_a_run_with_seeds_shows_both_the_seeds_and_the_waves(terminal):
+    program = open_program("fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co")
+    sizes = {"grid": "640", "work-group": "64"}
+
+    def launched(seed):
+        return launched_with(program, "saxpy", ["zeros(640)", "ones(640)", "2", "640"], {**sizes, "seed": seed}.get)
+
+    report = run_seeds(launched, range(3), "seed")
+    assert report.ended == 3
+    assert re.search(r"2 of 3 seeds, \d+ of 10 waves, [\d,]+ instructions a second", terminal.getvalue())
+    assert "3 of 3 seeds" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")
 
 
 def test_the_line_goes_before_something_else_is_written_and_after_a_failure(terminal):

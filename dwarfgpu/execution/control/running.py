@@ -146,15 +146,21 @@ class Running:
         self._conditions.clear()
 
     @contextmanager
-    def progress_shown(self) -> Iterator[None]:
-        """Show meanwhile how many waves have ended, and how many instructions are executed in a second."""
-        device = self.machine.device
-        line = progress.begin("waves", self.launched.geometry.wave_count)
+    def progress_shown(self, around: progress.Progress | None = None) -> Iterator[None]:
+        """Show meanwhile how many waves have ended, and how many instructions are executed in a second.
+
+        ``around`` is the line of a task that this run is a part of: it shows both.
+        """
+        device, count = self.machine.device, self.launched.geometry.wave_count
+        line = progress.begin("waves", count)
         begun = time.monotonic()
 
         def show(_device: Any) -> None:
-            rate = device.executed / max(time.monotonic() - begun, 1e-9)
-            line.noun = f"waves, {rate:,.0f} instructions a second"
+            rate = f"{device.executed / max(time.monotonic() - begun, 1e-9):,.0f} instructions a second"
+            if around is not None:
+                around.note = f", {device.waves_ended:,} of {count:,} waves, {rate}"
+                around.advance(0)
+            line.noun = f"waves, {rate}"
             line.advance(device.waves_ended - line.done)
 
         device.on_turn = show

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu import progress
 from dwarfgpu.execution.halts import INTERRUPT, LIMIT
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.control.running import Running
 
@@ -88,15 +89,17 @@ class _Result:
 
 
 def run_seeds(
-    launched: Callable[[int], Running], seeds: Iterable[int], option: str, limit: int | None = None
+    launched: Callable[[int], Running], seeds: Sequence[int], option: str, limit: int | None = None
 ) -> SeedReport:
     """Run a kernel with each of some seeds, and compare its buffers, what it prints, and how it ends."""
     found: dict[str, _Result] = {}
     ended, kernel, used, is_interrupted = 0, "", [], False
+    line = progress.begin("seeds", len(seeds))
     for seed in seeds:
         running = launched(seed)
-        with running.progress_shown():
+        with running.progress_shown(line):
             halt = running.run(limit=limit)
+        line.advance()
         if is_interrupted := halt.kind == INTERRUPT:
             break
         used.append(seed)
@@ -104,6 +107,7 @@ def run_seeds(
         end = halt.kind if halt.has_ended or halt.kind == LIMIT else halt.reason
         for name, value in _results(running, end):
             found.setdefault(name, _Result(value)).add(value, seed)
+    line.end()
     results = tuple(
         SeedResult(name, tuple(SeedGroup(tuple(each), *difference) for difference, each in result.groups.values()))
         for name, result in found.items()
