@@ -17,11 +17,11 @@ from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
-from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
+from dwarfgpu.program.types.model import Array, Function, Pointer, Struct, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
@@ -65,7 +65,8 @@ def made_arguments(program: Program, kernel: str, items: int, seed: int) -> dict
     """Return values for the arguments of a kernel by position; an error says which cannot be made.
 
     An integer is the number of work-items, a float 1.5. A pointer points to a buffer of four elements for each
-    work-item: integers below that number, floats of few bits, structures like those by value. Pointers inside are null.
+    work-item: integers below that number, floats of few bits, structures like those by value. A pointer in a structure
+    points to such a buffer, too; those in that buffer are null.
     An image has channels of the type that the source reads or writes, which are floats where the source is not found.
     """
     described = DescribedKernel(program.file, program.file.kernels_named([kernel])[0])
@@ -86,7 +87,7 @@ def made_arguments(program: Program, kernel: str, items: int, seed: int) -> dict
         elif is_pointer:
             raise Unsupported("argument", f"no {argument.value_kind} can be made for {argument.name or index}")
         else:
-            values[index] = _value(kind, argument.size or 4, items)
+            values[index] = _value(kind, argument.size or 4, items, generator)
     return values
 
 
@@ -101,6 +102,11 @@ def argument_texts(file: CodeObject, kernel: str, values: Mapping[int, Any]) -> 
 
 
 def _text(value: Any, kind: ArgumentType) -> str:
+    if isinstance(value, dict):
+        nothing = ArgumentType(None, is_pointer=False)
+        return f"{{{', '.join(f'{name}: {_text(each, nothing)}' for name, each in value.items())}}}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return f"{len(value):,} of {_text(value[0], kind)}"
     if isinstance(value, np.ndarray):
         extents = "x".join(map(str, value.shape)) if value.ndim > 1 else f"{value.size:,}"
         return f"{value.size:,} bytes" if value.dtype == np.uint8 else f"{extents} {value.dtype.name}"
@@ -132,14 +138,17 @@ def _source(program: Program, entry: int | None) -> str:
     return "" if line is None else "\n".join(reader.read(line.file).lines)
 
 
-def _buffer(kind: ArgumentType, count: int, items: int, generator: np.random.Generator) -> Any:
-    """Return what a pointer points to."""
+def _buffer(
+    kind: ArgumentType, count: int, items: int, generator: np.random.Generator, *, is_last: bool = False
+) -> Any:
+    """Return what a pointer points to; ``is_last`` is whether pointers in that are null."""
     if kind.is_boolean:
         return generator.integers(0, 2, count, dtype=np.uint8)
     element, object_type = kind.element, kind.object_type
     structure = None if object_type is None else resolved(object_type)
     if isinstance(structure, Struct):
-        return np.frombuffer(_bytes(object_type, known_size(structure) or 1, items) * count, np.uint8)
+        contents = _object(object_type, known_size(structure) or 1, items, None if is_last else generator)
+        return np.frombuffer(contents * count, np.uint8) if isinstance(contents, bytes) else [contents] * count
     lanes = 1 if object_type is None else max(1, (known_size(object_type) or 1) // max(1, int((element or "u1")[1:])))
     if element is None:
         return np.zeros(8 * count, np.uint8)
@@ -148,39 +157,56 @@ def _buffer(kind: ArgumentType, count: int, items: int, generator: np.random.Gen
     return generator.integers(0, min(items, 100), count * lanes).astype(element)
 
 
-def _value(kind: ArgumentType, size: int, items: int) -> Any:
+def _value(kind: ArgumentType, size: int, items: int, generator: np.random.Generator) -> Any:
     """Return an argument that is given by value."""
     if kind.type is not None:
-        return _bytes(kind.type, size, items)
+        return _object(kind.type, size, items, generator)
     element = kind.element
     if element is not None and int(element[1:]) == size:
         return FLOAT if element[0] == "f" else min(items, 100)
     return min(items, 100) if element is None and size in (1, 2, 4, 8) else bytes(size)
 
 
-def _bytes(type: Type, size: int, items: int) -> bytes:
-    """Return the bytes of an object; zeros where no form is known for its type, such as one with a base class."""
+def _object(type: Type, size: int, items: int, generator: np.random.Generator | None) -> Any:
+    """Return an object: its bytes, or if pointers in it point to something, what its members have.
+
+    It has only zeros where no form is known for its type, such as one with a base class.
+    """
+    pointed: list[Any] = []
+
+    def buffer(kind: Pointer) -> Any:
+        target = resolved(kind.target)
+        if generator is None or known_size(kind) != 8 or isinstance(target, Function):
+            return 0
+        described, is_last = ArgumentType(None, is_pointer=True, type=kind), isinstance(target, Struct)
+        pointed.append(_buffer(described, max(LEAST, OF_ITEM * items), items, generator, is_last=is_last))
+        return pointed[-1]
+
+    contents = _contents(type, items, buffer)
     try:
-        return encoded(_contents(type, items), type, ArgumentPath("that is made", "the kernel"))
+        data = encoded(contents, type, ArgumentPath("that is made", "the kernel"), lambda *_pointer: 0)
     except DwarfGpuError:
         return bytes(size)
+    return contents if pointed else data
 
 
-def _contents(type: Type, items: int, depth: int = 0) -> Any:
-    """Return the content of an object as JSON would write it."""
+def _contents(type: Type, items: int, buffer: Callable[[Pointer], Any], depth: int = 0) -> Any:
+    """Return the content of an object as JSON would write it; ``buffer`` makes what a pointer points to."""
     kind = resolved(type)
+    if isinstance(kind, Pointer) and depth:
+        return buffer(kind)
     if isinstance(kind, Pointer) or depth > MOST_DEPTH:
         return 0
     if isinstance(kind, Struct):
         named = [member for member in kind.body.members if member.name]
         chosen = named[:1] if kind.kind == "union" else named
-        return {member.name: _contents(member.to.get(), items, depth + 1) for member in chosen}
+        return {member.name: _contents(member.to.get(), items, buffer, depth + 1) for member in chosen}
     scalar = scalar_of(kind)
     vector = getattr(kind, "vector_size", None)
     if isinstance(kind, Array) or vector:
         length = vector or (kind.dimensions[0].length or 0 if isinstance(kind, Array) and kind.dimensions else 0)
         inner = kind.element if isinstance(kind, Array) and len(kind.dimensions) == 1 else None
-        return [1 if inner is None else _contents(inner, items, depth + 1)] * length
+        return [1 if inner is None else _contents(inner, items, buffer, depth + 1)] * length
     if scalar is not None and scalar.kind == "boolean":
         return 1
     if scalar is not None and scalar.layout is not None:

@@ -369,7 +369,11 @@ def _structured(value: Any, argument: ArgumentType, what: ArgumentPath, point: P
         return encoded(value, kind, what, point)
     is_row = isinstance(value, (list, tuple))
     named = [(what.part(f"[{index}]"), element) for index, element in enumerate(value)] if is_row else [(what, value)]
-    data = b"".join(encoded(element, kind, name, point) for name, element in named)
+    known: dict[int, bytes] = {}  # an element that is there several times is encoded once, and so is its memory
+    data = b"".join(
+        known.get(id(element)) or known.setdefault(id(element), encoded(element, kind, name, point))
+        for name, element in named
+    )
     code = argument.record or argument.element
     if code is None or isinstance(resolved(kind), t.Array):
         return bytearray(data)
