@@ -82,7 +82,7 @@ class CheckedMemory(MemoryAccess):
         self.order = KnownOrder(generation, shares_cache=settings.shares_cache, is_followed=is_followed)
         self.is_counted = bool(settings.checks & {RACE, WAIT})
         """Whether a check asks which accesses are complete."""
-        self.races = RaceCheck(self.order, others["lanes"], self._side)
+        self.races = RaceCheck(self.order, others["lanes"], self._side, self._local_starts)
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
         self.bounds: BoundsCheck | None = None
@@ -550,6 +550,10 @@ class CheckedMemory(MemoryAccess):
     def _arrays_of(self, *access: Any) -> tuple[NamedArray, ...]:
         source = self.machine.source
         return () if source is None else source.arrays(*access)
+
+    def _local_starts(self) -> Sequence[int]:
+        source = self.machine.source
+        return () if source is None else source.local_starts
 
     def _scratch_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         if self.bounds is not None and BOUNDS in self.settings.checks:

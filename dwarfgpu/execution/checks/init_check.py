@@ -75,6 +75,11 @@ class UndefinedOrigin:
     register: Cell | None = None
 
 
+Origins = tuple[UndefinedOrigin, ...]
+"""Where the undefined bits of a number come from, each instruction and register once."""
+MOST_ORIGINS = 8
+
+
 class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
 
@@ -103,14 +108,14 @@ class InitCheck(KeptState):
         self.on_finding: Callable[[CheckFinding, WaveBatch, int, tuple[str, int]], None] = lambda *_finding: None
         """Is told of a finding while its wave is there: the row of the wave, and a register or a place in memory."""
         self.pc = 0
-        self._origins: dict[Cell, UndefinedOrigin] = {}
+        self._origins: dict[Cell, Origins] = {}
         """Where the undefined bits of registers come from, the latest of any wave."""
-        self._in_memory: dict[tuple[str, int], UndefinedOrigin] = {}
+        self._in_memory: dict[tuple[str, int], Origins] = {}
         """Where undefined bits come from that were written to memory, by the space and the address."""
         self._partly: dict[Cell, int] = {}
         """The latest instructions that have written registers in some lanes only, and left undefined bits in others."""
-        self._loads: list[UndefinedOrigin | None] = []
-        self._given: list[UndefinedOrigin | None] = []
+        self._loads: list[Origins] = []
+        self._given: list[Origins] = []
         self._stores = 0
         """Where numbers come from that the present instruction has loaded, or is given, and how many it has stored."""
         self._block: BlockWriter | None = None
@@ -300,8 +305,9 @@ class InitCheck(KeptState):
                 DEFINED if batch.mask is None or old is DEFINED else self.cleared(batch.mask, old, cell, pc)
             )
 
-    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Any:
-        """Return where the undefined bits of some registers come from; None if they have none in executing lanes."""
+    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Origins:
+        """Return where the undefined bits of some registers come from that they have in executing lanes."""
+        found: dict[Any, UndefinedOrigin] = {}
         for cell in cells:
             bits = self.bits_of(batch, cell)
             if cell[0] in "va":
@@ -312,8 +318,9 @@ class InitCheck(KeptState):
                     continue
             elif not has_bits(bits):
                 continue
-            return self._origins.get(cell) or UndefinedOrigin(pc, register=cell)
-        return None
+            for origin in self._origins.get(cell) or (UndefinedOrigin(pc, register=cell),):
+                found.setdefault((origin.pc, origin.register), origin)
+        return (*found.values(),)[:MOST_ORIGINS]
 
     @staticmethod
     def bits_of(batch: WaveBatch, cell: Cell) -> Any:
@@ -323,7 +330,7 @@ class InitCheck(KeptState):
             return known.scc
         return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
 
-    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origin: UndefinedOrigin | None) -> None:
+    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins) -> None:
         """Take note of where the undefined bits of results come from."""
         known = undefined_of(batch)
         for cell in cells:
@@ -337,8 +344,8 @@ class InitCheck(KeptState):
                 else:
                     registers = known.scalar if is_number else known.vector if file == "v" else known.accumulation
                     registers[index] = NONE if is_number else DEFINED
-            elif origin is not None:
-                self._origins[cell] = origin
+            elif origins:
+                self._origins[cell] = origins
 
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
         """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
@@ -375,30 +382,31 @@ class InitCheck(KeptState):
         """Take note of where the undefined bits of numbers come from that were read one after the other."""
         place = 0
         for word in words:
-            found, origin = _undefined_bytes(batch, address, flags, word), None
+            found = _undefined_bytes(batch, address, flags, word)
+            origins: Origins = ()
             if found is not None:
                 at, size = found[0] + place, found[1]
-                origin = self._in_memory.get((space, at))
-                origin = origin or UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size)
-            self._loads.append(origin)
+                known = self._in_memory.get((space, at))
+                origins = known or (UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size),)
+            self._loads.append(origins)
             place += word.dtype.itemsize
 
     def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
         place = 0
+        wrong: dict[UndefinedOrigin, Lanes] = {}
         for number, word in enumerate(words, self._stores):
-            origin = self._given[number] if number < len(self._given) else None
-            origin = origin or next(filter(None, (*self._given, *self._loads)), None) or UndefinedOrigin(self.pc)
+            origins = self._given[number] if number < len(self._given) else ()
+            origins = origins or next(filter(None, (*self._given, *self._loads)), ()) or (UndefinedOrigin(self.pc),)
             if space in (LOCAL, SCRATCH):
                 found = _undefined_bytes(batch, address, flags, word)
                 if found is not None:
-                    self._in_memory[space, found[0] + place] = origin
-            else:
-                wrong = self.padding.without(address + address.dtype.type(place), flags, word)
-                if wrong.any():
-                    self._report(UNDEFINED_STORE, batch, self.pc, wrong, origin)
-                    break
+                    self._in_memory[space, found[0] + place] = origins
+            elif (left := self.padding.without(address + address.dtype.type(place), flags, word)).any():
+                wrong |= {origin: wrong.get(origin, False) | left for origin in origins}
             place += word.dtype.itemsize
+        for origin, lanes in wrong.items():
+            self._report(UNDEFINED_STORE, batch, self.pc, lanes, (origin,))
         self._stores += len(words)
 
     def load(self, batch: WaveBatch, step: MemoryStep) -> None:
@@ -412,10 +420,10 @@ class InitCheck(KeptState):
         if step.dsts:
             loads = self._loads
             if len(loads) == len(step.dsts):
-                for cell, origin in zip(step.dsts, loads, strict=True):
-                    self.finish(batch, (cell,), origin)
+                for cell, origins in zip(step.dsts, loads, strict=True):
+                    self.finish(batch, (cell,), origins)
             else:
-                self.finish(batch, step.dsts, next(filter(None, loads), None))
+                self.finish(batch, step.dsts, next(filter(None, loads), ()))
 
     # --- Where they count -----------------------------------------------------------------------------------------
 
@@ -426,10 +434,10 @@ class InitCheck(KeptState):
             bits = np.where(np.asarray(value, np.uint64) & ~np.asarray(bits, np.uint64) != 0, np.uint64(0), bits)
         waves = np.broadcast_to(np.asarray(bits).reshape(-1) != 0, (batch.count,))
         if waves.any():
-            origin = self._origins.get(cell) or UndefinedOrigin(pc, register=cell)
+            origins = self._origins.get(cell) or (UndefinedOrigin(pc, register=cell),)
             mask = True if batch.mask is None else batch.mask
             self._report(
-                UNDEFINED_BRANCH, batch, pc, waves[:, None] & np.broadcast_to(mask, (batch.count, batch.lanes)), origin
+                UNDEFINED_BRANCH, batch, pc, waves[:, None] & np.broadcast_to(mask, (batch.count, batch.lanes)), origins
             )
         if cell == SCC:
             undefined_of(batch).scc = NONE
@@ -439,13 +447,13 @@ class InitCheck(KeptState):
         if isinstance(bits, int) and not bits:
             return
         flags = np.broadcast_to(lane_flags(bits, batch.lanes), (batch.count, batch.lanes))
-        origin = self.find(batch, step.reads, step.address, is_by_lane=False)
+        origins = self.find(batch, step.reads, step.address, is_by_lane=False)
         if flags.any():
-            self._report(UNDEFINED_BRANCH, batch, step.address, flags, origin or UndefinedOrigin(step.address))
+            self._report(UNDEFINED_BRANCH, batch, step.address, flags, origins or (UndefinedOrigin(step.address),))
 
     def _address(self, batch: WaveBatch, pc: int, cells: tuple[Cell, ...]) -> None:
-        origin = self.find(batch, cells, pc)
-        if origin is None:
+        origins = self.find(batch, cells, pc)
+        if not origins:
             return
         mask = True if batch.mask is None else batch.mask
         for cell in cells:
@@ -453,12 +461,16 @@ class InitCheck(KeptState):
             flags = (bits != 0 if not isinstance(bits, int) else np.array([[bits != 0]])) & mask
             flags = np.broadcast_to(flags, (batch.count, batch.lanes))
             if flags.any():
-                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self._origins.get(cell) or origin)
+                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self._origins.get(cell) or origins)
                 break
         for cell in cells:
             self.clear(batch, cell, pc)
 
-    def _report(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: UndefinedOrigin) -> None:
+    def _report(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origins: Origins) -> None:
+        for origin in origins:
+            self._report_one(kind, batch, pc, flags, origin)
+
+    def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: UndefinedOrigin) -> None:
         key = kind, origin.pc, origin.register, pc
         finding = self.found.get(key)
         if finding is None:
@@ -527,15 +539,15 @@ class UndefinedStep:
     def __call__(self, batch: WaveBatch) -> None:
         """Follow undefined bits through the instruction."""
         check = self.check
-        origin = check.find(batch, self.reads, self.address, is_by_lane=self.is_by_lane)
-        if origin is None and not self.is_always:
+        origins = check.find(batch, self.reads, self.address, is_by_lane=self.is_by_lane)
+        if not origins and not self.is_always:
             for cell in self.dsts:
                 check.clear(batch, cell, self.address)
             return
         if self._function is None:
             self._function = self._made()
         self._function(batch)
-        check.finish(batch, self.dsts, origin)
+        check.finish(batch, self.dsts, origins)
 
     def _made(self) -> Callable[[WaveBatch], None]:
         propagation = PropagationWriter(self.model, self.instruction)

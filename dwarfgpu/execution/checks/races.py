@@ -37,7 +37,7 @@ from dwarfgpu.execution.device_memory import first_of_row
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder
@@ -149,10 +149,14 @@ class RaceCheck(KeptState):
 
     CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind", "latest"
 
-    def __init__(self, order: KnownOrder, lanes: int, side: Callable[..., FindingSide]) -> None:
+    def __init__(
+        self, order: KnownOrder, lanes: int, side: Callable[..., FindingSide], starts: Callable[[], Sequence[int]]
+    ) -> None:
         self.order = order
         self.lanes = lanes
         self.side = side
+        self.starts = starts
+        """Returns where variables begin in local memory, as far as it is known."""
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.shadows: dict[int, Shadow] = {}
         """By the start of a segment, which for local memory is 0."""
@@ -569,10 +573,15 @@ class RaceCheck(KeptState):
             kinds[is_atomic] = 3
         if is_lost is not None:
             kinds[(kinds == 2) & is_lost] = 4
-        for key in np.unique(sites * 8 + kinds).tolist():
-            rows = np.flatnonzero(sites * 8 + kinds == key)
-            site, kind = key >> 3, names[key & 7]
-            pair = (kind, *sorted((self.pcs[site], self.pcs[self.now])), shadow.is_local)
+        start = shadow.segment.start
+        variables: Rows = np.zeros(len(found), np.int64)
+        if shadow.is_local:
+            variables = np.searchsorted(self.starts(), self._offsets(shadow, accessed.units(found)), side="right")
+        keys = variables << 40 | sites * 8 + kinds
+        for key in np.unique(keys).tolist():
+            rows = np.flatnonzero(keys == key)
+            site, kind = (key & (1 << 40) - 1) >> 3, names[key & 7]
+            pair = (kind, *sorted((self.pcs[site], self.pcs[self.now])), shadow.is_local, start, key >> 40)
             finding = self.found.get(pair)
             if finding is None:
                 finding = self.found[pair] = self._finding(
@@ -607,11 +616,13 @@ class RaceCheck(KeptState):
                 batch=self.batch,
             ),
         )
-        address = int(at[first]) * shadow.unit
-        if shadow.is_local:
-            address %= len(shadow.segment.data) // max(1, self.local_count)
-        return CheckFinding(RACE, kind, sides, "local" if shadow.is_local else "global",
-                       address + shadow.segment.start, shadow.unit)  # fmt: skip
+        address = int(self._offsets(shadow, at[first])) + shadow.segment.start
+        return CheckFinding(RACE, kind, sides, "local" if shadow.is_local else "global", address, shadow.unit)
+
+    def _offsets(self, shadow: Shadow, units: Rows) -> Rows:
+        """Return where units begin in their segment; of local memory, in that of a work-group."""
+        offsets = units * shadow.unit
+        return offsets % (len(shadow.segment.data) // max(1, self.local_count)) if shadow.is_local else offsets
 
     local_count = 1
     """The work-groups that local memory is of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
-from dwarfgpu.program.frames.variable import all_variables, owner_of
+from dwarfgpu.program.frames.variable import STATIC, all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import Located
 
@@ -334,7 +335,22 @@ class FindingNames:
             memory = argument.memory
             if argument.kind in POINTERS and memory and 0 <= address - memory.address < memory.size:
                 return self._pointed(argument, address - argument.number)
+        for name, start, size, type_ in self._statics:
+            if start <= address < start + size:
+                part, kind = _element(type_, address - start)
+                return f"{name}{part}", True, kind
         return None, True, None
+
+    @cached_property
+    def _statics(self) -> list[tuple[str, int, int, Any]]:
+        """Where variables outside of functions are in global memory, and how large."""
+        found = []
+        for variable in all_variables(self.running.attached[0].frame(0)):
+            with suppress(DwarfGpuError):
+                address, size = variable.object(None).address if variable.kind == STATIC else None, variable.byte_size()
+                if address is not None and isinstance(address.value, int) and size:
+                    found.append((variable.qualified_name, address.value, size, variable.type))
+        return found
 
     def _words(self, pc: int) -> set[str]:
         """Return the names in the line of an address."""
@@ -370,8 +386,13 @@ class FindingNames:
                 index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
                 part, kind = _element(each.type, rest)
                 return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind
-        names = {each.name for each in self._local_objects if each.address is None}.intersection(*words)
-        return names.pop() if len(names) == 1 else None, False, None
+        named = [each for each in self._local_objects if each.address is None and all(each.name in of for of in words)]
+        if len({each.name for each in named}) != 1:
+            return None, False, None
+        kind = resolved(named[0].type)
+        while isinstance(kind, Array):  # the element is not known, but all have one type
+            kind = resolved(kind.element)
+        return named[0].name, False, kind
 
     def _pointed(self, argument: Any, offset: int) -> tuple[str, bool, Any]:
         """Return the element of an argument at an offset from its start."""
@@ -397,16 +418,25 @@ def _element(type: Any, offset: int, depth: int = 0) -> tuple[str, Any]:
             text = f"[{inner}]{text}"
         part, inner_type = _element(kind.element, rest // 8, depth + 1)
         return f"[{index}]{text}{part}", inner_type
-    if isinstance(kind, Struct) and kind.kind != "union":
-        for member in kind.body.members:
-            part_type = member.to.get()
-            size = known_size(part_type)
-            if member.name and member.bit_offset is not None and size and member.bit_size is None:
-                start = member.bit_offset // 8
-                if start <= offset < start + size:
-                    part, found = _element(part_type, offset - start, depth + 1)
-                    return f".{member.name}{part}", found
+    if isinstance(kind, Struct):
+        parts = [*_parts(kind, offset, depth)]
+        if kind.kind != "union" and parts:
+            return parts[0]
+        if parts and all(found == parts[0][1] for _text, found in parts):  # whichever member of a union is meant
+            return parts[0] if not kind.name else ("", parts[0][1])
     return "", kind
+
+
+def _parts(struct: Struct, offset: int, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of the members of a structure at an offset: of a union several."""
+    for member in struct.body.members:
+        part_type = member.to.get()
+        size = known_size(part_type)
+        if member.bit_offset is not None and size and member.bit_size is None:
+            start = member.bit_offset // 8
+            if start <= offset < start + size:
+                part, found = _element(part_type, offset - start, depth + 1)
+                yield f".{member.name}{part}" if member.name else part, found
 
 
 def _number(value: bytes | None, *, is_float: bool) -> int | float | None:

@@ -191,6 +191,11 @@ class SourceAccesses:
         except DwarfGpuError:
             return []
 
+    @cached_property
+    def local_starts(self) -> list[int]:
+        """Where variables begin in local memory, and what arguments point to there."""
+        return sorted(each.address for each in self._local_objects if each.address is not None)
+
     def _arrays(self, pc: int) -> list[str]:
         """Return the arrays that a statement names; none if it also follows pointers that may lead anywhere."""
         text, code = self._statement(pc)

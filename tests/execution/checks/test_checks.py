@@ -514,3 +514,64 @@ def test_what_is_known_is_left_out(built, capsys, tmp_path, known, status):
     assert main(["run", built("gfx1100", "O2"), *IN_GROUP, *words]) == status
     text = "1 error (race)" if status else "0 errors, 1 suppressed (race)"
     assert capsys.readouterr().out.endswith(f"\nerror summary: {text}\n")
+
+
+OF_SEVERAL = """
+kernel void local_arrays(global int *out, global int *other) {
+  local int a[64];
+  local int b[64];
+  int i = get_local_id(0);
+  for (int k = 0; k < 2; ++k) {
+    local int *p = k ? b : a;
+    p[i & 7] = i;
+  }
+  out[i] = a[0] + b[0];
+}
+kernel void buffers(global int *out, global int *other) {
+  int i = get_local_id(0);
+  for (int k = 0; k < 2; ++k) {
+    global int *p = k ? out : other;
+    p[i & 7] = i;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("kernel, names", [("local_arrays", {"a", "b"}), ("buffers", {"out", "other"})])
+def test_races_of_two_variables_at_the_same_places_are_two_findings(kernel, names, require_tool, tmp_path):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(OF_SEVERAL)
+    path = str(tmp_path / "k.co")
+    assert main(["compile", str(tmp_path / "k.cl"), "-O0", "-o", path]) == 0
+    machine = machine_for(path, kernel)
+    args = ["zeros(64)", "zeros(64)"]
+    running = Running(launch(machine, path, kernel, grid=64, work_group=64, args=args, check="race"))
+    assert running.run().has_ended
+    writes = [row for row in check_report(running).findings if row.kind == "write-write race"]
+    assert {re.match(r"\w+", row.variable)[0] for row in writes} == names
+    assert {row.count for row in writes} == {56}
+
+
+VECTORS = """#include <hip/hip_runtime.h>
+__device__ float4 table[64];
+__global__ void k(float4 *v) {
+  __shared__ float4 t[64];
+  int i = threadIdx.x;
+  t[i] = v[i];
+  table[i] = t[(i + 1) & 63];
+  table[(i + 5) & 63] = v[i];
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_components_of_vectors_and_variables_outside_of_functions_are_named_with_their_type(
+    level, require_tool, tmp_path, capsys
+):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(VECTORS)
+    words = ["--grid", "64", "--work-group", "64", "full(256, 1.5)", "--check=race", "--json"]
+    assert main(["run", str(tmp_path / "k.hip"), "k", level, *words]) == 1
+    findings = json.loads(capsys.readouterr().out)["check"]["findings"]
+    assert {re.sub(r"\d+", "N", each["variable"]) for each in findings} == {"t[N].x", "table[N].x"}
+    assert {side["value"] for each in findings for side in each["sides"]} <= {0.0, 1.5}
