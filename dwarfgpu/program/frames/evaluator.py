@@ -31,6 +31,7 @@ from dwarfgpu.program.frames.reasons import LAUNCH_UNKNOWN, UNDEFINED_RULE, Unav
 from dwarfgpu.program.frames.registers import part_of, type_of
 from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.frames.wave_positions import waves_of
+from dwarfgpu.program.frames.work_items import FUNCTIONS, VARIABLES, WorkItemNumbers
 from dwarfgpu.program.language import arithmetic as c
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand
@@ -230,6 +231,8 @@ class Evaluator:
             return self._function(meaning)
         if isinstance(meaning, OfThis):
             return self._of_this(meaning, node)
+        if isinstance(meaning, WorkItemNumbers):
+            return self._numbers(meaning)
         kind, address = self._symbol(node)
         if kind is _DATA:
             hint = f"cast it: *(int *) &{node.text}"
@@ -266,7 +269,7 @@ class Evaluator:
             whole = base_named(whole, name)
         return whole.target().member(node.parts[-1])
 
-    def meaning(self, node: s.Name) -> Meaning | OfThis | None:
+    def meaning(self, node: s.Name) -> Meaning | OfThis | WorkItemNumbers | None:
         """Return what a name means in the frame, which looks it up once."""
         key = node.parts, node.file
         known = self.frame.meanings.get(key) or self._meaning(node)
@@ -274,7 +277,7 @@ class Evaluator:
             self.frame.meanings[key] = known
         return known
 
-    def _meaning(self, node: s.Name) -> Meaning | OfThis | None:
+    def _meaning(self, node: s.Name) -> Meaning | OfThis | WorkItemNumbers | None:
         """Look a name up: first in the blocks, then as a member of ``*this``, then further out."""
         names = self.frame.state.part(Names)
         if node.file is None and len(node.parts) == 1:
@@ -284,6 +287,8 @@ class Evaluator:
             member = self._member_of_this(node.parts[0])
             if member is not None:
                 return member
+            if node.text in VARIABLES and self.frame.has_lanes:  # HIP's headers declare objects of these names
+                return WorkItemNumbers(node.text)
         outer = names.outer(self.frame, node.parts, node.file)
         if outer is None and node.file is None and len(node.parts) > 1:
             member = self._member_of_this(node.parts[-1])
@@ -301,6 +306,12 @@ class Evaluator:
         if isinstance(member, t.StaticMember):
             return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
         return None if member is None else OfThis(this)
+
+    def _numbers(self, meaning: WorkItemNumbers) -> ScalarOperand:
+        stopped = None if self.frame.stack is None else self.frame.stack.stopped
+        unsigned = self.compute.model.base("unsigned int")
+        numbers = (meaning.along(axis, stopped, self.lanes) for axis in range(3))
+        return self.compute.packed(unsigned, [ScalarOperand(unsigned, number) for number in numbers])
 
     def _enumerator(self, owner: Any, die: Any) -> ScalarOperand:
         kind = self.frame.state.types.of(owner)
@@ -686,6 +697,11 @@ class Evaluator:
             return self._cast(s.Cast(node.position, node.function, node.arguments[0]))
         if isinstance(node.function, s.RegisterName) and node.function.name == ARGUMENT:
             return self._launched(node)
+        name = node.function.text if isinstance(node.function, s.Name) and self.frame.has_lanes else ""
+        if name in FUNCTIONS and len(node.arguments) == 1:
+            axis, stack = uniform(self.operand(node.arguments[0]).bits), self.frame.stack
+            number = WorkItemNumbers(name).along(axis, None if stack is None else stack.stopped, self.lanes)
+            return ScalarOperand(self.compute.model.base("unsigned long"), number)
         raise self.error(node, "function calls are not supported", kind="unsupported")
 
     def _launched(self, node: s.Call) -> Object:

@@ -161,7 +161,7 @@ class Arithmetic:
         if vector is not None and operator == "!":
             raise _no_operator(operator, operand.type)
         if vector is not None:
-            return self._packed(vector[0], [self.unary(operator, each) for each in self._elements(operand)])
+            return self.packed(vector[0], [self.unary(operator, each) for each in self._elements(operand)])
         if _is_complex(operand.type):
             real, imaginary = self._parts(operand)
             if operator == "!":
@@ -222,7 +222,7 @@ class Arithmetic:
         if _is_complex(operand.type):
             return self.cast(self._parts(operand)[0], type)
         if vector is not None and _vector(operand.type) is None:
-            return self._packed(vector[0], [operand] * vector[1])
+            return self.packed(vector[0], [operand] * vector[1])
         if vector is not None and byte_size(operand.type) != byte_size(type):
             raise UsageError("cannot convert between vectors of different sizes", kind="type_mismatch")
         if vector is not None:
@@ -457,7 +457,7 @@ class Arithmetic:
         vector = _vector(operand.type)
         return [] if vector is None else self._split(operand, *vector)
 
-    def _packed(self, element: t.Type, values: list[ScalarOperand]) -> ScalarOperand:
+    def packed(self, element: t.Type, values: list[ScalarOperand]) -> ScalarOperand:
         """Return a vector of values."""
         kind = t.Array(t.Lazy.known(element), (t.Dimension(0, count=len(values)),), is_vector=True)
         return self._joined(kind, [self.cast(value, element) for value in values])
@@ -481,7 +481,7 @@ class Arithmetic:
             names = {1: "signed char", 2: "short", 4: "int"}
             element = self.model.base(names.get(byte_size(element), "long"))
             values = [self.unary("-", value) for value in values]
-        return self._packed(element, values)
+        return self.packed(element, values)
 
 
 # --- Pointers ---------------------------------------------------------------------------------------------------------
