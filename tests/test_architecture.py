@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.93,  # the code that frames are found by; stacks of profiles; static variables of copies
     "program.values": 1.9,
     "program.language": 2.12,
-    "program.frames": 9.27,  # threadIdx, get_global_id; arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.28,  # threadIdx; arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 7.63,  # limits and idioms, made arguments, roundings, the source executed for each work-item

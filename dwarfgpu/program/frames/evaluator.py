@@ -501,7 +501,7 @@ class Evaluator:
         owner = self._followed(owner) if node.is_arrow else owner
         return owner.through(self.object(node.pointer).target())
 
-    def _subscript(self, node: s.Subscript) -> Object:
+    def _subscript(self, node: s.Subscript) -> Any:
         operand = self.value(node.operand)
         index = self.operand(node.index)
         if not (c.is_integral(index.type) or c.is_pointer(index.type)):
@@ -514,6 +514,11 @@ class Evaluator:
                 return operand.element(self._whole(node.index, index, "an index"))
         elif c.is_pointer(index.type):  # 3[p]
             return self._pointed(self.compute.binary("+", index, operand))
+        elif elements := self.compute.elements(operand):
+            number = self._whole(node.index, index, "an index")
+            if 0 <= number < len(elements):
+                return elements[number]
+            raise self.error(node, f"the vector has no element {number}", kind="bad_index")
         return self._pointed(self.compute.binary("+", self._loaded(operand), index))
 
     def _whole(self, node: Any, operand: ScalarOperand, noun: str) -> int:

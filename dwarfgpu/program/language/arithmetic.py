@@ -161,7 +161,7 @@ class Arithmetic:
         if vector is not None and operator == "!":
             raise _no_operator(operator, operand.type)
         if vector is not None:
-            return self.packed(vector[0], [self.unary(operator, each) for each in self._elements(operand)])
+            return self.packed(vector[0], [self.unary(operator, each) for each in self.elements(operand)])
         if _is_complex(operand.type):
             real, imaginary = self._parts(operand)
             if operator == "!":
@@ -453,7 +453,8 @@ class Arithmetic:
             return self._joined(kind, [real, of("/", of("-", of("*", c, e), of("*", a, f)), size)])
         raise _no_operator(operator, kind)
 
-    def _elements(self, operand: ScalarOperand) -> list[ScalarOperand]:
+    def elements(self, operand: ScalarOperand) -> list[ScalarOperand]:
+        """Return the elements of a vector; none of another value."""
         vector = _vector(operand.type)
         return [] if vector is None else self._split(operand, *vector)
 
@@ -475,7 +476,7 @@ class Arithmetic:
                 continue
             if vector[1] != count or byte_size(vector[0]) != byte_size(element):
                 raise UsageError("operators need vectors of the same shape", kind="type_mismatch")
-            sides.append(self._elements(operand))
+            sides.append(self.elements(operand))
         values = [self.binary(operator, *pair) for pair in zip(*sides, strict=True)]
         if operator in COMPARISONS:
             names = {1: "signed char", 2: "short", 4: "int"}
