@@ -435,3 +435,52 @@ def test_a_program_is_run_by_its_source():
     assert done.stdout.startswith("thread 3: 3, 0.75, odd\nthread 4: 4, 1.00, even\n"), done.stdout + done.stderr
     done = run("run", str(path), "count_down", "--grid=64", "--work-group=64", "left=arange(64)")
     assert (done.returncode, "Assertion `left[i] > 0' failed." in done.stdout) == (1, True)
+
+
+X, Y, Z, A = -5, 0xF0000001, -7_000_000_000_000, 2.5
+OF_NUMBERS = {
+    "abs(x)": 5, "abs(-a)": 2.5, "abs(z)": -Z, "labs(-3l)": 3, "llabs(z)": -Z, "abs(-(double)a)": 2.5,
+    "umin(y, 3u)": 3, "umax(y, 3u)": Y, "llmin(z, 3)": Z, "ullmax(3, y)": Y, "min(7, blockDim.x)": 1, "max(a, 7.0)": 7,
+    "min(x, y)": Y, "__clz(0x00ffff)": 16, "__clz(0)": 32, "__popc(y)": 5, "__ffs(8)": 4, "__brev(1)": 1 << 31,
+    "__mul24(x, 3)": -15, "__mulhi(x, x)": 0, "__umulhi(y, y)": Y * Y >> 32, "__mul64hi(z, z)": Z * Z >> 64,
+    "__umul64hi(~0ull, y)": ((1 << 64) - 1) * Y >> 64, "__hadd(x, 2)": -2, "__rhadd(x, 2)": -1,
+    "__uhadd(y, y + 2)": Y + 1, "__urhadd(y, y + 1)": Y + 1, "__sad(x, 7, 1u)": 13, "__usad(3u, y, 2u)": Y - 1,
+    "__byte_perm(0x33221100, 0x77665544, 0x7250)": 0x77225500, "__funnelshift_l(y, 1u, 36)": 0x1F,
+    "__funnelshift_r(y, 1u, 4)": 0x1F000000, "__funnelshift_lc(y, 1u, 36)": Y, "__funnelshift_rc(y, 1u, 36)": 1,
+    "__double2hiint(__hiloint2double(x, 9))": X, "__double2loint(__hiloint2double(x, 9))": 9,
+    "__float2int_rn(a)": 2, "__float2int_rz(-a)": -2, "__float2int_rd(-a)": -3, "__float2int_ru(a)": 3,
+    "__double2ll_rd(-2.5)": -3, "__double2uint_rn(3.5)": 4, "__uint2float_rn(y)": float(np.float32(Y)),
+    "__ll2double_rn(z)": Z, "__fmul_rn(a, a)": 6.25, "__fadd_rn(a, 1)": 3.5, "__fsub_rn(a, 1)": 1.5,
+    "__fmul_rn(f, f) - __fmul_rn(f, f)": 0, "__fdiv_rn(a, 2)": 1.25, "__frcp_rn(a)": float(np.float32(0.4)),
+    "__fsqrt_rn(a * a)": 2.5, "__dadd_rn(a, 1)": 3.5, "__fma_rn(a, a, a)": 8.75, "fdimf(a, 1.0f)": 1.5,
+    "nextafterf(1.0f, 2.0f) - 1": 2.0**-23, "logbf(a)": 1, "ilogb((double)a)": 1, "ldexpf(a, 3)": 20,
+    "scalbn(1.5, 2)": 6, "(modff(-a, &f), f)": -2, "(frexpf(a, &n), n)": 2, "(frexp(0.0, &n), n)": 0,
+    'isnan(nanf(""))': 1, "isinf(1 / (a - 2.5f))": 1, "isfinite(a)": 1, "signbit(-a)": 1, "isnan(a)": 0,
+    "lroundf(a)": 3, "llrintf(a)": 2, "modff(-a, &f)": -0.5, "frexpf(a, &n)": 0.625,
+    "powif(a, 2)": 6.25, "__log10f(100.0f)": 2, "__exp10f(2.0f)": 100, "rcbrt(8.0)": 0.5,
+    "rhypotf(3.0f, 4.0f)": float(np.float32(0.2)), "(sincospif(0.5f, &f, &g), f + 2 * g)": 1,
+    "(memset(&n, 1, 2), n & 0xffff)": 0x101, "(memcpy(&n, &x, 4), n)": X, "__syncthreads_count(x)": 1,
+    "__syncthreads_or(0)": 0, "__syncthreads_and(x)": 1, "unsafeAtomicAdd(out, 1.0)": 9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_functions_of_numbers(tmp_path, level):
+    lines = "\n".join(f"  f = 3, g = 4, n = 0; *++to = (double)({each});" for each in OF_NUMBERS)
+    text = f"""#include <hip/hip_runtime.h>
+extern "C" __global__ void k(double *out, int x, unsigned y, long long z, float a) {{
+  double *to = out;
+  float f, g;
+  int n;
+{lines}
+}}
+"""
+    (tmp_path / "k.hip").write_text(text)
+    (tmp_path / "k.co").write_bytes(compile_source(str(tmp_path / "k.hip"), Recipe("gfx1100", level)).code)
+    machine = dwarfgpu.machine_for(str(tmp_path / "k.co"), "k")
+    out = np.full(1 + len(OF_NUMBERS), 9.0)
+    args = {"out": out, "x": X, "y": Y, "z": Z, "a": A}
+    launched = dwarfgpu.launch(machine, str(tmp_path / "k.co"), "k", grid=1, work_group=1, args=args)
+    assert str(machine.run()) == "all waves have ended"
+    found = dict(zip(OF_NUMBERS, launched.buffers["out"][1:].tolist(), strict=True))
+    assert found == {text: float(right) for text, right in OF_NUMBERS.items()}

@@ -133,6 +133,21 @@ DG_DEVICE unsigned atomicDec(unsigned *p, unsigned most) {
   return old;
 }
 
+template <class T> DG_DEVICE T unsafeAtomicAdd(T *p, decltype(T()) v) { return atomicAdd(p, v); }
+template <class T> DG_DEVICE T safeAtomicAdd(T *p, decltype(T()) v) { return atomicAdd(p, v); }
+DG_DEVICE int __syncthreads_count(int p) {
+  __shared__ int count;
+  if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) count = 0;
+  __syncthreads();
+  if (p) atomicAdd(&count, 1);
+  __syncthreads();
+  int all = count;
+  __syncthreads();
+  return all;
+}
+DG_DEVICE int __syncthreads_or(int p) { return __syncthreads_count(p) != 0; }
+DG_DEVICE int __syncthreads_and(int p) { return __syncthreads_count(!p) == 0; }
+
 /* ---- lanes ---- */
 template <class T> DG_DEVICE T dg_from(T v, int lane) {
   static_assert(sizeof(T) % 4 == 0 || sizeof(T) < 4, "lanes exchange words");
@@ -181,15 +196,62 @@ DG_DEVICE unsigned __brev(unsigned a) { return __builtin_bitreverse32(a); }
 DG_DEVICE unsigned long long __brevll(unsigned long long a) { return __builtin_bitreverse64(a); }
 DG_DEVICE int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 DG_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
+DG_DEVICE int abs(int a) { return __builtin_abs(a); }
+DG_DEVICE long abs(long a) { return __builtin_labs(a); }
+DG_DEVICE long long abs(long long a) { return __builtin_llabs(a); }
+DG_DEVICE float abs(float a) { return __builtin_fabsf(a); }
+DG_DEVICE double abs(double a) { return __builtin_fabs(a); }
+DG_DEVICE long labs(long a) { return __builtin_labs(a); }
+DG_DEVICE long long llabs(long long a) { return __builtin_llabs(a); }
+DG_DEVICE int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
+DG_DEVICE int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
+DG_DEVICE unsigned __uhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b) >> 1); }
+DG_DEVICE unsigned __urhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b + 1) >> 1); }
+DG_DEVICE unsigned __sad(int a, int b, unsigned c) { return (a < b ? (unsigned)b - a : (unsigned)a - b) + c; }
+DG_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a < b ? b - a : a - b) + c; }
+DG_DEVICE long long __mul64hi(long long a, long long b) { return (long long)(((__int128)a * b) >> 64); }
+DG_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+DG_DEVICE unsigned long long dg_pair(unsigned low, unsigned high) { return (unsigned long long)high << 32 | low; }
+DG_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(dg_pair(low, high) << (by & 31) >> 32);
+}
+DG_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(dg_pair(low, high) >> (by & 31));
+}
+DG_DEVICE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(dg_pair(low, high) << (by < 32 ? by : 32) >> 32);
+}
+DG_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(dg_pair(low, high) >> (by < 32 ? by : 32));
+}
+DG_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned places) {
+  unsigned result = 0;
+  for (int i = 0; i < 4; i++)
+    result |= (unsigned)(dg_pair(a, b) >> 8 * (places >> 4 * i & 7) & 255) << 8 * i;
+  return result;
+}
 DG_DEVICE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 DG_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
 template <class T> DG_BOTH T min(T a, T b) { return b < a ? b : a; }
 template <class T> DG_BOTH T max(T a, T b) { return a < b ? b : a; }
+template <class A, class B> DG_BOTH auto min(A a, B b) -> decltype(a + b) { return min<decltype(a + b)>(a, b); }
+template <class A, class B> DG_BOTH auto max(A a, B b) -> decltype(a + b) { return max<decltype(a + b)>(a, b); }
+#define DG_EXTREMES(prefix, T) \
+  DG_DEVICE T prefix##min(T a, T b) { return min<T>(a, b); } \
+  DG_DEVICE T prefix##max(T a, T b) { return max<T>(a, b); }
+DG_EXTREMES(u, unsigned) DG_EXTREMES(ll, long long) DG_EXTREMES(ull, unsigned long long)
+DG_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
+DG_DEVICE void *memset(void *to, int value, size_t size) { return __builtin_memset(to, value, size); }
 template <class T> DG_DEVICE T __ldg(const T *p) { return *p; }
 #define DG_BITS(name, R, T) DG_DEVICE R name(T a) { R r; __builtin_memcpy(&r, &a, sizeof r); return r; }
 DG_BITS(__int_as_float, float, int) DG_BITS(__uint_as_float, float, unsigned) DG_BITS(__float_as_int, int, float)
 DG_BITS(__float_as_uint, unsigned, float) DG_BITS(__double_as_longlong, long long, double)
 DG_BITS(__longlong_as_double, double, long long)
+DG_DEVICE double __hiloint2double(int high, int low) { return __longlong_as_double(dg_pair(low, high)); }
+DG_DEVICE int __double2hiint(double a) { return (int)(__double_as_longlong(a) >> 32); }
+DG_DEVICE int __double2loint(double a) { return (int)__double_as_longlong(a); }
 DG_DEVICE long long clock64() { return __builtin_readcyclecounter(); }
 DG_DEVICE long long wall_clock64() { return __builtin_readcyclecounter(); }
 DG_DEVICE int clock() { return (int)__builtin_readcyclecounter(); }
@@ -234,11 +296,61 @@ DG_DEVICE float __log2f(float a) { return log2f(a); }
 DG_DEVICE float __powf(float a, float b) { return powf(a, b); }
 DG_DEVICE float __fdividef(float a, float b) { return a / b; }
 DG_DEVICE float __saturatef(float a) { return fminf(fmaxf(a, 0), 1); }
-DG_DEVICE int __float2int_rn(float a) { return (int)rintf(a); }
-DG_DEVICE int __float2int_rz(float a) { return (int)a; }
-DG_DEVICE int __float2int_rd(float a) { return (int)floorf(a); }
-DG_DEVICE int __float2int_ru(float a) { return (int)ceilf(a); }
-DG_DEVICE float __int2float_rn(int a) { return (float)a; }
+DG_DEVICE float __log10f(float a) { return log10f(a); }
+DG_DEVICE float __exp10f(float a) { return exp10f(a); }
+DG_DEVICE float __tanf(float a) { return tanf(a); }
+#define DG_ROUNDED(from, F, to, T) \
+  DG_DEVICE T __##from##2##to##_rn(F a) { return (T)rint(a); } \
+  DG_DEVICE T __##from##2##to##_rz(F a) { return (T)a; } \
+  DG_DEVICE T __##from##2##to##_rd(F a) { return (T)floor(a); } \
+  DG_DEVICE T __##from##2##to##_ru(F a) { return (T)ceil(a); }
+#define DG_INTEGERS(name, T) DG_ROUNDED(float, float, name, T) DG_ROUNDED(double, double, name, T) \
+  DG_DEVICE float __##name##2float_rn(T a) { return (float)a; } \
+  DG_DEVICE double __##name##2double_rn(T a) { return (double)a; }
+DG_INTEGERS(int, int) DG_INTEGERS(uint, unsigned) DG_INTEGERS(ll, long long) DG_INTEGERS(ull, unsigned long long)
+DG_DEVICE float __double2float_rn(double a) { return (float)a; }
+/* Of these, no two become one operation. */
+#define DG_NEAREST(name, T, value) DG_DEVICE T name(T a, T b) { _Pragma("clang fp contract(off)") return value; }
+DG_NEAREST(__fadd_rn, float, a + b) DG_NEAREST(__fsub_rn, float, a - b) DG_NEAREST(__fmul_rn, float, a * b)
+DG_NEAREST(__dadd_rn, double, a + b) DG_NEAREST(__dsub_rn, double, a - b) DG_NEAREST(__dmul_rn, double, a * b)
+DG_NEAREST(__fdiv_rn, float, a / b) DG_NEAREST(__ddiv_rn, double, a / b)
+DG_DEVICE float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+DG_DEVICE double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+DG_DEVICE float __fsqrt_rn(float a) { return sqrtf(a); }
+DG_DEVICE double __dsqrt_rn(double a) { return sqrt(a); }
+DG_DEVICE float __frcp_rn(float a) { return 1 / a; }
+DG_DEVICE double __drcp_rn(double a) { return 1 / a; }
+DG_DEVICE float __frsqrt_rn(float a) { return rsqrtf(a); }
+DG_CALL2(fdim, 4) DG_CALL2(nextafter, 9) DG_CALL1(logb, 4)
+#define DG_KINDS(T, f) \
+  DG_DEVICE bool isnan(T a) { return __builtin_isnan(a); } \
+  DG_DEVICE bool isinf(T a) { return __builtin_isinf(a); } \
+  DG_DEVICE bool isfinite(T a) { return __builtin_isfinite(a); } \
+  DG_DEVICE bool signbit(T a) { return __builtin_signbit(a); } \
+  DG_DEVICE long lround##f(T a) { return (long)round(a); } \
+  DG_DEVICE long long llround##f(T a) { return (long long)round(a); } \
+  DG_DEVICE long lrint##f(T a) { return (long)rint(a); } \
+  DG_DEVICE long long llrint##f(T a) { return (long long)rint(a); } \
+  DG_DEVICE T modf##f(T a, T *whole) { *whole = trunc(a); return copysign(isinf(a) ? 0 : a - *whole, a); } \
+  DG_DEVICE T frexp##f(T a, int *power) { \
+    *power = __builtin_amdgcn_frexp_exp##f(a); return __builtin_amdgcn_frexp_mant##f(a); } \
+  DG_DEVICE void sincos##f(T a, T *s, T *c) { *s = sin(a); *c = cos(a); } \
+  DG_DEVICE void sincospi##f(T a, T *s, T *c) { *s = sinpi(a); *c = cospi(a); } \
+  DG_DEVICE T rcbrt##f(T a) { return 1 / cbrt(a); } \
+  DG_DEVICE T rhypot##f(T a, T b) { return 1 / hypot(a, b); } \
+  DG_DEVICE T powi##f(T a, int b) { return pow(a, (T)b); } \
+  DG_DEVICE T nan##f(const char *) { return __builtin_nan##f(""); } \
+  extern "C" __device__ T dg_ldexp_##T(T, int) __asm__(DG_LDEXP_##T); \
+  extern "C" __device__ int dg_ilogb_##T(T) __asm__(DG_ILOGB_##T); \
+  DG_DEVICE T ldexp##f(T a, int power) { return dg_ldexp_##T(a, power); } \
+  DG_DEVICE T scalbn##f(T a, int power) { return dg_ldexp_##T(a, power); } \
+  DG_DEVICE int ilogb##f(T a) { return dg_ilogb_##T(a); }
+#define DG_LDEXP_float "_Z5ldexpfi"
+#define DG_LDEXP_double "_Z5ldexpdi"
+#define DG_ILOGB_float "_Z5ilogbf"
+#define DG_ILOGB_double "_Z5ilogbd"
+DG_KINDS(float, f) DG_KINDS(double, )
+DG_DEVICE void __sincosf(float a, float *s, float *c) { sincosf(a, s, c); }
 
 /* ---- half and half2 ---- */
 struct alignas(4) __half2 {
