@@ -206,7 +206,7 @@ class PassFinder:
             name, title = option_name(dumps[index]), dumps[index].name.rpartition(" (")[0]
             excerpt = changed_lines(dumps[index - 1], dumps[index], variable)
             called = next((each for each in (name, title) if each in optional), None)
-            if called is not None and not self._is_wrong(_words(f"-opt-disable={called}")):
+            if called is not None and not self._is_wrong(_words(f"-opt-disable={called}"), failed=True):
                 return BlamedPass(name, True, f"-opt-disable={shlex.quote(called)}", *excerpt)
             if called is None and required is None and states[index]:
                 required = BlamedPass(name, False, "the last pass, of those that always run, to change it", *excerpt)
@@ -219,7 +219,7 @@ class PassFinder:
         if last is None or last + 1 >= len(dumps):
             return None
         name = option_name(dumps[last + 1])
-        is_confirmed = not self._is_wrong(_words(f"-opt-disable={name}"))
+        is_confirmed = not self._is_wrong(_words(f"-opt-disable={name}"), failed=True)
         excerpt = changed_lines(dumps[last], dumps[last + 1], variable)
         return BlamedPass(name, is_confirmed, "the first pass without a location", *excerpt)
 
@@ -230,7 +230,7 @@ class PassFinder:
             return None
         low, high = 0, passes[-1][0]
         if self._is_wrong(limited(0)):
-            if not self._is_wrong((*limited(0), *_words(*GLOBAL_ISEL))):
+            if not self._is_wrong((*limited(0), *_words(*GLOBAL_ISEL)), failed=True):
                 how = "wrong with -opt-bisect-limit=0, right with -global-isel: it, or a pass that runs only behind it"
                 return BlamedPass("SelectionDAG", True, how)
             return BlamedPass("code generation", False, "wrong with -opt-bisect-limit=0")
@@ -240,12 +240,12 @@ class PassFinder:
         name = next((name for number, name in passes if number == high), "?")
         return BlamedPass(name, True, f"-opt-bisect-limit={high} is wrong, {low} is right")
 
-    def _is_wrong(self, words: Sequence[str]) -> bool:
-        """Return whether a build shows the finding; one that fails does not."""
+    def _is_wrong(self, words: Sequence[str], *, failed: bool = False) -> bool:
+        """Return whether a build shows the finding, and ``failed`` if it cannot be built."""
         try:
             return self.is_wrong(words)
         except DwarfGpuError:
-            return False
+            return failed
 
 
 def limited(number: int) -> tuple[str, ...]:

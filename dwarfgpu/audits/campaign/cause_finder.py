@@ -90,6 +90,8 @@ class CauseFinder:
             host = host_kernels(text) if self.is_random and self.finding.rule == RESULT else None
             verdict = judged(program, self.kernel, self.level, other, host)
         except DwarfGpuError:
+            if options:  # what cannot be built says nothing about the options
+                raise
             return None
         wanted = self.finding.rule, self.finding.function, self.finding.variable
         return next((each for each in verdict.findings if (each.rule, each.function, each.variable) == wanted), None)
@@ -110,12 +112,10 @@ class CauseFinder:
             if found.rule == RESULT:
                 blamed = finder.of_result()
             else:
+                is_memory = NOT_A_REGISTER.search(found.message) is not None
+                most = MORE_SUSPECTS if tests else SUSPECTS
                 blamed = finder.of_variable(
-                    found.function,
-                    found.variable,
-                    is_lost=found.rule == LOST,
-                    is_memory=NOT_A_REGISTER.search(found.message) is not None,
-                    suspected=MORE_SUSPECTS if tests else SUSPECTS,
+                    found.function, found.variable, is_lost=found.rule == LOST, is_memory=is_memory, suspected=most
                 )
             self.found_in(text, folder)  # the build without further options is there again
             dwarf = dwarf_text(str(Path(folder) / f"{path.stem}.O{self.level}.co"), found.variable)

@@ -3,6 +3,9 @@
 import pytest
 
 from dwarfgpu.audits.campaign.blamed_pass import WRITER, PassFinder, dumps_of, limited, option_name, sightings
+from dwarfgpu.audits.campaign.cause_finder import CauseFinder
+from dwarfgpu.audits.campaign.source_levels import SourceFinding, SourceLevels
+from dwarfgpu.errors import DwarfGpuError, Unsupported
 
 IR = """*** IR Dump After {} on k ***
 define amdgpu_kernel void @k(i32 %0) {{
@@ -72,6 +75,25 @@ def test_a_pass_over_loops_is_disabled_by_its_name_in_words():
 def test_without_such_a_pass_one_that_always_runs():
     found = finder(lambda _words: True).of_variable("k", "id")
     assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
+
+
+def not_built(_words):
+    raise Unsupported("clang", "unknown argument")
+
+
+def test_a_build_that_fails_confirms_nothing():
+    found = finder(not_built).of_variable("k", "id")
+    assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
+
+
+def test_what_cannot_be_built_without_a_pass_may_still_be_wrong(require_tool, monkeypatch, tmp_path):
+    monkeypatch.setenv("CLANG", require_tool("clang-22", "clang"))
+    text = "kernel void k(global int *out) { *out = 1; }\n"
+    found = CauseFinder(SourceLevels("k.cl", "gfx90a"), "k", "1", SourceFinding("value-failed", "k", "out", 0, 1, ""))
+    assert found.found_in("kernel", str(tmp_path)) is None
+    assert found.found_in(text, str(tmp_path)) is None
+    with pytest.raises(DwarfGpuError):
+        found.found_in(text, str(tmp_path), ("-mllvm", "-no-such-option"))
 
 
 def test_a_register_that_the_file_takes_for_memory():
