@@ -108,11 +108,11 @@ def _verdict_lines(
     part = total.variables
     count = part.right + part.wrong + part.missing
     if count:
-        shares = (
-            f"{share_text(part.right / count)} right, {part.wrong:,} wrong, {share_text(part.missing / count)} absent"
+        right, missing = (share_text(each / count) for each in (part.right, part.missing))
+        what, lack = (
+            ("values of variables compared", "missing") if is_compared else ("locations of variables", "absent")
         )
-        noun = "values" if is_compared else "locations"
-        done += f"; {count:,} {noun} of variables: {shares}"
+        done += f"; {count:,} {what}: {right} right, {part.wrong:,} wrong, {missing} {lack}"
     if not is_compared:
         done += "; values are compared only with --against OTHER"
     yield from fitted(done, 4)
@@ -217,14 +217,18 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
-    yield from table(rows, PART.sides, longest=LONGEST_NAME + 8, width=room(), is_headed=True)
-    yield f"  {comparison.aligned:,} of {comparison.stops:,} statements of lanes are aligned"
+    yield from table(rows, PART.sides, longest=LONGEST_NAME + 5, width=room(), is_headed=True)
+    other = shown(comparison.other)
+    statements = f"{comparison.aligned:,} of {comparison.stops:,} statements that lanes execute"
+    yield from fitted(f"  {statements} have a counterpart in {other}", 4)
     uncertain = comparison.total().uncertain
     if uncertain:
-        yield f"  {uncertain:,} more values are uncertain: not every statement it may be has them"
+        counted_ones = f"{uncertain:,} more values are uncertain"
+        yield from fitted(f"  {counted_ones}: of the statements of {other} that may correspond, only some have them", 4)
     between = comparison.between
     if between.right or between.wrong:
-        yield f"  {between.right + between.wrong:,} values between statements are compared, {between.wrong:,} are wrong"
+        count = between.right + between.wrong
+        yield from fitted(f"  between statements, {count:,} more values are compared: {between.wrong:,} are wrong", 4)
 
 
 def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, ...]]:
@@ -241,8 +245,8 @@ PART = Record(
     fact("name", "", text=cut_name),
     "right wrong missing uncertain",
     number("", "values", lambda part: part.right + part.wrong + part.missing),
-    fact("availability", "available", text=share_text, side="r"),
-    fact("correctness", "correct", text=share_text, side="r"),
+    fact("availability", "% available", text=share_text, side="r"),
+    fact("correctness", "% of these right", text=share_text, side="r"),
 )
 VARIABLE = Record(
     fact("", "variable", lambda variable: f"{variable.function}: {variable.name}", cut_name),

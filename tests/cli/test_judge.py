@@ -36,7 +36,7 @@ def test_files_that_are_right_have_no_findings_once_they_have_ended():
     assert "26 instructions judged, 1000 required" in err
     status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
     assert (status, err) == (0, "")
-    assert "  against lane-pc.gfx1100.w32.co  values  available  correct" in out
+    assert "  against lane-pc.gfx1100.w32.co  values  % available  % of these right" in out
     assert out.splitlines()[-1] == "verdict: no findings"
     assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
     status, _out, err = run(*OPTIMIZED, *OTHER, "--limit", "100")
