@@ -56,7 +56,7 @@ def _run_once(session: Session, options: Any) -> int:
     _check_state(options.state)
     running = _launched(options)
     _check_buffers(running, (name for name, _path in saves), options.print or ())
-    points = _set_breakpoints(running, options)
+    points = _set_breakpoints(session, running, options)
     profile = _profile(running, options)
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
@@ -311,11 +311,18 @@ def _check_state(path: str | None) -> None:
         _check_folder(path)
 
 
-def _set_breakpoints(running: Running, options: Any) -> list[tuple[str, str | None, list[Breakpoint]]]:
-    """Set the breakpoints; return each place with its condition and what was set."""
+def _set_breakpoints(
+    session: Session, running: Running, options: Any
+) -> list[tuple[str, str | None, list[Breakpoint]]]:
+    """Set the breakpoints, and say which conditions have no value; return each place with its condition and points."""
     if options.if_ is not None and not options.break_:
         raise UsageError("--if needs --break", hint="name the place with --break FILE:LINE")
-    return [(place, condition, running.break_at(place, condition)) for place, condition in _places(options)]
+    points = [(place, condition, running.break_at(place, condition)) for place, condition in _places(options)]
+    for _place, condition, own in points:
+        addresses = [address for point in own for address in point.addresses]
+        for problem in running.unanswered(condition, addresses) if condition else ():
+            session.hint(problem)
+    return points
 
 
 def _places(options: Any) -> Iterator[tuple[str, str | None]]:

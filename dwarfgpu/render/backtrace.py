@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.expr.locations import Location
-    from dwarfgpu.program.code.loaded import Loaded
+    from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.backtrace import Backtrace, RegisterSpan, Saved, ShownFrame
     from dwarfgpu.program.frames.frame import Frame
@@ -317,10 +317,15 @@ def place_text(frame: Frame) -> str:
     source = frame.call.source
     if source is None or source.file is None:
         return "" if frame.code is None else f"from {shown(frame.code.file.name)}"
-    if source.line or frame.code is None:
-        return f"at {line_text(source)}"
-    near = line_before(frame.code.file, frame.place_in_file)
-    return f"at {line_text(source)} (made by the compiler{'' if near is None else f' after line {near}'})"
+    return f"at {_marked(source, frame.code, frame.place_in_file)}"
+
+
+def _marked(source: SourceLine, code: LoadedCode | None, address: int, *, short: bool = False) -> str:
+    """Return a line; of code that belongs to none, which line is before it."""
+    if source.line or code is None:
+        return line_text(source, short=short)
+    near = line_before(code.file, address)
+    return f"{line_text(source, short=short)} (made by the compiler{'' if near is None else f' after line {near}'})"
 
 
 def line_text(source: SourceLine, *, short: bool = False) -> str:
@@ -338,5 +343,5 @@ def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str
     starts = code is not None and begins_line(code.file, code.in_file(pc))
     where = ""
     if call.source is not None and call.source.file is not None:
-        where = f" at {line_text(call.source, short=short)}"
+        where = f" at {_marked(call.source, code, 0 if code is None else code.in_file(pc), short=short)}"
     return f"{'' if starts else f'{pc:#x} in '}{shown(call.function or '??')} (){where}"

@@ -104,6 +104,15 @@ def test_a_value_that_is_absent_for_another_reason_has_not_changed(files):
     assert ("<", "<") not in values
 
 
+def test_a_run_says_of_a_condition_without_a_value_before_it_runs(files):
+    _source, code = files
+    words = "mean", "--grid=64", "--work-group=64", *WORDS, "--break=5"
+    err = run("run", code, *words, "--if=i == 3").stderr.splitlines()
+    assert err[0].startswith("hint: i has no value ")
+    assert "so waves stop there whatever `i == 3` is: " in err[0]
+    assert "has no value" not in run("run", code, *words, "--if=get_global_id(0) == 3").stderr.partition("\n")[0]
+
+
 def test_a_run_says_what_to_type(files):
     source, code = files
     words = "mean", "--grid=64", "--work-group=64", *WORDS

@@ -7,7 +7,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.program.code.code_lookup import line_table
-from dwarfgpu.render.backtrace import place_text
+from dwarfgpu.render.backtrace import place_text, standing_text
 from tests.builders.divergence import FIXTURES
 
 FILES = (
@@ -32,4 +32,6 @@ def test_code_of_no_line_is_shown_with_the_line_before_it():
     program = dwarfgpu.open(str(FIXTURES / "amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"))
     for address, line in ((0x2218, 58), (0x22B0, 67)):
         assert place_text(program.at(address)[0]).endswith(f"kernels.cl:0 (made by the compiler after line {line})")
+        standing = standing_text(program.at(address)[0].state.loaded, address, short=True)
+        assert standing.endswith(f" at kernels.cl:0 (made by the compiler after line {line})")
     assert place_text(program.at(0x2210)[0]).endswith("kernels.cl:58")
