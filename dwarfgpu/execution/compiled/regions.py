@@ -45,12 +45,10 @@ SPAN = 1 << 20
 """The instructions, counted for each wave, after which compiled code lets Python look for ^C."""
 MOST_KERNELS = 64
 """The kernels whose blocks are counted on when they are launched again."""
-FEW = 256
-"""The waves of a launch up to which straight code is faster compiled: -O2 2 to 1.2 times, -O0 3 to 1.7 times."""
-MANY = 512
-"""The waves up to which loops are: a product of tiles 2 to 3 times with 484 waves, half as fast with 1,024."""
+MOST_LAUNCHED = 1024
+"""The waves of a launch up to which compiled code is faster: 1.2 to 2 times with as many, 0.7 to 1 times with more."""
 LOOPING = 3
-"""A block that a batch executes more often in a launch is in a loop."""
+"""The runs of each batch in a region from which on parted waves are in a loop there."""
 MOST_DIFFERING = 8
 """The instructions that expect private memory in vain one by one, before all of a region do not."""
 MOST_PARTED = 1024
@@ -115,20 +113,18 @@ class CompiledRegions:
     # --- Choosing -------------------------------------------------------------------------------------------------
 
     def begin(self, batches: list[WaveBatch]) -> None:
-        """Count the blocks of a kernel on from its latest launch; of more than a few waves, only those in loops."""
+        """Count the blocks of a kernel on from its latest launch, if the kernel has not too many waves."""
         self.table.can_reach_all(self.device.memory)
         self._latest = None, (0, 0)
         if len(self._heats) >= MOST_KERNELS:
             self._heats.clear()
         self.ready = self._ready(batches)
-        waves = sum(batch.count for batch in batches)
-        if waves > MANY:
+        if sum(batch.count for batch in batches) > MOST_LAUNCHED:
             self.heat = {}
             return
         heat, before = self._heats.setdefault(batches[0].pc if batches else NOWHERE, ({}, {}))
-        once = LOOPING * len(batches) * self._arrival if waves > FEW else 0
         for key, now in heat.items():
-            heat[key] = now if now - before.get(key, 0) > once else 0
+            heat[key] = now if now > before.get(key, 0) else 0
         before.clear()
         before.update(heat)
         self.heat = heat

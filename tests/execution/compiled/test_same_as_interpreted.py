@@ -416,11 +416,10 @@ def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypa
     assert len(calls) < 60, len(calls)
 
 
-@pytest.mark.parametrize("few, many, ends", [(64, 512, 2), (0, 512, 0), (0, 0, 0)])
-def test_a_kernel_that_is_launched_often_is_compiled(build, monkeypatch, few, many, ends):
+@pytest.mark.parametrize("most, ends", [(COUNT // 32, 2), (0, 0)])
+def test_a_kernel_that_is_launched_often_is_compiled(build, monkeypatch, most, ends):
     """Two kernels in turns on one machine; each has regions of its own, in which its waves end."""
-    monkeypatch.setattr(regions, "FEW", few)
-    monkeypatch.setattr(regions, "MANY", many)
+    monkeypatch.setattr(regions, "MOST_LAUNCHED", most)
     path, kernels = build("gfx1100", "O2"), ("saxpy", "dbl")
     devices = [ready(path, kernels[0], hot)[0] for hot in (0, 3)]
     for kernel in kernels * 4:
