@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.faults import last_changes, waits
 from dwarfgpu.audits.faults.fault_log import reported_address
-from dwarfgpu.audits.faults.wave_faults import ALSO_NULL, NEAREST_OF_SOME, SPACE_NAMES, wave_faults, with_changes
+from dwarfgpu.audits.faults.wave_faults import (
+    ALSO_NULL,
+    MOST_CALLS,
+    NEAREST_OF_SOME,
+    SPACE_NAMES,
+    wave_faults,
+    with_changes,
+)
 from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
@@ -103,6 +110,7 @@ FAULT = Record(
     nested("callers", CALLER),
     nested("changes", CHANGE),
     "waves_examined=examined problems",
+    fact("recursion_depth?", value=lambda row: row.depth or None),
 )
 
 LOGGED = Record(
@@ -197,7 +205,7 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
     if several:
         yield from fitted(f"one of {len(fault.accesses)} accesses; the first is the likeliest: {fault.rank}", 2)
     for access in fault.accesses:
-        yield from _access_lines(access)
+        yield from _access_lines(access, fault)
     left = len(fault.waves) - fault.examined
     if left > 0:
         yield from fitted(f"{counted(left, 'more wave')} with this reason here: the registers were not looked at", 2)
@@ -320,7 +328,7 @@ def _values_wave(fault: WaveFault) -> int:
     return (lanes[0].number if lanes else fault.numbers[0]) + 1
 
 
-def _access_lines(access: FailedAccess) -> Iterator[str]:
+def _access_lines(access: FailedAccess, fault: WaveFault) -> Iterator[str]:
     state = " (may be in flight)" if access.is_outstanding else ""
     if access.other_lanes:
         state = " (may be in flight; EXEC was written since, so some of the lanes may not have executed it)"
@@ -352,7 +360,11 @@ def _access_lines(access: FailedAccess) -> Iterator[str]:
         yield from fitted(f"  {where}{('; ' if is_split else ', ').join(map(_missed_text, others))}", 4)
     elif not access.is_null and access.lanes and access.is_global and access.alignment is None:
         yield "  not known which argument"
-    if access.overflows:
+    if access.overflows and fault.depth:
+        count = f"{'at least ' if fault.depth == MOST_CALLS else ''}{fault.depth}"
+        text = f"stack overflow: {shown(fault.frame.name or '??')} calls itself, {count} of its calls have not returned"
+        yield from fitted(f"  {text}", 4)
+    elif access.overflows:
         yield "  stack overflow, or a wrong index into an array"
     if access.alignment is not None:
         yield f"  misaligned: the operation needs an address that is a multiple of {access.alignment}"

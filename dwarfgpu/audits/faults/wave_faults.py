@@ -26,6 +26,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.lanes import lanes_in
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.columns import MAX_DEPTH, python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
@@ -62,6 +63,8 @@ NULL = 1 << 16
 """Addresses below this are those of a null pointer, with the offset of an element."""
 NEAR = 1 << 16
 """An address that is not as near to a buffer may belong to any."""
+MOST_CALLS = 1000
+"""How many frames are looked at for calls of the same function."""
 MAX_CALLERS = 4
 """So many of the calls that led to a place are told."""
 MAX_TRIED = 64
@@ -242,6 +245,8 @@ class WaveFault:
     problems: tuple[str, ...] = ()
     changes: tuple[ChangeBefore, ...] = ()
     """What changed its variables, or those of a caller, last, where that is known."""
+    depth: int = 0
+    """If private memory overflows in a function that calls itself: how many of its calls have not returned."""
 
 
 def wave_faults(
@@ -445,7 +450,14 @@ class FaultSearch:
             lanes[0] if lanes else None,
             len(self.waves),
             tuple(self.problems),
+            depth=self._depth(frame) if any(access.overflows for access in accesses) else 0,
         )
+
+    @staticmethod
+    def _depth(frame: Frame) -> int:
+        """Return how many calls of the function of a frame have not returned; 0 if it is one."""
+        named = sum(each.name == frame.name for each in islice(frame.wave or (), MOST_CALLS))
+        return named if named > 1 and not is_body(frame.call.linkage_name) else 0
 
     # --- Traps and assertions -------------------------------------------------------------------------------------
 

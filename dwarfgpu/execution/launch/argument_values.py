@@ -190,6 +190,8 @@ def _check_element(value: Any, argument: ArgumentType, what: ArgumentPath) -> No
 
 
 def _read(text: str, argument: ArgumentType, what: ArgumentPath, read: Callable[[str], bytes]) -> Any:
+    if text.startswith("@") and text.endswith(".json"):
+        return _json(read(text[1:]).decode(errors="replace"), what)
     if text.startswith("@"):
         return _of_file(text[1:], argument, what, read)
     call = _CALL.fullmatch(text)

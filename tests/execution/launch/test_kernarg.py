@@ -295,6 +295,8 @@ def test_scalars(text, wanted):
 def test_files(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6, dtype="f4").reshape(2, 3))
     assert value(f"@{tmp_path}/a.npy").shape == (2, 3)
+    (tmp_path / "a.json").write_text("[1, 2.5]\n", "utf-8")
+    assert np.asarray(value(f"@{tmp_path}/a.json")).tolist() == [1, 2.5]
     (tmp_path / "a.bin").write_bytes(np.arange(3, dtype="f4").tobytes())
     assert value(f"@{tmp_path}/a.bin").tolist() == [0, 1, 2]
     assert value(f"@{tmp_path}/a.bin", UNKNOWN).dtype == np.uint8
