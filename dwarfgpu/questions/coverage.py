@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
@@ -152,9 +153,11 @@ def _worst_functions(records: list[VariableAvailability], worst: int) -> list[Va
 
 
 def _nothing(file: CodeObject, function: str | None, variable: str | None) -> NotFound:
+    hint = "`coverage` alone lists the functions"
     if variable is None:
         message = f"no function `{function}` with variables has code in {file.name}"
+        hint = f"--compare {function} compares two builds" if Path(function or "").is_file() else hint
     else:
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"
-    return NotFound("no_variable", message, hint="`coverage` alone lists the functions")
+    return NotFound("no_variable", message, hint=hint)

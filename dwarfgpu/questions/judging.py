@@ -13,7 +13,7 @@ from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
-from dwarfgpu.errors import DwarfGpuError, NotFound
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
@@ -193,6 +193,8 @@ class _Launch:
 def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch], bool]:
     """Return what is launched, and whether that is one kernel that the user has named."""
     program = selection.opened
+    if not program.file.has_dwarf and not program.file.frames.fdes_between(0, 1 << 64):
+        raise UsageError(f"{program.file.name} has no debugging information", hint="compile it with -g")
     if not arguments.words and triton_launch(program.file) is None:
         names = program.file.kernel_names()
         if not names:

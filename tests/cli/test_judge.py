@@ -249,6 +249,16 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     ]
 
 
+def test_without_debugging_information_nothing_is_judged(require_tool, tmp_path):
+    require_tool("clang-22")
+    source, code = tmp_path / "k.cl", str(tmp_path / "k.co")
+    source.write_text("kernel void k(global int *out) { int i = 1; out[0] = i; }\n")
+    assert run("compile", str(source), "-o", code, "--", "-g0")[0] == 0
+    status, out, err = run("judge", code)
+    assert (status, out) == (2, "")
+    assert err.endswith("k.co has no debugging information\nhint: compile it with -g\n")
+
+
 def test_the_table_of_one_kernel_is_that_of_all():
     """Values have a unit and a share; the last line is the verdict, and an error says what is too little."""
     one, every = (run(*words)[1].splitlines() for words in (OPTIMIZED, ("judge", OPTIMIZED[1], *SIZES)))

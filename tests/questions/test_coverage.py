@@ -89,6 +89,7 @@ def test_two_builds_of_a_file_and_of_one_function():
     assert data["same"] > 20
     data = document(PLAIN, "polynomial", "--compare", FAST)
     assert {each["calls"][0] for each in data["worse"]} == {"polynomial"}
+    assert run("coverage", PLAIN, FAST).stderr.endswith(f"hint: --compare {FAST} compares two builds\n")
 
 
 @pytest.mark.parametrize("words", [(), ("polynomial",), ("--worst", "1"), ("--variable", "x")])
