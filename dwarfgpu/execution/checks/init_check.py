@@ -406,7 +406,7 @@ class InitCheck(KeptState):
                 wrong |= {origin: wrong.get(origin, False) | left for origin in origins}
             place += word.dtype.itemsize
         for origin, lanes in wrong.items():
-            self._report(UNDEFINED_STORE, batch, self.pc, lanes, (origin,))
+            self._report_one(UNDEFINED_STORE, batch, self.pc, lanes, origin)
         self._stores += len(words)
 
     def load(self, batch: WaveBatch, step: MemoryStep) -> None:

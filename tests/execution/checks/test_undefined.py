@@ -162,34 +162,27 @@ def test_a_register_is_defined_in_the_lanes_in_which_it_was_written(require_tool
 
 
 OF_SEVERAL = """
-kernel void sum(global int *out) {
+kernel void k(global %s *out) {
   volatile int acc[4];
   volatile local int t[128];
   int i = get_local_id(0);
   t[i] = i; acc[0] = acc[1] = acc[2] = i;
   barrier(CLK_LOCAL_MEM_FENCE);
-  out[i] = acc[i & 3] + t[127 - i];
-}
-kernel void pair(global int2 *out) {
-  volatile int acc[4];
-  volatile local int t[128];
-  int i = get_local_id(0);
-  t[i] = i; acc[0] = acc[1] = acc[2] = i;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  out[i] = (int2)(acc[i & 3], t[127 - i]);
+  out[i] = %s;
 }
 """
+STORED = {"sum": ("int", "acc[i & 3] + t[127 - i]"), "pair": ("int2", "(int2)(acc[i & 3], t[127 - i])")}
 
 
-@pytest.mark.parametrize("kernel", ["sum", "pair"])
+@pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
-def test_a_value_of_two_variables_has_a_finding_for_each(kernel, target, require_tool, tmp_path):
+def test_a_value_of_two_variables_has_a_finding_for_each(stored, target, require_tool, tmp_path):
     require_tool("clang-22")
-    (tmp_path / "k.cl").write_text(OF_SEVERAL)
+    (tmp_path / "k.cl").write_text(OF_SEVERAL % stored)
     path = str(tmp_path / "k.co")
     assert main(["compile", str(tmp_path / "k.cl"), "-O0", f"--target={target}", "-o", path]) == 0
-    machine = machine_for(path, kernel)
-    running = Running(launch(machine, path, kernel, grid=64, work_group=64, args=["zeros(128)"], check="init"))
+    machine = machine_for(path, "k")
+    running = Running(launch(machine, path, "k", grid=64, work_group=64, args=["zeros(128)"], check="init"))
     assert running.run().has_ended
     findings = check_report(running).findings
     assert sorted(re.match(r"\w+", row.variable)[0] for row in findings) == ["acc", "t"]
