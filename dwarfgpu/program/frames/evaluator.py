@@ -308,10 +308,12 @@ class Evaluator:
         return None if member is None else OfThis(this)
 
     def _numbers(self, meaning: WorkItemNumbers) -> ScalarOperand:
+        numbers = [self._number(meaning, axis, "unsigned int") for axis in range(3)]
+        return self.compute.packed(numbers[0].type, numbers)
+
+    def _number(self, meaning: WorkItemNumbers, axis: int, kind: str) -> ScalarOperand:
         stopped = None if self.frame.stack is None else self.frame.stack.stopped
-        unsigned = self.compute.model.base("unsigned int")
-        numbers = (meaning.along(axis, stopped, self.lanes) for axis in range(3))
-        return self.compute.packed(unsigned, [ScalarOperand(unsigned, number) for number in numbers])
+        return ScalarOperand(self.compute.model.base(kind), meaning.along(axis, stopped, self.lanes))
 
     def _enumerator(self, owner: Any, die: Any) -> ScalarOperand:
         kind = self.frame.state.types.of(owner)
@@ -704,9 +706,8 @@ class Evaluator:
             return self._launched(node)
         name = node.function.text if isinstance(node.function, s.Name) and self.frame.has_lanes else ""
         if name in FUNCTIONS and len(node.arguments) == 1:
-            axis, stack = uniform(self.operand(node.arguments[0]).bits), self.frame.stack
-            number = WorkItemNumbers(name).along(axis, None if stack is None else stack.stopped, self.lanes)
-            return ScalarOperand(self.compute.model.base("unsigned long"), number)
+            axis = uniform(self.operand(node.arguments[0]).bits)
+            return self._number(WorkItemNumbers(name), axis, "unsigned long")
         raise self.error(node, "function calls are not supported", kind="unsupported")
 
     def _launched(self, node: s.Call) -> Object:

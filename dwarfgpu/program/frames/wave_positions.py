@@ -9,6 +9,8 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition, geometry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.machines.machine import Dispatch, Machine
     from dwarfgpu.machines.protocol import WaveBackend
 
@@ -32,15 +34,19 @@ class InDispatch:
         """Return the position of a lane's work-item in its work-group."""
         if self.grid is None or self.work_group is None or self.used is None or lane >= self.used:
             return None
-        x, y, z = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lane)
+        x, y, z = self.items(lane)
         return x, y, z
 
-    def global_ids(self, lanes: Any) -> list[Any]:
-        """Return the global ids of the work-items of lanes, an array for each axis; the grid must be known."""
+    def items(self, lanes: Any) -> Sequence[Any]:
+        """Return the positions of the work-items of lanes, an array for each axis; the grid must be known."""
         assert self.grid is not None  # noqa: S101 (the caller knows)
         assert self.work_group is not None  # noqa: S101 (the same)
-        items = self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lanes)
-        return [first + item for first, item in zip(self.grid.origin(self.work_group), items, strict=True)]
+        return self.grid.item(GridPosition(self.work_group, self.wave_in_group, 0), lanes)
+
+    def global_ids(self, lanes: Any) -> list[Any]:
+        """Return the global ids of the same."""
+        items = self.items(lanes)
+        return [first + item for first, item in zip(self.origin or (), items, strict=True)]
 
     @property
     def origin(self) -> Triple | None:

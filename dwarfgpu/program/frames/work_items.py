@@ -9,7 +9,7 @@ from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, uniform
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
-from dwarfgpu.targets.amdgpu.geometry import AXES, GridPosition
+from dwarfgpu.targets.amdgpu.geometry import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,14 +31,8 @@ if TYPE_CHECKING:
     Numbers = Callable[[InDispatch, Any], Sequence[Any]]
 
 
-def _items(place: InDispatch, lanes: Any) -> Sequence[Any]:
-    assert place.grid is not None  # noqa: S101 (the caller has looked)
-    assert place.work_group is not None  # noqa: S101 (the same)
-    return place.grid.item(GridPosition(place.work_group, place.wave_in_group, 0), lanes)
-
-
 _OF_GROUPS: dict[str, Numbers] = {
-    "id": _items,
+    "id": lambda place, lanes: place.items(lanes),
     "group": lambda place, _lanes: place.work_group or (),
     "size": lambda place, _lanes: () if place.grid is None else place.grid.size_of(place.work_group or (0, 0, 0)),
     "groups": lambda place, _lanes: () if place.grid is None else place.grid.groups,
