@@ -123,3 +123,7 @@ def test_of_two_nans_the_left_one_is_the_result(name):
     left = sources["rev" in name].view(words)
     for (result,) in (computed(formula, LANES, sources), expected(formula, sources)):
         assert (result.view(words) == left).all()
+    first, second = sources
+    for shapes in (((7, 1), (1, 9)), ((3, 1), (1, 1)), ((1, 1), (2, 33)), ((5, 17), (5, 1))):
+        columns = [source[: shape[0] * shape[1]].reshape(shape) for source, shape in zip((first, second), shapes)]
+        assert (MEANINGS[name].function(*columns).view(words) == left[0]).all(), shapes

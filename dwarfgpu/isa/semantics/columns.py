@@ -20,6 +20,25 @@ def dtype_of(kind: str) -> Any:
     return np.dtype(bool if kind == FLAG else f"{kind[0]}{int(kind[1:]) // 8}")
 
 
+def _left_first(operation: np.ufunc) -> Callable[[Any, Any], Any]:
+    """Return a sum or product of floats that is the left one of two NaNs.
+
+    Which of them numpy gives depends on the processor, on the place in the array and on whether an operand is one
+    number.
+    """
+
+    def run(left: Any, right: Any) -> Any:
+        result = operation(left, right)
+        if 1 in np.isnan(result).tobytes():
+            return np.where(np.isnan(left), left + left, result)
+        return result
+
+    return run
+
+
+_LEFT_FIRST = {"+": ("added", _left_first(np.add)), "*": ("multiplied", _left_first(np.multiply))}
+
+
 class Columns(PythonWriter):
     """Writes a formula for columns."""
 
@@ -50,12 +69,11 @@ class Columns(PythonWriter):
         return self.name(self.kind(kind), dtype_of(self.kind(kind)))
 
     def arithmetic(self, term: Term) -> str:
-        """Arrays overflow as registers do. Halfs are computed as singles: of two NaNs numpy then gives the left one."""
+        """Arrays overflow as registers do. Of two NaNs a sum or product is the left one."""
         left, right = (self.text(part) for part in term.args)
-        if term.type != "f16":
-            return f"({left} {term.op} {right})"
-        wide = f".astype({self._dtype('f32')})"
-        return f"({left}{wide} {term.op} {right}{wide}).astype({self._dtype('f16')})"
+        if term.is_float and term.op in _LEFT_FIRST:
+            return f"{self.name(*_LEFT_FIRST[term.op])}({left}, {right})"
+        return f"({left} {term.op} {right})"
 
     bitwise = shifted = compared = arithmetic
 
