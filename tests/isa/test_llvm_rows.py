@@ -125,5 +125,7 @@ def test_of_two_nans_the_left_one_is_the_result(name):
         assert (result.view(words) == left).all()
     first, second = sources
     for shapes in (((7, 1), (1, 9)), ((3, 1), (1, 1)), ((1, 1), (2, 33)), ((5, 17), (5, 1))):
-        columns = [source[: shape[0] * shape[1]].reshape(shape) for source, shape in zip((first, second), shapes)]
+        columns = [
+            source[: shape[0] * shape[1]].reshape(shape) for source, shape in zip((first, second), shapes, strict=True)
+        ]
         assert (MEANINGS[name].function(*columns).view(words) == left[0]).all(), shapes
