@@ -184,14 +184,14 @@ BUDGETS: dict[str, float] = {
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.70,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
-    "machines": 7.8,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
+    "machines": 7.81,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 23.81,  # compiled blocks (60 to 400 times; small 2), columns (30), histories; checks 3.3; JSON files
     "states": 3.59,
     "program.types": 2.12,
     "program.code": 5.93,  # the code that frames are found by; stacks of profiles; static variables of copies
     "program.values": 1.9,
     "program.language": 2.12,
-    "program.frames": 9.28,  # threadIdx; arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.31,  # threadIdx; arguments of a launch; tables of pandas; where variables of local memory are
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 7.63,  # limits and idioms, made arguments, roundings, the source executed for each work-item
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.42,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 92.2
+MOST_LINES_OF_TESTS = 92.23
 """Those of sources that are compiled are 0.3 of it, those of checks 0.85, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

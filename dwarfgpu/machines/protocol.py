@@ -461,9 +461,13 @@ def register_unavailable(register: TargetRegister, why: str = "", lane: int | No
 
 def register_unset(register: TargetRegister) -> EvaluationError:
     """Return the error of a register that a running wave has not written so far."""
-    message = f"register {register.name} is not set yet"
+    return not_set_yet(f"register {register.name} is not set yet", spec="A.2.5.4.4.4")
+
+
+def not_set_yet(message: str, spec: str | None = None) -> EvaluationError:
+    """Return the error of what the beginning of a function sets."""
     hint = "a breakpoint at the name of the function stops after its beginning, which sets it"
-    return EvaluationError("register_unset", message, spec="A.2.5.4.4.4", hint=hint)
+    return EvaluationError("register_unset", message, spec=spec, hint=hint)
 
 
 def not_writable(what: str) -> EvaluationError:

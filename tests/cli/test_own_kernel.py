@@ -87,6 +87,18 @@ def test_parameters_are_not_set_where_a_function_begins(built, build):
 
 
 @pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
+def test_no_instruction_of_its_beginning_gives_a_kernel_wrong_arguments(built, build):
+    at = debugged(built(*build))
+    for _ in range(200):
+        shown = " ".join(at("info args").split())
+        if "n = 128" in shown:
+            break
+        assert shown.count("<not set yet> (launched with ") == 3
+        at("stepi")
+    assert "n = 128" in shown
+
+
+@pytest.mark.parametrize("build", BUILDS[:2], ids="-".join)
 def test_lines_show_variables_of_their_own_function(launch, build):
     status, out, _err = launch(*build, "--trace=lines", "--lane", "2")
     lines = out.splitlines()

@@ -143,6 +143,13 @@ def _as_array(value: Any) -> Any:
     return value.array if isinstance(value, Values) else value
 
 
+def _is_masked(value: Any) -> bool:
+    """Return whether there are values, or elements of a masked array, that do not count."""
+    import numpy as np
+
+    return bool(np.any(getattr(value, "_mask", False)))
+
+
 def _in_arguments(given: Any, convert: Callable[[Values], Any]) -> Any:
     """Return arguments of a function of numpy with arrays in place of values."""
     if isinstance(given, dict):
@@ -339,7 +346,7 @@ class Values(ShownInNotebooks):
         import numpy as np
 
         arrays = [_as_array(each) for each in inputs]
-        masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
+        masked = any(_is_masked(each) for each in inputs)
         of_masked = getattr(np.ma, ufunc.__name__, None) if masked else ufunc
         if method != "__call__" and not hasattr(of_masked, method):
             return NotImplemented  # a reduction of numpy's own would count the lanes that are masked
@@ -352,7 +359,7 @@ class Values(ShownInNotebooks):
         name, found = function.__name__, list[Values]()
         _in_arguments((inputs, options), found.append)
         given = _in_arguments((inputs, options), _as_array)
-        if any(isinstance(values.array, np.ma.MaskedArray) for values in found):
+        if any(map(_is_masked, found)):
             if name.startswith(("nan", "save")):
                 given = _in_arguments((inputs, options), np.asarray)
             elif function.__module__ != "numpy" or not hasattr(np.ma, name):
@@ -602,12 +609,11 @@ class Values(ShownInNotebooks):
         mask = self._seen(self._masked())
         if isinstance(plain, list):
             return _without(plain, mask)
-        if not mask.any():
-            return plain
         import numpy as np
 
         masked: np.ndarray[Any, Any] = np.ma.MaskedArray(plain)
-        masked[mask] = np.ma.masked
+        if mask.any():
+            masked[mask] = np.ma.masked
         return masked
 
     def filled(self, value: Any = None) -> np.ndarray[Any, Any]:

@@ -77,6 +77,9 @@ def column_of(value: Object, byte_order: ByteOrder) -> Column:
 
     kind = dtype_of(value.type, byte_order)
     size = byte_size(value.type)
+    if kind.names == _PADDED:  # what is behind the last element need not have a value
+        kind = kind[0]
+        size = kind.itemsize
     if not size:
         return Column(kind, np.zeros((), kind), 0)
     if value.bit_size is not None or size <= WORD:
@@ -87,7 +90,18 @@ def column_of(value: Object, byte_order: ByteOrder) -> Column:
     undefined = readings[0].undefined
     for part in readings[1:]:
         undefined = undefined | (part.undefined != 0)
-    return Column(kind, _joined([part.bits for part in readings], size, byte_order, kind), undefined)
+    numbers = _joined([part.bits for part in readings], size, byte_order, kind)
+    return Column(_elements_in(kind), numbers, undefined)
+
+
+def _elements_in(kind: Any) -> Any:
+    """Return a numpy type with the elements of padded vectors, without what is behind them."""
+    import numpy as np
+
+    if kind.subdtype is None:
+        return kind[0] if kind.names == _PADDED else kind
+    element, shape = kind.subdtype
+    return np.dtype((_elements_in(element), shape))
 
 
 def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> Any:
@@ -104,6 +118,8 @@ def _joined(words: list[Any], size: int, byte_order: ByteOrder, kind: Any) -> An
         kind, inner = kind.subdtype
         shape += inner
     records = raw.reshape(-1).view(kind).reshape(count, *shape)
+    if kind.names == _PADDED:
+        records = records[_PADDED[0]]
     return records[0] if all(isinstance(bits, int) for bits in words) else records
 
 
@@ -123,6 +139,8 @@ def _bytes_of(bits: Any, size: int, byte_order: ByteOrder) -> Any:
 MAX_ELEMENTS = 1 << 12
 """Arrays with more elements are kept as bytes, or as objects where there is no numpy."""
 MAX_DEPTH = 16
+_PADDED = ("elements",)
+"""The only member of the record that a vector is whose size is larger than that of its elements, such as float3."""
 
 
 def numpy_name(scalar: Scalar) -> str:
@@ -194,9 +212,13 @@ def _array_type(type: t.Array, size: int, byte_order: ByteOrder, depth: int) -> 
     for length in lengths:
         total *= length or 0
     element = byte_size(type.element)
-    if not 0 < total <= MAX_ELEMENTS or total * element != size or t.element_bits(type) != 8 * element:
+    is_whole = total * element == size or (type.is_vector and total * element < size)
+    if not 0 < total <= MAX_ELEMENTS or not is_whole or t.element_bits(type) != 8 * element:
         return None
-    return np.dtype((dtype_of(type.element, byte_order, depth + 1), tuple(lengths)))
+    kind = np.dtype((dtype_of(type.element, byte_order, depth + 1), tuple(lengths)))
+    if kind.itemsize == size:
+        return kind
+    return np.dtype({"names": _PADDED, "formats": [kind], "offsets": [0], "itemsize": size})
 
 
 def _record_type(type: t.Struct, size: int, byte_order: ByteOrder, depth: int) -> Any:
@@ -217,7 +239,8 @@ def _record_type(type: t.Struct, size: int, byte_order: ByteOrder, depth: int) -
             return None
         budget.spend(64)
         names.append(name)
-        formats.append(dtype_of(member.type, byte_order, depth + 1))
+        kind = dtype_of(member.type, byte_order, depth + 1)
+        formats.append(kind[0] if kind.names == _PADDED else kind)
         offsets.append(member.bit_offset // 8)
     if not names or any(o + f.itemsize > size for o, f in zip(offsets, formats, strict=True)):
         return None

@@ -21,7 +21,7 @@ from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall, Thread
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, Handle, IllFormed, MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.instruction import Expression, Instruction
@@ -30,6 +30,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
+from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import FileUnit, location_list
@@ -693,17 +694,17 @@ class Frame(Handle):
 
     @cached_property
     def _is_in_prologue(self) -> bool:
-        """Whether a called function of a GPU is where its frame is still that of its caller."""
-        if self.level or not self.has_lanes or self.code is None or self.place is None or self.function is None:
+        """Whether a function of a GPU is where its frame is still that of its caller, or has no parameters yet."""
+        if self.level or not self.has_lanes or self.place is None:
             return False
         prologue = self.state.sources.prologue(self.place)
-        return prologue is not None and self.place in prologue and not self.code.is_kernel(self.function)
+        return prologue is not None and self.place in prologue
 
     def frame_base(self, lanes: LaneSet) -> locations.Location:
         """Return what DW_AT_frame_base gives (A.3.3.5 (2))."""
         unit, bases = self._bases()
         if self._is_repaired and self._is_in_prologue:
-            raise EvaluationError(reasons.NOT_SET, "the function has not set up its frame yet")
+            raise not_set_yet("the function has not set up its frame yet")
         context = self.context(lanes, unit)
         trace = self._activation.thread.trace
         results = [result_for(evaluate(_based(base), context, trace)) for base in bases]

@@ -14,7 +14,7 @@ import dwarfgpu as dg
 from dwarfgpu.program.frames.all_waves import all_waves
 from tests.builders.dwarf import entry
 from tests.builders.errors import raised
-from tests.builders.hostile import Case, gpu, member, variable
+from tests.builders.hostile import Case, gpu, member, typed, variable
 from tests.builders.parameters import for_each
 
 FILE = "fixtures/asm/lane-pc.gfx90a.w64.co"
@@ -127,7 +127,7 @@ def test_functions_that_cannot_leave_lanes_out_are_refused(frame):
     raised(TypeError, np.add.at, masked, 1, 1)
     assert np.concatenate([whole, masked]).count() == 74
     assert isinstance(np.cumsum(whole), np.ndarray)
-    assert not isinstance(np.sqrt(whole) + whole, np.ma.MaskedArray)
+    assert not np.ma.is_masked(np.sqrt(whole) + whole)
 
 
 def test_an_index_is_one_lane(frame):
@@ -169,6 +169,32 @@ def test_members_are_columns(tmp_path):
     table = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)["p"].values().to_pandas()
     assert [*table.columns] == ["a", "b", "state"]  # and no work-items: no launch is known
     assert (table.a.tolist(), table.b.tolist()) == ([*LANES], [1] * 64)
+
+
+def test_a_vector_of_three_is_three_numbers(tmp_path):
+    three = entry("array_type", "", typed("int"), ("GNU_vector", "flag_present", None),
+        ("byte_size", "data1", 16), entry("subrange_type", "", ("count", "data1", 3)), label="int3")  # fmt: skip
+    two = entry("array_type", "", typed("int3"), entry("subrange_type", "", ("count", "data1", 2)), label="two")
+    pair = entry("structure_type", "P", member("v", "int3"), member("n", "int", 16), byte_size=32, label="P")
+    registers = [f"DW_OP_regx v{number}; DW_OP_piece 4" for number in (0, 1, 0)]
+    both = "; ".join(2 * [*registers, "DW_OP_regx v1; DW_OP_piece 4"])
+    alone = variable("v", "int3", "; ".join([*registers, "DW_OP_piece 4"]))  # the padding has no value
+    variables = [alone, variable("a", "two", both), variable("p", "P", both)]
+    case = Case(tmp_path, gpu(*variables, types=[three, two, pair]))
+    frame = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)
+    expected = [[lane, 1, lane] for lane in LANES]
+    values = frame["v"].values()
+    assert (values.array.tolist(), values.array.dtype) == (expected, np.int32)
+    assert [each.tolist() for each in values.to_pandas().value] == expected
+    assert frame["a"].values().array.tolist() == [[each, each] for each in expected]
+    assert frame["p"].values().array["v"].tolist() == expected
+
+
+def test_the_array_of_lanes_that_all_count_is_masked_too(frame):
+    values = frame.eval("$lane", lanes=[*EXECUTING])
+    assert values.array.compressed().tolist() == [*EXECUTING]
+    assert not np.ma.is_masked(values.array)
+    assert np.histogram(values, 1)[0].tolist() == [len(EXECUTING)]
 
 
 def test_members_of_zeros_and_of_inactive_lanes_keep_their_type(tmp_path):
