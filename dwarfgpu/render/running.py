@@ -136,7 +136,8 @@ def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
     more = ", ..." if count > len(buffer.first) else ""
     path = f" -> {buffer.path}" if buffer.path else ""
     first = ", ".join(map(_element_text, buffer.first))
-    text = f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}){path}"
+    objects = f" = {buffer.objects}" if buffer.objects else ""
+    text = f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}{objects}){path}"
     yield from folded(text, room(), 2)
 
 

@@ -324,8 +324,8 @@ def test_numbers_fill_vectors_of_hip_in_order_and_templates_are_named_as_in_the_
     status, text, _error = run(*words, "--print", "out", "--print", "in", "--print", "pairs")
     assert status == 0
     assert "out = {2201, 2205, 2209, " in text
-    assert "(128 float32)" in text
-    assert "(64 int32)" in text
+    assert "(128 float32 = 32 float4)" in text
+    assert "(64 int32 = 32 int2)" in text
     error = run("run", tmp_path / "k.hip", "same", "--grid", "1", "--work-group", "1", "zeros(1)")[2]
     assert "hint: name one: 'same<int>', 'same<float>'" in error
 
@@ -420,3 +420,16 @@ def test_the_condition_of_a_watchpoint_is_of_the_call_where_it_was_set(run, tmp_
         status, text, _err = run("debug", file, "-batch", *(word for each in commands for word in ("-ex", each)))
         assert status == 0
         assert end in text
+
+
+def test_a_count_is_one_of_what_the_parameter_points_to_unless_a_type_is_given(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    source = "kernel void add(global float8 *a, global float3 *b) { int i = get_global_id(0); a[i] += 1; b[i] += 1; }"
+    (tmp_path / "k.cl").write_text(source)
+    words = ["run", tmp_path / "k.cl", "add", "--grid", "8", "--work-group", "8", "--print", "a", "--print", "b"]
+    status, text, _error = run(*words, "zeros(8)", "arange(8)")
+    assert status == 0
+    assert "a = {1, 1, 1, 1, 1, 1, 1, 1, ...} (64 float32 = 8 float8)" in text
+    assert "b = {1, 2, 3, 3, 5, 6, 7, 7, ...} (32 float32 = 8 float3)" in text
+    text = run(*words, "zeros(65, float)", "zeros(32, f4)")[1]
+    assert "(65 float32 = 8 float8 and 4 of 32 bytes)" in text

@@ -615,7 +615,7 @@ def test_arguments_at_the_first_instruction_are_not_set_yet():
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(64) a=0.5 n=64", "info args")
     assert "a=<not set yet> (launched with 0.5), n=<not set yet> (launched with 64)) at" in " ".join(text.split())
-    assert "n = <not set yet> (launched with 64): register s33 is not set yet\n" in text
+    assert "n = <not set yet> (launched with 64): the function has not set up its frame yet\n" in text
     assert "saxpy (y=0x7f" in run("break saxpy", "run")
 
 

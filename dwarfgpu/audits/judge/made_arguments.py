@@ -149,12 +149,12 @@ def _buffer(
     if isinstance(structure, Struct):
         contents = _object(object_type, known_size(structure) or 1, items, None if is_last else generator)
         return np.frombuffer(contents * count, np.uint8) if isinstance(contents, bytes) else [contents] * count
-    lanes = 1 if object_type is None else max(1, (known_size(object_type) or 1) // max(1, int((element or "u1")[1:])))
     if element is None:
         return np.zeros(8 * count, np.uint8)
+    count *= kind.numbers
     if element[0] == "f":
-        return (generator.integers(-32, 33, count * lanes) / 8).astype(element)
-    return generator.integers(0, min(items, 100), count * lanes).astype(element)
+        return (generator.integers(-32, 33, count) / 8).astype(element)
+    return generator.integers(0, min(items, 100), count).astype(element)
 
 
 def _value(kind: ArgumentType, size: int, items: int, generator: np.random.Generator) -> Any:

@@ -12,6 +12,7 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
+from dwarfgpu.program.types.model import known_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.reasons import Reason
     from dwarfgpu.program.frames.wave_positions import Triple
+    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
 FIRST_ELEMENTS = 8
@@ -61,6 +63,8 @@ class BufferPreview:
     first: tuple[Any, ...]
     """The first elements; structures are dictionaries."""
     path: str | None = None
+    objects: str = ""
+    """How many vectors or other objects its numbers are, as text."""
 
 
 @frozen
@@ -225,8 +229,19 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     kind = elements.dtype.name
     if elements.dtype.names and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
+    objects = _objects_text(array, pointed) if bounds is None else ""
     shape = tuple(array.shape) if bounds is None else (len(elements),)
-    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path)
+    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects)
+
+
+def _objects_text(array: Any, pointed: Type | None) -> str:
+    """Return how many vectors or other objects of several numbers a buffer of numbers has."""
+    size = None if pointed is None else known_size(pointed)
+    if pointed is None or not size or size <= array.itemsize:
+        return ""
+    count, rest = divmod(array.nbytes, size)
+    more = f" and {rest} of {size} bytes" if rest else ""
+    return f"{count} {safe_text(pointed).removeprefix('const ')}{more}"
 
 
 def check_preview(running: Running, text: str) -> None:

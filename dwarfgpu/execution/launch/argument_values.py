@@ -57,7 +57,7 @@ _NAMES = {
 }  # fmt: skip
 _CODES = frozenset(_NAMES.values())
 _POINTED = re.compile(r"(?:(?:const|volatile|restrict|__global|__constant|__local) )*(.*?)\s*(?:\*.*)?")
-_VECTOR = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)")
+_VECTOR = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(2|3|4|8|16)")
 
 
 def is_written(text: str) -> bool:
@@ -120,10 +120,23 @@ class ArgumentType:
             code = _code_of(kind)
             if code is not None or not isinstance(kind, t.Void):
                 return code
+        vector = _VECTOR.fullmatch(self._pointed)
+        return _NAMES.get(vector[1] if vector else self._pointed)
+
+    @property
+    def _pointed(self) -> str:
+        """The name of what is pointed to."""
         match = _POINTED.fullmatch(self.text or "")
-        name = match[1] if match else ""
-        vector = _VECTOR.fullmatch(name)
-        return _NAMES.get(vector[1] if vector else name)
+        return match[1] if match else ""
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of the type `element` an object has: a vector or an array more than one."""
+        kind, element = self.object_type, self.element
+        if kind is not None and not isinstance(resolved(kind), t.Void):
+            return max(1, (known_size(kind) or 0) // int(element[1:])) if element else 1
+        vector = _VECTOR.fullmatch(self._pointed)
+        return {"3": 4}.get(vector[2], int(vector[2])) if vector else 1  # a vector of 3 has the size of one of 4
 
     @property
     def record(self) -> Any:
@@ -259,19 +272,14 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
     if not least <= len(words) <= most:
         raise UsageError(f"{what}: {function} takes other values", hint=f"write {_FUNCTIONS[function]}")
     count, at = _count(words[0], what), 2 if function == "full" else 1
-    code = _code(words[at], what) if len(words) > at else argument.element or argument.record
-    is_structure = len(words) <= at and argument.structure_size > 0
-    is_counted = is_structure and function not in ("zeros", "noinit")
-    number = _only_number(argument.object_type) if is_counted else None
-    if number is not None:
-        code, count = number, count * argument.structure_size // int(number[1:])
-    elif is_structure and code is None:
-        code, count = "u1", count * argument.structure_size
-    if code is None:
-        raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
-    if is_counted and number is None:
+    fills = function not in ("zeros", "noinit")
+    code, number = (_code(words[at], what), 1) if len(words) > at else _filled(argument, fills=fills)
+    count *= number
+    if fills and argument.structure_size and not isinstance(code, str):
         hint = f"write [{_example(argument.object_type)}], or zeros(COUNT) for so many of them"
         raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
+    if code is None:
+        raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
     size = count * np.dtype(code).itemsize
     if size > MAX_BYTES:
         raise UsageError(f"{what}: {size} bytes are too many", hint=f"a buffer has at most {MAX_BYTES}")
@@ -295,6 +303,21 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
     if function == "full":
         return np.full(count, _number(words[1], code, what), code)
     return np.zeros(count, code) if function == "zeros" else np.ones(count, code)
+
+
+def _filled(argument: ArgumentType, *, fills: bool) -> tuple[Any, int]:
+    """Return the type of the numbers that an object pointed to gets, or of itself, and how many it has.
+
+    ``fills`` is whether they are other numbers than 0.
+    """
+    size = argument.structure_size
+    if not size:
+        return argument.element, argument.numbers
+    number = _only_number(argument.object_type) if fills else None
+    if number is not None:
+        return number, size // int(number[1:])
+    record = argument.record
+    return (record, 1) if record is not None or fills else ("u1", size)
 
 
 def _only_number(kind: t.Type, depth: int = 0) -> str | None:
