@@ -50,6 +50,8 @@ class DwarfGpuError(Exception):
     """
 
     error_class = "error"
+    messages = ""
+    """All that another program has said, of which the message is only the first part."""
 
     def __init__(self, kind: str, message: str, *, spec: str | None = None, hint: str | None = None) -> None:
         Exception.__init__(self, message)

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.compilers import BUILD
-from dwarfgpu.compilers.sources import USUAL_PROCESSOR, NotCompiled, Recipe, compile_source
+from dwarfgpu.compilers.sources import USUAL_PROCESSOR, Recipe, compile_source
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.questions.document import OK
 from dwarfgpu.regular_files import whole_output
@@ -21,14 +21,7 @@ def compile_file(session: Session, options: Any) -> int:
     source: str = options.source
     clang_words = (*BUILD.options, *(options.clang_option or ()))
     recipe = Recipe(USUAL_PROCESSOR if options.target is None else options.target, BUILD.level, clang_words)
-    try:
-        compiled = compile_source(source, recipe)
-    except NotCompiled as error:
-        for line in error.messages.splitlines():
-            session.tell(line)
-        if error.messages:
-            error.message = f"{source} is not compiled"
-        raise
+    compiled = compile_source(source, recipe)
     path = options.o or f"{os.path.splitext(os.path.basename(source))[0]}.co"  # noqa: PTH119, PTH122
     note = "; the older file is replaced" if not options.o and os.path.exists(path) else ""  # noqa: PTH110
     with whole_output(path) as file:

@@ -126,7 +126,10 @@ class Session:
                 regular_files.check_lost()
             except MalformedFile as lost:
                 error = lost
-        text = f"{file}: {error}" if file else str(error)
+        for line in error.messages.splitlines():
+            self.tell(line)
+        text = error.what if error.messages else str(error)
+        text = f"{file}: {text}" if file else text
         kind = "warning" if isinstance(error, Unread) else "error"
         self._say("error", f"dwarfgpu: {kind}:", text)
         if error.hint:

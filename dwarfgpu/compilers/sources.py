@@ -230,22 +230,27 @@ def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> Malforme
     if undefined:
         calls = [f"{place or path}: {name} is called, and is not defined" for name, place in undefined.items()]
         hint: str | None = "it is neither in the file nor among the built-in functions of dwarfgpu"
-        return NotCompiled("; ".join(calls), "", hint)
+        return NotCompiled(path, "; ".join(calls), "", hint)
     if "ld.lld" in messages and "error:" not in messages.partition("ld.lld")[0]:
-        return NotCompiled(f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
+        return NotCompiled(path, f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
     name = _UNDECLARED.search(messages)
     hint = f"the option -D{name[1]}=VALUE defines what a host program would" if name else None
     hint = "the option -I FOLDER says where it is" if "file not found" in messages else hint
-    return NotCompiled(_first_error(messages), messages, hint)
+    return NotCompiled(path, _first_error(messages), messages, hint)
 
 
 class NotCompiled(MalformedFile):
     """A source has errors."""
 
-    def __init__(self, message: str, messages: str, hint: str | None) -> None:
+    def __init__(self, path: str, message: str, messages: str, hint: str | None) -> None:
         MalformedFile.__init__(self, "not_compiled", message, hint=hint)
+        self.path = path
         self.messages = messages
         """All that clang said, if the error does not say it better."""
+
+    @property
+    def what(self) -> str:
+        return f"{self.path} is not compiled"
 
 
 def _first_error(messages: str) -> str:

@@ -55,7 +55,7 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
     file = selection.code_file
     if not file.has_dwarf:
         message = f"{file.name} has no debugging information"
-        raise NotFound("no_debug_info", message, hint="compile it with -g, or name the file that has it")
+        raise UsageError(message, kind="no_debug_info", hint="compile it with -g, or name the file that has it")
     function, variable = arguments.get("function"), arguments.get("variable")
     if arguments.text and function is not None:
         raise UsageError("a function is named twice", hint="leave out --function")
@@ -80,7 +80,8 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
     if arguments.has("compare"):
         other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
         if not other.has_dwarf:
-            raise NotFound("no_debug_info", f"{other.name} has no debugging information", hint="compile it with -g")
+            message = f"{other.name} has no debugging information"
+            raise UsageError(message, kind="no_debug_info", hint="compile it with -g")
         compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
         return Document(
             render.comparison_json(compared),

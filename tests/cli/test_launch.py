@@ -113,7 +113,7 @@ def test_arguments_by_name(run, monkeypatch):
 
 def test_state_of_what_has_no_kernels(run):
     words = ("--grid", "1", "--work-group", "1")
-    assert run("state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 1
+    assert run("state", "fixtures/asm/forms.powerpc64", "k", *words)[0] == 2
     status, _out, err = run("state", "README.md", "k", *words)
     assert (status, "README.md is neither an ELF file" in err) == (3, True)
     status, _out, err = run("state", "fixtures/amdgpu/cl-kernels.gfx90a.w64.O0.v5.o", "records", *words)

@@ -89,7 +89,7 @@ ROWS = """
     1 info fixtures/containers/tiny.gfx90a.co --pc absent
     1 info fixtures/containers/tiny.gfx90a.co --name absent
     1 kernels fixtures/containers/tiny.gfx90a.co absent
-    1 kernels fixtures/containers/fatbin.x86_64
+    2 kernels fixtures/containers/fatbin.x86_64
     1 info fixtures/containers/hip-rdc.x86_64.o@1
     2 ls
     2 info
@@ -114,7 +114,7 @@ ROWS = """
     2 $STATE group_x --grid 1,,2 --work-group 1 | --grid '' is not a number
     2 $STATE group_x --grid 1,1,1,1 --work-group 1 | a grid has 1 to 3 dimensions, not 4
     2 $STATE group_x --grid $MANY --work-group 1 | is not a number
-    1 run fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with
+    2 run fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with
     2 $STATE group_x --grid 0 --work-group 1 | the grid size x = 0 does not fit
     2 $STATE group_x $SIZES --wave 2 | Unknown wave 2.
     2 $STATE group_x $SIZES --arg one | --arg 'one' is not a value
@@ -201,8 +201,14 @@ ROWS = """
     2 coverage $FAST --statistics --svg | --statistics does not go with --svg
     2 coverage $FAST f --function f | a function is named twice
     2 coverage $FAST f --statistics | --statistics is about the whole file
-    1 coverage fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
-    1 coverage $FAST --compare fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
+    2 coverage fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
+    2 dump fixtures/asm/cfi.gfx90a.w64.co | it has no .debug_info
+    2 state fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with
+    2 judge fixtures/containers/fatbin.x86_64 tiny | has no debugging information
+    2 debug fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 -batch | it is not a code object with
+    2 coverage fixtures/containers/fatbin.x86_64 | has no debugging information
+    2 dump fixtures/containers/fatbin.x86_64 | it has no .debug_info
+    2 coverage $FAST --compare fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
     3 coverage $FAST --compare nowhere.co | nowhere.co
     2 memmodel look | does table, show or check, not 'look'
     2 memmodel table | needs --target

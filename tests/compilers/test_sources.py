@@ -239,6 +239,17 @@ def test_each_command_that_compiles_takes_macros_folders_and_a_level(tmp_path):
     assert "use of undeclared identifier" in run("run", path, *build[1:3], *launch).stderr
 
 
+def test_every_command_prints_all_errors_of_a_source(tmp_path):
+    path = str(source(tmp_path, "kernel void k(global int *o) {\n  o[0] = first;\n  o[1] = second;\n}\n", "wrong.cl"))
+    for words in (("run", path, "k", "--grid", "1"), ("judge", path), ("compile", path), ("debug", path, "-batch")):
+        done = run(*words)
+        assert done.returncode == 3
+        for line, name in ((2, "first"), (3, "second")):
+            assert f"{path}:{line}:10: error: use of undeclared identifier '{name}'" in done.stderr
+        assert "      |          ^~~~~" in done.stderr
+        assert done.stderr.count("dwarfgpu: error: ") == 1
+
+
 def test_without_a_clang_the_hint_says_how_to_get_one(tmp_path, monkeypatch):
     for chosen, reason in (
         ("/bin/true", "/bin/true knows no AMD GPUs"),

@@ -91,7 +91,7 @@ def test_a_variable_that_cannot_be_watched_yet_says_where_it_can(files, tmp_path
     code = 'extern "C" __global__ void mean(int *in, int *out) {\n  int sum = *in;\n  *out = sum;\n}\n'
     hip.write_text(f"#include <hip/hip_runtime.h>\n{code}")
     unset = run("debug", hip, "-batch", "-ex", LAUNCH, "-ex", "watch sum").stderr
-    assert "is not set yet" in unset
+    assert "has not set up its frame yet" in unset
     assert unset.endswith("\nhint: a breakpoint at the name of the function stops after its beginning, which sets it\n")
 
 

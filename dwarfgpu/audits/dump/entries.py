@@ -128,7 +128,7 @@ class EntryDump:
     def __iter__(self) -> Iterator[Item]:
         if not self.file.has_dwarf:
             message = f"{self.file.name} has no debugging information entries: it has no .debug_info"
-            raise NotFound("no_dwarf", message, hint="list what it has with `dwarfgpu info`")
+            raise UsageError(message, kind="no_dwarf", hint="list what it has with `dwarfgpu info`")
         current: Unit | None = None
         for root in counted(self._roots(), "units"):
             try:

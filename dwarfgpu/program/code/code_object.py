@@ -472,7 +472,7 @@ def check_has_kernels(file: CodeObject) -> None:
         hint = "`dwarfgpu ls` lists the code objects in it: name one, as in FILE@gfx90a" if file.has_embedded else None
         kind = "a core file" if file.image.type == ET_CORE else f"for the machine {file.image.machine_name}"
         message = f"{file.name} is {kind}: it is not a code object with kernels"
-        raise NotFound("no_kernels", message, hint=hint)
+        raise UsageError(message, kind="no_kernels", hint=hint)
 
 
 @frozen
