@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
     from dwarfgpu.questions.run_checks import CheckedRun
+    from dwarfgpu.states.program import Program
 
 MOST_SEEDS = 1 << 20
 NAMES_OF_CHECKS = tuple(option.name.replace("-", "_") for option in OF_CHECKS)
@@ -50,11 +51,12 @@ def run_kernel(session: Session, options: Any) -> int:
 
 def _run_once(session: Session, options: Any) -> int:
     from dwarfgpu.execution.control.report import preview, report
+    from dwarfgpu.states.program import open_program
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
-    running = _launched(options)
+    running = _launched(options, open_program(options.file))
     _check_buffers(running, (name for name, _path in saves), options.print or ())
     points = _set_breakpoints(session, running, options)
     profile = _profile(running, options)
@@ -229,12 +231,10 @@ def _show(
 # --- Before it runs -----------------------------------------------------------------------------------------------
 
 
-def _launched(options: Any) -> Running:
+def _launched(options: Any, program: Program) -> Running:
     from dwarfgpu.execution.control.running import launched_with
     from dwarfgpu.execution.launch.triton import kernel_and_arguments
-    from dwarfgpu.states.program import open_program
 
-    program = open_program(options.file)
     kernel, words = kernel_and_arguments(program.file, _kernel_words(options))
     return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
 
@@ -257,6 +257,7 @@ def _run_seeds(session: Session, options: Any) -> int:
     """Run a kernel with several seeds, and show which results differ; return the exit status."""
     from dwarfgpu.execution.control.seeds import run_seeds
     from dwarfgpu.render.running import SEED_REPORT, seeds_text
+    from dwarfgpu.states.program import open_program
 
     if not 1 <= options.seeds <= MOST_SEEDS:
         raise UsageError(f"--seeds takes a number from 1 to {MOST_SEEDS}")
@@ -267,8 +268,10 @@ def _run_seeds(session: Session, options: Any) -> int:
     which = "seed" if options.weak_memory is None else "weak-memory"
     first = getattr(options, which.replace("-", "_")) or 0
 
+    program = open_program(options.file)
+
     def launched(seed: int) -> Running:
-        return _launched(Namespace(**vars(options) | {which.replace("-", "_"): seed}))
+        return _launched(Namespace(**vars(options) | {which.replace("-", "_"): seed}), program)
 
     report = run_seeds(launched, range(first, first + options.seeds), which, options.limit)
     if session.wants_json:

@@ -383,7 +383,7 @@ class Device:
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
         compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
-        since, is_inside = 0, False
+        since, is_inside, is_cut = 0, False, is_exact  # no block is written from where a turn has cut another one
         if compiled is not None and self.batches and not self.tells_turns:
             going = compiled.run_together(batch, left, limit)
             if going is None:
@@ -408,10 +408,11 @@ class Device:
                 goes_on = self.is_together(batch, execution)
                 execution = None
             else:
-                block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single)
+                block = self._found_block(pc, mode, single=is_single or (is_cut and (pc, mode) not in blocks))
                 if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
                     block = self._found_block(pc, mode, single=True)
                 count, is_whole, is_inside = block.count, block.is_whole, False
+                is_cut = is_exact and not is_whole
                 since += count
                 self._ignore_errors()
                 goes_on = self._execute(batch, block)
