@@ -345,8 +345,8 @@ class Evaluator:
                     "$lane needs a lane", hint="select a lane, on the command line with --lane", kind="no_lane"
                 )
             return ScalarOperand(model.base("int"), lanes.lane)
-        if name in _WAVE and frame.stack is not None:
-            return ScalarOperand(model.base("int"), frame.stack.wave + 1)  # as users number waves
+        if name in _WAVE and frame.stack is not None and lanes.wave is not None:
+            return ScalarOperand(model.base("int"), lanes.wave + 1)  # as users number waves
         register = self._register(name)
         part = part_of(frame.target, name) if register is None else None
         if part is not None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,46 @@ def test_a_condition_of_integers_is_what_it_is_without_columns(built, key, monke
     assert running.run().has_ended
     assert counts[True]
     assert key[1] == "O2" or not counts[False]
+
+
+SPECIAL = [
+    "$wave == 4",
+    "$lane == 3",
+    "$pc != 0",
+    "$exec & 8",
+    "get_local_id(0) == 3",
+    "get_group_id(0) == 2",
+    "1",
+    "0",
+]
+
+
+@for_each("level", "O0", pytest.param("O2", marks=SLOW))
+def test_a_condition_of_waves_and_lanes_is_what_it_is_in_each_lane(built, level):
+    """Some names have one value for all waves, some one for each wave, some one for each lane."""
+    running = Running(started(built("gfx1100", level), "mixed", args={"out": np.zeros(COUNT, np.int64), "n": 4}))
+    pairs = permutations(SPECIAL, 2)
+    texts = [*SPECIAL, *(f"{left} {sign} {right}" for left, right in pairs for sign in ("&&", "||", "+"))]
+    widths = []
+
+    def ask(arrival):
+        waves = arrival.waves.tolist()
+        if len(widths) == 2:
+            return False
+        widths.append(len(waves))
+        truth = {text: running.truth(text, arrival).tolist() for text in texts}
+        for row, wave in enumerate(waves):
+            frame = running.attached[wave].frame(0)
+            for lane in (0, 3, 9):
+                for text in texts:
+                    number = frame.expression(text).find(frame.lane(lane)).number()
+                    assert truth[text][row][lane] == bool(number), (text, wave, lane)
+        return False
+
+    (point, *_others) = running.break_at("kernels.cl:78")
+    point.holds = ask
+    assert running.run().has_ended
+    assert max(widths) > 4
 
 
 def highest(number):
