@@ -61,6 +61,8 @@ RULES: dict[str, CheckRule] = rules(
 COUNTED = RIGHT, WRONG, MISSING, UNCERTAIN = "right", "wrong", "missing", "uncertain"
 MAX_TRUTHS = 256
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
+MAX_NAMED = 3
+"""The values of the other build that a finding names."""
 MAX_ALIGNED = 2048
 """The visits of a sequence that are aligned, the first ones."""
 _BARRIER = re.compile(r"barrier\s*\(")
@@ -616,7 +618,7 @@ class StatementComparison:
         )
         if compared is None or compared.result == MISSING:
             return None
-        return self._rounded(item, key, stop, compared, others, reference, truths)
+        return self._weighed(item, key, stop, compared, others, reference, truths)
 
     def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop."""
@@ -747,12 +749,7 @@ class StatementComparison:
                 )
                 if compared is None:
                     continue
-                if compared.result == WRONG and not is_known_everywhere:
-                    visible = sum(reference.stops[number].value(key, item) is not None for number in truths.stops)
-                    is_stored = key not in self.history.listed
-                    if len(others) < visible and is_stored:  # before it has a value, its place can have anything
-                        compared = evolve(compared, result=UNCERTAIN)
-                yield item, key, self._rounded(item, key, stop, compared, others, reference, truths.stops)
+                yield item, key, self._weighed(item, key, stop, compared, others, reference, truths.stops)
 
     def _compare_value(
         self,
@@ -774,7 +771,9 @@ class StatementComparison:
         differences = [self.values.difference(value, other, leaves, scale) for other, leaves in dict.fromkeys(others)]
         first = next((difference for difference in differences if difference is not None), None)
         if first is not None and None not in differences:
-            return ComparedValue(WRONG, first.text, first.other, first.path)
+            texts = list(dict.fromkeys(each.other for each in differences if each and each.path == first.path))
+            named = " or ".join([*texts[:MAX_NAMED], *(["another one"] if len(texts) > MAX_NAMED else [])])
+            return ComparedValue(WRONG, first.text, named, first.path)
         if first is not None and not is_certain:
             return ComparedValue(UNCERTAIN, first.text, first.other, first.path)
         lacking = [
@@ -788,7 +787,20 @@ class StatementComparison:
             return None
         return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
 
-    def _rounded(
+    def _may_be_early(
+        self, key: DeclarationKey, item: WorkItem, value: Any, reference: ReferenceStops, truths: Sequence[int]
+    ) -> bool:
+        """Return whether the other build can have a value before the variable is known to be initialized.
+
+        A variable in memory has anything there, and the counter of a loop on one line has its first value.
+        """
+        stops = [reference.stops[number] for number in truths if reference.unknown(key, item, number) is None]
+        early = [there for stop in stops if (there := stop.value(key, item)) is not None]
+        if key not in self.history.listed:
+            return bool(early)
+        return any(isinstance(each, RecordedValue) and not self.values.difference(value, each) for each in early)
+
+    def _weighed(
         self,
         item: WorkItem,
         key: DeclarationKey,
@@ -798,8 +810,10 @@ class StatementComparison:
         reference: ReferenceStops,
         truths: Sequence[int],
     ) -> ComparedValue:
-        """Return what a comparison gives if roundings of the terms of a float can have made the difference."""
+        """Return what a comparison gives where a wrong value may be early, or roundings of its terms made it."""
         value = stop.value(key, item)
+        if compared.result == WRONG and self._may_be_early(key, item, value, reference, truths):
+            return evolve(compared, result=UNCERTAIN)
         is_wrong = compared.result == WRONG and reference.is_rounded(key)
         if not is_wrong or not isinstance(value, RecordedValue) or largest_float(value) is None:
             return compared

@@ -115,6 +115,7 @@ def test_what_is_behind_the_last_statement_is_compared(text, is_cut, wrong):
 
 @for_each("value, is_listed, expected",
     (62, True, {"uncertain": 1}), (94, True, {"uncertain": 1}),
+    (0, True, {"uncertain": 1}),  # it can be initialized at the first statement of its line
     (63, True, {"wrong": 1}),  # a location that begins at an instruction has a value from there on
     (63, False, {"uncertain": 1}),  # the place of a variable has anything before it is initialized
     ids=str)  # fmt: skip
@@ -123,8 +124,10 @@ def test_a_value_in_a_loop_is_one_of_those_from_the_initialization_on(value, is_
     other = history([(0, 0, None), *loop, (4, 16, None)])
     own = history([(0, 0, None), (1, 4, None), (3, 8, value), (1, 12, None), (4, 16, None)])
     own.listed |= {VARIABLE} if is_listed else set()
-    total = compared_histories(own, other).total()
+    judgement = compared_histories(own, other)
+    total = judgement.total()
     assert {name: getattr(total, name) for name in ("right", "wrong", "uncertain") if getattr(total, name)} == expected
+    assert [each.first_wrong.other for each in judgement.variables if each.first_wrong] == ["62 or 94"] * total.wrong
 
 
 def common(lines, others):
