@@ -22,6 +22,7 @@ from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
+from dwarfgpu.audits.verify.findings import ERROR, NOTE
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.check_report import check_report
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.statement_record import StatementHistory
-    from dwarfgpu.audits.verify.findings import CheckRule
+    from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
@@ -184,12 +185,22 @@ class Judge:
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
         file = self.running.launched.plan.file
-        findings = [*self.sightings.findings()]
+        findings = [*self._excused([*self.sightings.findings()], limit)]
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
         report = FileReport(file.name, tuple(findings), left_out=self.sightings.left_out or None)
         executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
         return Judgement(report, tuple(self._parts()), halt, executed, without_text, compared)
+
+    def _excused(self, findings: list[FileFinding], limit: int | None) -> Iterator[FileFinding]:
+        """Yield findings; a value that differs is a note if the kernel itself has undefined behaviour."""
+        differ = [each for each in findings if each.rule.part == "against" and each.rule.severity == ERROR]
+        fault = self.against.fault(limit) if differ and isinstance(self.against, GpuBuild) else None
+        for each in findings:
+            if fault is None or each not in differ:
+                yield each
+            else:
+                yield evolve(each, severity=NOTE, message=f"{each.message}; {fault}: the builds may differ")
 
     def _parts(self) -> Iterator[JudgedPart]:
         """Yield what came of each function."""
@@ -322,11 +333,28 @@ class OtherBuild(Protocol):
 class GpuBuild:
     """A code object that the machine runs, too."""
 
-    def __init__(self, running: Running, name: str) -> None:
+    def __init__(self, running: Running, name: str, checked: Callable[[], Running] | None = None) -> None:
         self.running, self.name = running, name
+        self._checked = checked
+        """Launches the kernel once more, with the checks for undefined behaviour."""
         self._same: SameCode | None = None
         self.problem: str | None = None
         self.results: dict[str, bytes] = {}
+
+    def fault(self, limit: int | None) -> str | None:
+        """Return what undefined behaviour of the kernel a checked run shows first, if any."""
+        if self._checked is None:
+            return None
+        running = self._checked()
+        running.run(limit=limit)
+        for each in running.findings:
+            if each.severity == ERROR:
+                name = each.register or "memory" if each.variable is None else f"`{each.variable}`"
+                does = f"reads {name} before it is set" if each.check == "init" else f"has a data race on {name}"
+                line = each.sides[0].line
+                where = "" if line is None else f" at {line[0].rpartition('/')[2]}:{line[1]}"
+                return f"the kernel {does}{where} (run --check={each.check})"
+        return None
 
     def beside(self, run: FollowedRun) -> SameCode:
         """Return its debugging information for the instructions of a run, as long as these are its own, too."""
@@ -357,6 +385,10 @@ def other_build(
     if not program.file.has_dwarf:
         raise UsageError(f"{path} has no debugging information", hint="compile it with -g")
     if program.file.is_amdgpu:
-        running = launched_with(program, kernel, words, lambda name: None if name == "check" else option(name))
-        return GpuBuild(running, path.rpartition("/")[2] + (" -O0" if is_source(path) else ""))
+
+        def launched(checks: str | None = None) -> Running:
+            return launched_with(program, kernel, words, lambda name: checks if name == "check" else option(name))
+
+        name = path.rpartition("/")[2] + (" -O0" if is_source(path) else "")
+        return GpuBuild(launched(), name, lambda: launched("init,race"))
     return HostBuild(program, judged)

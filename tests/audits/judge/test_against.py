@@ -15,7 +15,7 @@ from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
-from tests.builders.commands import run
+from tests.builders.commands import document, run
 from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each, some_of
@@ -190,6 +190,29 @@ def test_a_build_with_location_lists_is_like_itself(tmp_path):
     own, other = (running(str(tmp_path / "k.co"), "k", args, grid=4, work_group=4) for _build in range(2))
     findings = Judge(own, named_build(other)).run().report.findings
     assert not [each.message for each in findings if each.rule.name.startswith("against-")]
+
+
+UNSET = """
+kernel void unset(global int *out, int limit) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int value;
+  if (id < limit)
+    value = id * 3;
+  int next = value + 1;
+  out[id] = next ^ id;
+}
+"""
+
+
+@for_each("limit, expected", (64, []), (40, [("against-result", "note")]))
+def test_a_result_that_the_kernel_leaves_undefined_is_not_the_fault_of_the_compiler(limit, expected, tmp_path):
+    source = tmp_path / "k.cl"
+    source.write_text(UNSET)
+    sizes = "--grid", "64", "--work-group", "64", "--only", "against-result", "--json"
+    found = document("judge", source, "unset", "-O2", "--against", source, "zeros(64)", limit, *sizes)["findings"]
+    assert [(each["rule"], each["severity"]) for each in found] == expected
+    for each in found:
+        assert "; the kernel reads `value` before it is set at k.cl:7 (run --check=init): the b" in each["message"]
 
 
 VGPR0 = 2560
