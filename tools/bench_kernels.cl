@@ -43,3 +43,11 @@ kernel void rounds(global int *out, int n) {
   }
   out[lane] = total;
 }
+
+__attribute__((noinline)) int called(int total, int i) { return total * 3 + i; }
+kernel void calls(global int *out, int n) {
+  int total = 0;
+  for (int i = 0; i < n; ++i)
+    total = called(total, i);
+  out[0] = total;
+}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_input import cache
-from bench_measure import DWARFGPU, best, in_turns, not_measured, process, show
+from bench_measure import best, in_turns, not_measured, show
 
 SOURCE = Path(__file__).with_name("bench_kernels.cl")
 WAVES = 1024
@@ -44,9 +44,9 @@ void steps_(int *out, const int *in, int n) {
 TURN = 0.005
 """How many seconds each side of a comparison is executed at a time."""
 WARM = 110
-"""The launches before a kernel is measured, as far as they take no longer than a second."""
+"""The launches before a kernel is measured: one without a loop is compiled at the hundredth."""
 WARM_SECONDS = 5
-"""How long a kernel is launched at most until its compiled code is optimized."""
+"""How long a kernel is launched at most until it is compiled and its code is optimized."""
 ROUNDS = 7
 SHORT_ROUNDS = 40
 """Of kernels that take less than a millisecond."""
@@ -215,30 +215,59 @@ def _debugging(path: str) -> None:
 
 
 def _stepping(path: str) -> None:
-    """Print what a condition and a trace of lines cost in code that was not optimized."""
+    """Print what a condition, a trace of lines and calls cost in code that was not optimized."""
     from dwarfgpu.execution.control.debugging import Debugging
-    from dwarfgpu.execution.launch.launch import launch, machine_for
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
+    from dwarfgpu.render.running import TraceWriter
+    from dwarfgpu.render.values import value_text
 
     lines = SOURCE.read_text("utf-8").splitlines()
     inner = 1 + next(number for number, line in enumerate(lines) if "total = total * 3 + i;" in line)
-    rounds = 100
+    rounds = 1000
+
+    def launched(kernel: str, count: int, lanes: int, jit: str = "auto") -> Launched:
+        machine = machine_for(path, kernel)
+        machine.jit = jit
+        args = {"out": f"zeros({lanes})", "n": count}
+        return launch(machine, path, kernel, grid=lanes, work_group=lanes, args=args)
 
     def run(condition: str | None) -> None:
-        machine = machine_for(path, "rounds")
-        args = {"out": "zeros(64)", "n": rounds}
-        debugging = Debugging(launch(machine, path, "rounds", grid=64, work_group=64, args=args))
+        debugging = Debugging(launched("rounds", rounds, 64))
         if condition is not None:
             debugging.break_at(f"{SOURCE.name}:{inner}", condition)
         debugging.go_on()
         assert debugging.has_ended
 
     plain, conditional = in_turns([lambda: run(None), lambda: run(f"i == {rounds}")], rounds=3)
-    text = f"{(conditional - plain) / rounds * 1e6:.0f} us at each of {rounds} arrivals, with launch"
-    show("a conditional breakpoint that is never true / none", conditional / plain, "", text)
+    each = (conditional - plain) / rounds * 1e6
+    show(
+        "a condition that is not true, microseconds", each, "at most 100", f"{rounds} arrivals of one wave, with launch"
+    )
 
-    words = (*DWARFGPU, "run", path, "rounds", "--grid", "64", "--work-group", "64", "out=zeros(64)", "n=10")
-    plain, traced = in_turns([process(*words), process(*words, "--trace=lines")], rounds=2)
-    show("run --trace=lines / run, whole processes", traced / plain, "", f"{traced:.2f} s, 10 rounds of one wave")
+    rates, writer = [], TraceWriter()
+    for _ in range(3):
+        running = Running(launched("rounds", rounds, 64))
+        trace = StepTrace(running, lambda step: list(writer.lines(step)), show=value_text)
+        begun = time.process_time()
+        running.run()
+        trace.end()
+        rates.append(running.machine.device.executed / (time.process_time() - begun))
+    show(
+        "60,000 instructions a second with --trace=lines / these",
+        60_000 / max(rates),
+        "at most 1",
+        f"{max(rates):,.0f}",
+    )
+
+    for jit, count, limit, text in (("auto", 100_000, 2, "compiled"), ("off", 10_000, 4, "interpreted")):
+        machine = Running(launched("calls", count, 1, jit)).machine
+        begun = time.process_time()
+        machine.run()
+        seconds = time.process_time() - begun
+        detail = f"{machine.device.executed / seconds:,.0f} instructions a second"
+        show(f"{count:,} turns with a call at -O0, {text}, seconds", seconds, f"at most {limit}", detail)
 
 
 def _copied(*arrays: Any) -> None:
@@ -341,7 +370,7 @@ class _Kernel:
         Some kernels are compiled when they have been launched 100 times, and optimized when they have run for a while.
         """
         begun, launches, spent = time.process_time(), 0, 0.0
-        while (launches < WARM and spent < 1) or (spent < WARM_SECONDS and not self._is_final()):
+        while spent < WARM_SECONDS and (launches < WARM or not self._is_final()):
             self.once()
             launches, spent = launches + 1, time.process_time() - begun
         times = [[self._warm(), *(best(peer, rounds=1, seconds=TURN) for peer in peers)] for _ in range(rounds)]

@@ -297,7 +297,7 @@ class _Terms:
             return self._flags(lambda batch: column(batch) == 0)
         promoted = self._compute.promoted(kind)
         type_, change = _number_type(promoted), _CHANGED[sign]
-        return lambda batch: change(column(batch).astype(type_)), promoted
+        return lambda batch: change(column(batch).astype(type_, copy=False)), promoted
 
     def _binary(self, sign: str, left: Column, left_kind: Type, right: Column, right_kind: Type) -> tuple[Column, Type]:
         if sign in ("&&", "||"):
@@ -310,7 +310,7 @@ class _Terms:
         compute: Callable[[Any, Any], Any] = _OPERATORS[sign]
 
         def column(batch: WaveBatch) -> Any:
-            return compute(left(batch).astype(type_), right(batch).astype(type_))
+            return compute(left(batch).astype(type_, copy=False), right(batch).astype(type_, copy=False))
 
         return self._flags(column) if sign in COMPARISONS else (column, kind)
 

@@ -367,9 +367,10 @@ class Running:
         key = text, function
         if key not in self._conditions:
             self._conditions[key] = Discoveries(self.attached, device, condition_in(text, function))
-        column = self._conditions[key].at(batch)
+        column, shape = self._conditions[key].at(batch), (batch.count, batch.lanes)
         with suppress(Unplaced):
-            return None if column is None else np.broadcast_to(column(batch), (batch.count, batch.lanes))
+            flags = None if column is None else column(batch)
+            return flags if flags is None or flags.shape == shape else np.broadcast_to(flags, shape)
         return None
 
     def truth(self, text: str, arrival: Arrival, number: int = 0) -> Any:
