@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -460,6 +461,13 @@ OF_NUMBERS = {
     "powif(a, 2)": 6.25, "__log10f(100.0f)": 2, "__exp10f(2.0f)": 100, "rcbrt(8.0)": 0.5,
     "rhypotf(3.0f, 4.0f)": float(np.float32(0.2)), "(sincospif(0.5f, &f, &g), f + 2 * g)": 1,
     "(memset(&n, 1, 2), n & 0xffff)": 0x101, "(memcpy(&n, &x, 4), n)": X, "__syncthreads_count(x)": 1,
+    "std::abs(x)": 5, "std::abs(-a)": 2.5, "norm3df(2, 3, 6)": 7, "norm4d(1.0, 2.0, 2.0, 4.0)": 5,
+    "rnorm3df(0, 3, 4)": float(np.float32(0.2)), "scalblnf(a, 3l)": 20, "scalbln(1.0, -100000l)": 0,
+    "__bitextract_u32(y, 28, 40)": 0xF, "__bitextract_u32(y, 33, 0)": 0, "__bitextract_u64(z, 36, 8)": Z >> 36 & 0xFF,
+    "__bitinsert_u32(0xabcd, 0x12, 4, 8)": 0xA12D, "__bitinsert_u64(0, 0x1ff, 32, 8)": 0xFF << 32,
+    "erfinvf(0)": 0, "erfinvf(0.5f)": float(np.float32(0.4769362762)), "isinf(erfinvf(-1))": 1, "isnan(erfinvf(2))": 1,
+    "normcdff(0)": 0.5, "normcdff(1)": float(np.float32(0.8413447461)),
+    "normcdff(-9)": float(np.float32(1.1285884059538e-19)), "__fmul_rz(3e38f, a)": float(np.finfo("f4").max),
     "__syncthreads_or(0)": 0, "__syncthreads_and(x)": 1, "unsafeAtomicAdd(out, 1.0)": 9,
 }  # fmt: skip
 
@@ -484,3 +492,30 @@ extern "C" __global__ void k(double *out, int x, unsigned y, long long z, float 
     assert str(machine.run()) == "all waves have ended"
     found = dict(zip(OF_NUMBERS, launched.buffers["out"][1:].tolist(), strict=True))
     assert found == {text: float(right) for text, right in OF_NUMBERS.items()}
+
+
+def test_directed_rounding(tmp_path):
+    count, modes = 256, "zud"
+    a, b = (RANDOM.standard_normal(count) * 10.0 ** RANDOM.integers(-20, 19, count) for _ in range(2))
+    a, b = a.astype("f4"), np.where(np.arange(count) % 2, b, a * RANDOM.random(count)).astype("f4")
+    calls = [f"__f{name}_r{mode}(a[i], b[i])" for name in ("mul", "add", "sub") for mode in modes]
+    text = f"""#include <hip/hip_runtime.h>
+extern "C" __global__ void k(float *out, float *a, float *b) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float all[] = {{{", ".join(calls)}}};
+  for (int j = 0; j < 9; j++) out[9 * i + j] = all[j];
+}}
+"""
+    (tmp_path / "k.hip").write_text(text)
+    (tmp_path / "k.co").write_bytes(compile_source(str(tmp_path / "k.hip"), Recipe("gfx1100", "2")).code)
+    machine = dwarfgpu.machine_for(str(tmp_path / "k.co"), "k")
+    args = {"out": np.zeros((count, 9), "f4"), "a": a, "b": b}
+    launched = dwarfgpu.launch(machine, str(tmp_path / "k.co"), "k", grid=count, work_group=64, args=args)
+    assert str(machine.run()) == "all waves have ended"
+    for row, *pair in zip(launched.buffers["out"].reshape(count, 9), a.tolist(), b.tolist(), strict=True):
+        left, right = map(Fraction, pair)
+        for index, exact in enumerate((left * right, left + right, left - right)):
+            for found, mode in zip(row[3 * index : 3 * index + 3], modes, strict=True):
+                is_up = mode == "u" or (mode == "z" and exact < 0)
+                inward = float(np.nextafter(found, np.float32(-np.inf if is_up else np.inf)))
+                assert inward < exact <= float(found) if is_up else float(found) <= exact < inward

@@ -171,7 +171,7 @@ def test_kernels_by_the_names_of_source_and_symbol():
 
 
 def test_a_host_program_has_no_kernels():
-    caught = raised(NotFound, check_has_kernels, file("containers/fatbin.x86_64"))
+    caught = raised(UsageError, check_has_kernels, file("containers/fatbin.x86_64"))
     assert "X86_64" in str(caught)
     assert "dwarfgpu ls" in caught.hint
     check_has_kernels(file("containers/fatbin.x86_64@gfx1100"))

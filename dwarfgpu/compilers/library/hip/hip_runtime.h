@@ -203,6 +203,7 @@ DG_DEVICE float abs(float a) { return __builtin_fabsf(a); }
 DG_DEVICE double abs(double a) { return __builtin_fabs(a); }
 DG_DEVICE long labs(long a) { return __builtin_labs(a); }
 DG_DEVICE long long llabs(long long a) { return __builtin_llabs(a); }
+namespace std { using ::abs; }
 DG_DEVICE int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 DG_DEVICE int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
 DG_DEVICE unsigned __uhadd(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a + b) >> 1); }
@@ -232,6 +233,15 @@ DG_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned places) {
     result |= (unsigned)(dg_pair(a, b) >> 8 * (places >> 4 * i & 7) & 255) << 8 * i;
   return result;
 }
+#define DG_FIELDS(bits, T) \
+  DG_DEVICE T dg_mask_##bits(unsigned width) { \
+    return width & bits - 1 ? ((T)1 << (width & bits - 1)) - 1 : width ? ~(T)0 : 0; } \
+  DG_DEVICE T __bitextract_u##bits(T a, unsigned first, unsigned width) { \
+    return a >> (first & bits - 1) & dg_mask_##bits(width); } \
+  DG_DEVICE T __bitinsert_u##bits(T a, T b, unsigned first, unsigned width) { \
+    T mask = dg_mask_##bits(width) << (first & bits - 1); \
+    return (a & ~mask) | (b << (first & bits - 1) & mask); }
+DG_FIELDS(32, unsigned) DG_FIELDS(64, unsigned long long)
 DG_DEVICE int __mulhi(int a, int b) { return (int)(((long long)a * b) >> 32); }
 DG_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((unsigned long long)a * b) >> 32); }
 template <class T> DG_BOTH T min(T a, T b) { return b < a ? b : a; }
@@ -338,18 +348,47 @@ DG_CALL2(fdim, 4) DG_CALL2(nextafter, 9) DG_CALL1(logb, 4)
   DG_DEVICE void sincospi##f(T a, T *s, T *c) { *s = sinpi(a); *c = cospi(a); } \
   DG_DEVICE T rcbrt##f(T a) { return 1 / cbrt(a); } \
   DG_DEVICE T rhypot##f(T a, T b) { return 1 / hypot(a, b); } \
+  DG_DEVICE T norm3d##f(T a, T b, T c) { return (T)hypot(hypot((double)a, (double)b), (double)c); } \
+  DG_DEVICE T norm4d##f(T a, T b, T c, T d) { \
+    return (T)hypot(hypot((double)a, (double)b), hypot((double)c, (double)d)); } \
+  DG_DEVICE T rnorm3d##f(T a, T b, T c) { return 1 / norm3d##f(a, b, c); } \
+  DG_DEVICE T rnorm4d##f(T a, T b, T c, T d) { return 1 / norm4d##f(a, b, c, d); } \
   DG_DEVICE T powi##f(T a, int b) { return pow(a, (T)b); } \
   DG_DEVICE T nan##f(const char *) { return __builtin_nan##f(""); } \
   extern "C" __device__ T dg_ldexp_##T(T, int) __asm__(DG_LDEXP_##T); \
   extern "C" __device__ int dg_ilogb_##T(T) __asm__(DG_ILOGB_##T); \
   DG_DEVICE T ldexp##f(T a, int power) { return dg_ldexp_##T(a, power); } \
   DG_DEVICE T scalbn##f(T a, int power) { return dg_ldexp_##T(a, power); } \
+  DG_DEVICE T scalbln##f(T a, long power) { \
+    return dg_ldexp_##T(a, power > 5000 ? 5000 : power < -5000 ? -5000 : (int)power); } \
   DG_DEVICE int ilogb##f(T a) { return dg_ilogb_##T(a); }
 #define DG_LDEXP_float "_Z5ldexpfi"
 #define DG_LDEXP_double "_Z5ldexpdi"
 #define DG_ILOGB_float "_Z5ilogbf"
 #define DG_ILOGB_double "_Z5ilogbd"
 DG_KINDS(float, f) DG_KINDS(double, )
+DG_DEVICE float normcdff(float a) { return (float)(0.5 * erfc(a * -0.70710678118654752440)); }
+DG_DEVICE float erfinvf(float a) { /* Winitzki's approximation, and three steps of Newton's method */
+  if (!(fabsf(a) < 1)) return fabsf(a) == 1 ? a * __builtin_inff() : __builtin_nanf("");
+  double x = a, log = log1p(-x * x), half = 4.3307467508 + log / 2;
+  double y = copysign(sqrt(sqrt(half * half - log / 0.147) - half), x);
+  for (int i = 0; i < 3; i++) y -= (erf(y) - x) * 0.88622692545275801365 * exp(y * y);
+  return (float)y;
+}
+/* `rest` is what the nearest float is short of; the neighbour on the other side is the other rounding. */
+DG_DEVICE float dg_towards(float nearest, double rest, float to) {
+  return rest != 0 && (rest > 0) == (to > nearest) ? nextafterf(nearest, to) : nearest;
+}
+DG_DEVICE double dg_rest_of_sum(float a, float b, float nearest) {
+  double sum = (double)a + b, part = sum - a;
+  return sum != nearest ? sum - nearest : (a - (sum - part)) + (b - part);
+}
+#define DG_DIRECTED(name, nearest, rest) \
+  DG_DEVICE float name##_ru(float a, float b) { float r = nearest; return dg_towards(r, rest, __builtin_inff()); } \
+  DG_DEVICE float name##_rd(float a, float b) { float r = nearest; return dg_towards(r, rest, -__builtin_inff()); } \
+  DG_DEVICE float name##_rz(float a, float b) { float r = nearest; return r == 0 ? r : dg_towards(r, rest, 0); }
+DG_DIRECTED(__fmul, __fmul_rn(a, b), (double)a * b - r) DG_DIRECTED(__fadd, __fadd_rn(a, b), dg_rest_of_sum(a, b, r))
+DG_DIRECTED(__fsub, __fsub_rn(a, b), dg_rest_of_sum(a, -b, r))
 DG_DEVICE void __sincosf(float a, float *s, float *c) { sincosf(a, s, c); }
 
 /* ---- half and half2 ---- */
