@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Breakpoint
 
-ENDED, BREAKPOINT, FAULT, TRAP, LIMIT, INTERRUPT, STEP, STUCK = (
-    "ended", "breakpoint", "fault", "trap", "limit", "interrupted", "step", "stuck",
+ENDED, BREAKPOINT, FAULT, TRAP, LIMIT, INTERRUPT, STEP, STUCK, CHECK = (
+    "ended", "breakpoint", "fault", "trap", "limit", "interrupted", "step", "stuck", "check",
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Halt:
     """Why and where a machine has come to a halt."""
 
     kind: str
-    """``ended``, ``breakpoint``, ``fault``, ``trap``, ``limit``, ``interrupted``, ``step`` or ``stuck``."""
+    """``ended``, ``breakpoint``, ``fault``, ``trap``, ``limit``, ``interrupted``, ``step``, ``stuck`` or ``check``."""
     reason: str
     """The reason as a text; of a fault or a trap in the words of ROCgdb's library."""
     pc: int | None = None
@@ -65,6 +65,8 @@ class Halt:
     None if waves are in no such loop."""
     is_at_start: bool = False
     """Whether going back has come to the earliest time that is known."""
+    finding: Any = None
+    """The `NamedFinding` that a check has stopped the waves for."""
 
     def __str__(self) -> str:
         where = "" if self.pc is None else f" at {self.pc:#x}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import __version__
 from dwarfgpu.errors import UsageError, nearest
 from dwarfgpu.questions.debugger import Debugger, Quit
+from dwarfgpu.questions.execution import setting_changed
 from dwarfgpu.questions.table import GROUPS
 from dwarfgpu.render.layout import wrapped
 from dwarfgpu.render.written_text import own
@@ -192,7 +193,9 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
             debugger.told.add(name)
             debugger.output.line(f"`set {text[:60]}` is a setting of GDB that changes nothing here")
         return
-    debugger.settings.set(*_setting(debugger, text))
+    name, value = _setting(debugger, text)
+    debugger.settings.set(name, value)
+    setting_changed(debugger, name)
 
 
 def with_(debugger: Debugger, arguments: Arguments) -> None:

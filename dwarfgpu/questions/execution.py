@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments, Command
 
 NOT_RUN = "The program is not being run."
+OF_LAUNCHES = "check", "weak-memory", "agents"
+"""The settings that a kernel is launched with."""
 
 
 class KernelRun:
@@ -31,6 +33,8 @@ class KernelRun:
         self.launched: Launched | None = None
         self.again: Callable[[], object] | None = None
         """Launches the kernel once more."""
+        self.settings: tuple[Any, ...] = ()
+        """Those of `OF_LAUNCHES` that it was launched with."""
         self.debugging: Debugging | None = None
 
 
@@ -38,11 +42,26 @@ def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) 
     """Take note of a launch, which commands here run."""
     run = debugger.state_of(KernelRun)
     run.launched, run.again, run.debugging = launch, again, None
+    run.settings = _of_next_launch(debugger)
     debugger.hints_for = lambda lacking: hints_at_prompt(launch, debugger.attached, lacking, debugger.told)
     for point in run.points:
         if point.watched is not None:  # what it watched was in the machine before
             del run.points.by_number[point.number]
         point.addresses = []
+
+
+def _of_next_launch(debugger: Debugger) -> tuple[Any, ...]:
+    return tuple(debugger.settings[name] for name in OF_LAUNCHES)
+
+
+def setting_changed(debugger: Debugger, name: str) -> None:
+    """Say that a setting does not change the kernel that is there, which was launched with another one."""
+    run, attached = debugger.state_of(KernelRun), debugger.attached
+    if attached is None or run.launched is None or attached.stopped.machine is not run.launched.machine:
+        return
+    if name in OF_LAUNCHES and run.settings[OF_LAUNCHES.index(name)] != debugger.settings[name]:
+        output = debugger.output
+        output.line(output.style("hint", f"hint: `{name}` takes effect at the launch: `run` launches the kernel again"))
 
 
 def session(debugger: Debugger, command: Command) -> Debugging:
@@ -97,7 +116,8 @@ def _begin(debugger: Debugger, arguments: Arguments) -> None:
         run.again()
         return
     debugging = session(debugger, arguments.command)
-    if debugging.device.executed or debugging.has_ended:
+    is_new = run.settings == _of_next_launch(debugger) and not debugging.device.executed
+    if not is_new or debugging.has_ended:
         if not debugger.confirmed("The program being debugged has been started already. Start it from the beginning?"):
             raise UsageError("Program not restarted.", kind="not_confirmed")
         assert run.again is not None  # noqa: S101 (a launch was noted with it)

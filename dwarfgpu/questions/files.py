@@ -123,10 +123,11 @@ def launch(debugger: Debugger, arguments: Arguments) -> None:
 def launch_as_run(debugger: Debugger, words: Sequence[str], options: Mapping[str, Any]) -> None:
     """Launch a kernel with the words and options of ``dwarfgpu run``, some of which are settings here."""
     from dwarfgpu.execution.launch.triton import kernel_and_arguments
+    from dwarfgpu.questions.execution import OF_LAUNCHES
 
     if options["grid"] is None:
         raise UsageError("a kernel is launched with --grid", hint="write it as for `dwarfgpu run`")
-    for name in ("check", "weak-memory", "agents"):
+    for name in OF_LAUNCHES:
         if options[name] is not None:
             debugger.settings.set(name, str(options[name]))
     _launch(debugger, *kernel_and_arguments(debugger.opened.file, words), options)

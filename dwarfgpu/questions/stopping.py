@@ -245,6 +245,10 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     noun = debugger.noun.capitalize()
     who, lanes = f"{noun} {chosen + 1}", halt.lanes or {}
     mask = lanes.get(chosen, 0)
+    if halt.finding is not None:
+        from dwarfgpu.render.findings import finding_lines  # which costs start-up time
+
+        yield from finding_lines(halt.finding)
     if halt.is_at_start:
         yield ""
         yield halt.reason
@@ -281,7 +285,7 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
         yield from _variable_missed(debugger, halt)
     elif halt.kind == "interrupted":
         yield f"{who} received signal SIGINT, Interrupt."
-    elif halt.kind != "step":
+    elif halt.kind not in ("step", "check"):
         yield f"[{halt.reason}]"
         if halt.loop is not None:
             yield "`set var` or `jump` can end the loop, `reverse-step` goes back."

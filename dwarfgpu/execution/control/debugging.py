@@ -337,10 +337,10 @@ class Debugging:
         side = finding.sides[-1]
         wave = self.machine.wave_named(side.wave)
         named = FindingNames(self.running).named(finding)
-        text = ": ".join(filter(None, (finding.kind, named.variable, named.reach)))
-        earlier = (f"  {each.done}, wave {each.side.wave}\n" for each in named.sides[:-1])
-        (self.write or self.dprinted.append)("".join((f"{text}\n", *earlier)))
-        self.device.halt = Halt(halts.STEP, text, side.pc, {} if wave is None else {wave: side.lanes})
+        mask = side.lanes if side.lane is None else 1 << side.lane
+        self.device.halt = Halt(
+            halts.CHECK, named.message, side.pc, {} if wave is None else {wave: mask}, finding=named
+        )
         return True
 
     # --- Forwards -------------------------------------------------------------------------------------------------

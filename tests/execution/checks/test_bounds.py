@@ -358,7 +358,8 @@ def test_waves_of_a_debugger_stop_where_something_is_found(require_tool):
     steps = ["set check bounds", launched, "continue", "info line", "continue"]
     path = str(Path(dg.__file__).parent / "examples" / "smooth.cl")
     done = run("debug", path, *(word for step in steps for word in ("-ex", step)))
-    assert "invalid read: in[64]: just past the end of `in` (argument 0, 256 bytes)\n" in done.stdout
+    assert "error: invalid read: `in[64]`, 4 bytes at" in done.stdout
+    assert "  just past the end of `in` (argument 0, 256 bytes)\n" in done.stdout
     assert "Line 3 of" in done.stdout
     assert "exited normally" in done.stdout
     assert "no check 'limits'" in run("debug", "-ex", "set check limits").stderr

@@ -14,7 +14,7 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.halts import STEP
+from dwarfgpu.execution.halts import CHECK
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
@@ -177,9 +177,21 @@ def test_a_debugger_names_both_sides_of_a_race(capsys):
     steps = "set check race", launched, "continue"
     main(["debug", "dwarfgpu/examples/reverse.co", "-batch", *(word for step in steps for word in ("-ex", step))])
     found = capsys.readouterr().out.partition("Continuing.\n")[2].splitlines()
-    assert found[0] == "read-write race: tile[0]"
-    assert re.fullmatch("  write of 0 at reverse.cl:4 in reverse, 0x7f[0-9a-f]+, wave 1:1:1:1", found[1])
-    assert "1:1:1:2/0" in found[2]  # where the read was found
+    assert found[0] == "[Switching to wave 2, lane 31 (AMDGPU Lane 1:1:1:2/31 (0,0,0)[63,0,0])]"
+    assert re.fullmatch(r"error: read-write race: `tile\[0\]`, 4 bytes at 0x\w+ in local memory, 128 hazards", found[1])
+    sides = [line.partition(",")[0] for line in found[2:5:2]]
+    assert sides == ["  write of 0 at reverse.cl:4 in reverse", "  read of 0 at reverse.cl:5 in reverse"]
+
+
+@pytest.mark.parametrize("before", [[], ["stepi"]])
+def test_a_check_that_is_set_after_the_launch_holds_from_the_next_run(capsys, before):
+    launched = "target launch reverse 128 64 in=arange(128) out=zeros(128)"
+    steps = launched, "set check off", *before, "set check race", "run", "print $lane"
+    main(["debug", "dwarfgpu/examples/reverse.co", "-batch", *(word for step in steps for word in ("-ex", step))])
+    text = capsys.readouterr().out
+    assert text.count("hint: `check` takes effect at the launch: `run` launches the kernel again\n") == 1
+    assert "error: read-write race: `tile[0]`" in text
+    assert text.endswith("$1 = 31\n")
 
 
 def test_a_scalar_access_is_one_of_the_wave(require_tool, tmp_path, capsys):
@@ -327,7 +339,7 @@ def test_a_run_that_has_gone_back_is_checked_as_one_that_has_not(built, kernel):
     while not (halt := debugging.go_on()).has_ended:
         if (halt.kind, halt.pc) in stops:  # another finding there
             continue
-        stops.add((STEP, halt.pc))
+        stops.add((CHECK, halt.pc))
         count = len(debugging.running.findings)
         debugging.reverse_instruction(min(halt.lanes))
         assert len(debugging.running.findings) < count
