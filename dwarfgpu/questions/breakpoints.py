@@ -11,7 +11,7 @@ from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.frames.selectors import numbers_in
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.questions.execution import KernelRun, session
+from dwarfgpu.questions.execution import KernelRun, place_now, session
 from dwarfgpu.questions.optimized_code import ways
 from dwarfgpu.questions.scripts import body
 from dwarfgpu.questions.stopping import WATCHPOINTS, ignoring, show_set, warn_of_condition
@@ -50,7 +50,7 @@ def break_(debugger: Debugger, arguments: Arguments) -> None:
         if pc is None:
             raise UsageError("the frame has no program counter", kind="no_frame", hint="name a place")
         place = f"*{pc:#x}"
-    show_set(debugger, debugging, debugging.break_at(place, condition, is_temporary=is_temporary))
+    show_set(debugger, debugging, debugging.break_at(place_now(debugger, place), condition, is_temporary=is_temporary))
 
 
 def _set_pending(debugger: Debugger, outside: Frame, place: str, condition: str | None, *, is_temporary: bool) -> None:
@@ -91,7 +91,7 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
     if not place:
         raise arguments.wrong("needs a place before the format")
     text = FormattedText.read(rest)
-    point = debugging.print_at(place, text.in_lanes, text.expressions)
+    point = debugging.print_at(place_now(debugger, place), text.in_lanes, text.expressions)
     point.commands = (f"printf {rest}",)
     show_set(debugger, debugging, point)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.breakpoints import Breakpoints
+from dwarfgpu.program.frames.linespec import Linespecs
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.optimized_code import hints_at_prompt
 from dwarfgpu.questions.stopping import ignoring, show_set, stopped
@@ -81,6 +82,13 @@ def session(debugger: Debugger, command: Command) -> Debugging:
     elif run.debugging.attached is not attached:  # the file was read anew
         run.debugging.running.use(attached)
     return run.debugging
+
+
+def place_now(debugger: Debugger, text: str) -> str:
+    """Return a place, where ``*EXPR`` is the address that the expression has now, in the frame that is selected."""
+    if not text.startswith("*"):
+        return text
+    return f"*{Linespecs(debugger.frame).address(text[1:]):#x}"
 
 
 def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
@@ -250,21 +258,21 @@ def until(debugger: Debugger, arguments: Arguments) -> Document:
     wave = debugger.wave.index
     pc = debugging.pc_of(wave)
     if arguments.text:
-        return stopped(debugger, debugging, debugging.run_to(wave, arguments.text))
+        return stopped(debugger, debugging, debugging.run_to(wave, place_now(debugger, arguments.text)))
     return stopped(debugger, debugging, debugging.step_line(wave, over=True, behind=pc))
 
 
 def advance(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops at the place, or where the function has returned."""
     debugging = _ready(debugger, arguments)
-    place = arguments.needed()
+    place = place_now(debugger, arguments.needed())
     return stopped(debugger, debugging, debugging.run_to(debugger.wave.index, place, is_deeper=True))
 
 
 def jump(debugger: Debugger, arguments: Arguments) -> Document:
     """The selected wave continues at the place; its registers stay as they are."""
     debugging = _ready(debugger, arguments)
-    address = debugging.jump(debugger.wave.index, arguments.needed())
+    address = debugging.jump(debugger.wave.index, place_now(debugger, arguments.needed()))
     if not arguments.form:
         debugger.output.line(f"Continuing at {address:#x}.")
     return stopped(debugger, debugging, debugging.go_on())

@@ -40,6 +40,13 @@ def test_a_breakpoint_with_a_condition_says_in_which_lanes_it_stops(launched):
     assert "exited normally" in launched("continue")
 
 
+def test_a_place_may_be_an_address_that_the_selected_frame_gives(launched):
+    text = launched("start", "break *$pc", "until *$pc+8")
+    assert "no state" not in text
+    pc = int(re.search(r"Breakpoint 2 at (0x\w+)", text)[1], 16)
+    assert f"Breakpoint 3 at {pc + 12:#x}" in launched("break *($pc+4)")
+
+
 def test_start_stops_behind_the_prologue_and_advance_goes_on(launched):
     assert "hit Temporary breakpoint 1, with lanes [0-31]" in launched("start")
     assert launched("print limit") == "$1 = 40\n"
