@@ -301,6 +301,8 @@ def test_zeros_for_a_pointer_to_structures_makes_structures(run, tmp_path, requi
     assert ended[0] == 0
     assert "4 bytes past the end of `p`, which has 24 bytes" in missed[1]
     assert 'ones cannot make structures\nhint: write [{"x": 0, "n": 0}], or zeros(COUNT)' in error[2]
+    words = [*words[:2], "views", *words[3:7], "view=zeros(4)"]
+    assert "is a structure, not a buffer\nhint: write {" in run(*words, "more=zeros(1)")[2]
 
 
 VECTORS = """

@@ -198,7 +198,7 @@ def _check_element(value: Any, argument: ArgumentType, what: ArgumentPath) -> No
     if kind.itemsize != int(wanted[1:]) or (kind.kind == "f") is not (wanted[0] == "f"):
         names = {"i": "int", "u": "uint", "f": "float"}
         meant = f"{names[wanted[0]]}{8 * int(wanted[1:])}"
-        hint = f"give an array of {meant}, or bytearray(array), whose bytes it gets as they are"
+        hint = f"give an array of {meant}; in Python, it gets the bytes of bytearray(array) as they are"
         raise UsageError(f"{what} points to {meant} numbers, and the array has {kind.name}", hint=hint)
 
 
@@ -279,6 +279,8 @@ def _made(function: str, text: str, argument: ArgumentType, what: ArgumentPath) 
         hint = f"write [{_example(argument.object_type)}], or zeros(COUNT) for so many of them"
         raise UsageError(f"{what}: {function} cannot make structures", hint=hint)
     if code is None:
+        if argument.type is not None and isinstance(resolved(argument.type), t.Struct):
+            raise UsageError(f"{what} is a structure, not a buffer", hint=f"write {_example(argument.type)}")
         raise UsageError(f"{what}: the type of its numbers is not known", hint=f"write it: {_FUNCTIONS[function]}")
     size = count * np.dtype(code).itemsize
     if size > MAX_BYTES:
