@@ -8,6 +8,7 @@ is defined in the lanes in which it has been written.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from dwarfgpu.execution.checks.findings import (
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
-from dwarfgpu.execution.checks.undefined_registers import DEFINED, undefined_of
+from dwarfgpu.execution.checks.undefined_registers import DEFINED, origins_of, undefined_of
 from dwarfgpu.execution.checks.undefined_writer import SCC, Cell, PropagationWriter, cells_of, compiled
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.lane_patterns import NO_LANES
@@ -75,15 +76,19 @@ class UndefinedOrigin:
     register: Cell | None = None
 
 
-Origins = tuple[UndefinedOrigin, ...]
-"""Where the undefined bits of a number come from, each instruction and register once."""
+Origins = Any
+"""Where undefined bits come from: for each wave and lane the number of one or more origins, 0 where none is known."""
+NOT_KNOWN = np.uint32(0)
+MOST_NUMBERS = 1 << 16
+"""How many are told apart; further ones are not known."""
 MOST_ORIGINS = 8
+"""How many there are of one value."""
 
 
 class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
 
-    CHANGING = "found", "_origins", "_in_memory", "_partly"
+    CHANGING = "found", "_in_memory", "_partly"
 
     def __init__(
         self,
@@ -108,14 +113,16 @@ class InitCheck(KeptState):
         self.on_finding: Callable[[CheckFinding, WaveBatch, int, tuple[str, int]], None] = lambda *_finding: None
         """Is told of a finding while its wave is there: the row of the wave, and a register or a place in memory."""
         self.pc = 0
-        self._origins: dict[Cell, Origins] = {}
-        """Where the undefined bits of registers come from, the latest of any wave."""
-        self._in_memory: dict[tuple[str, int], Origins] = {}
-        """Where undefined bits come from that were written to memory, by the space and the address."""
+        self._origins: list[tuple[UndefinedOrigin, ...]] = [()]
+        self._numbers: dict[tuple[UndefinedOrigin, ...], int] = {}
+        """What has which number."""
+        self._in_memory: dict[tuple[str, int], tuple[Lanes, Origins]] = {}
+        """Where undefined bits come from that were written to memory of waves, by the space and the address: waves, and
+        a row for each of them."""
         self._partly: dict[Cell, int] = {}
         """The latest instructions that have written registers in some lanes only, and left undefined bits in others."""
-        self._loads: list[Origins] = []
-        self._given: list[Origins] = []
+        self._loads: list[Origins | None] = []
+        self._given: list[Origins | None] = []
         self._stores = 0
         """Where numbers come from that the present instruction has loaded, or is given, and how many it has stored."""
         self._block: BlockWriter | None = None
@@ -305,22 +312,49 @@ class InitCheck(KeptState):
                 DEFINED if batch.mask is None or old is DEFINED else self.cleared(batch.mask, old, cell, pc)
             )
 
-    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Origins:
-        """Return where the undefined bits of some registers come from that they have in executing lanes."""
-        found: dict[Any, UndefinedOrigin] = {}
+    def number(self, *origins: UndefinedOrigin) -> Origins:
+        """Return the number of one or several origins."""
+        known = self._numbers.get(origins, 0)
+        if not known and len(self._origins) < MOST_NUMBERS:
+            known = self._numbers[origins] = len(self._origins)
+            self._origins.append(origins)
+        return np.uint32(known)
+
+    def _joined(self, left: Origins, right: Origins) -> Origins:
+        """Return the origins of two values."""
+        joined: Origins = np.where(left != 0, left, right)
+        left, right = np.broadcast_to(left, joined.shape), np.broadcast_to(right, joined.shape)
+        both = (left != 0) & (right != 0) & (left != right)
+        for pair in np.unique(np.stack((left[both], right[both])), axis=1).T.tolist() if both.any() else ():
+            origins = dict.fromkeys(each for number in pair for each in self._origins[number])
+            joined[both & (left == pair[0]) & (right == pair[1])] = self.number(*(*origins,)[:MOST_ORIGINS])
+        return joined
+
+    def find(self, batch: WaveBatch, cells: Sequence[Cell], pc: int, *, is_by_lane: bool = True) -> Origins | None:
+        """Return where the undefined bits come from that some registers have in executing lanes, if they have any."""
+        found: Origins | None = None
+        mask = batch.mask if is_by_lane else None
         for cell in cells:
-            bits = self.bits_of(batch, cell)
-            if cell[0] in "va":
-                if bits is DEFINED:
-                    continue
-                mask = batch.mask if is_by_lane else None
-                if not (bits if mask is None else bits * mask).any():
-                    continue
-            elif not has_bits(bits):
+            flags = self.flags_of(batch, cell)
+            if flags is None:
                 continue
-            for origin in self._origins.get(cell) or (UndefinedOrigin(pc, register=cell),):
-                found.setdefault((origin.pc, origin.register), origin)
-        return (*found.values(),)[:MOST_ORIGINS]
+            flags = flags & mask if mask is not None and cell[0] in "va" else flags
+            if flags.any():
+                origins = np.where(flags, self.origins_of(batch, cell, pc), NOT_KNOWN)
+                found = origins if found is None else self._joined(found, origins)
+        return found
+
+    def flags_of(self, batch: WaveBatch, cell: Cell) -> Lanes | None:
+        """Return which lanes of a register have undefined bits; of a scalar one, which waves; None if none has."""
+        bits = self.bits_of(batch, cell)
+        if bits is DEFINED or (isinstance(bits, int) and not bits):
+            return None
+        return bits != 0 if cell[0] in "va" else np.reshape(np.asarray(bits) != 0, (-1, 1))
+
+    def origins_of(self, batch: WaveBatch, cell: Cell, pc: int) -> Origins:
+        """Return where the undefined bits of a register come from: from itself if nothing is known."""
+        known, itself = origins_of(batch).get(cell), self.number(UndefinedOrigin(pc, register=cell))
+        return itself if known is None else np.where(known != 0, known, itself)
 
     @staticmethod
     def bits_of(batch: WaveBatch, cell: Cell) -> Any:
@@ -330,9 +364,9 @@ class InitCheck(KeptState):
             return known.scc
         return (known.scalar if file == "s" else known.vector if file == "v" else known.accumulation)[index]
 
-    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins) -> None:
+    def finish(self, batch: WaveBatch, cells: Iterable[Cell], origins: Origins | None) -> None:
         """Take note of where the undefined bits of results come from."""
-        known = undefined_of(batch)
+        known, noted = undefined_of(batch), origins_of(batch)
         for cell in cells:
             bits, (file, index) = self.bits_of(batch, cell), cell
             if bits is DEFINED:
@@ -344,8 +378,14 @@ class InitCheck(KeptState):
                 else:
                     registers = known.scalar if is_number else known.vector if file == "v" else known.accumulation
                     registers[index] = NONE if is_number else DEFINED
-            elif origins:
-                self._origins[cell] = origins
+            elif origins is None:
+                continue
+            elif is_number:
+                noted[cell] = np.max(origins, axis=1, keepdims=True)
+            elif batch.mask is None:
+                noted[cell] = origins
+            else:
+                noted[cell] = np.where(batch.mask, origins, noted.get(cell, NOT_KNOWN))
 
     def taint(self, batch: WaveBatch, step: UndefinedStep) -> None:
         """Mark all bits of results as undefined in lanes where any bit of an operand is; of matrices in all lanes."""
@@ -383,31 +423,63 @@ class InitCheck(KeptState):
         place = 0
         for word in words:
             found = _undefined_bytes(batch, address, flags, word)
-            origins: Origins = ()
+            origins: Origins | None = None
             if found is not None:
                 at, size = found[0] + place, found[1]
-                known = self._in_memory.get((space, at))
-                origins = known or (UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size),)
+                here = self.number(UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size))
+                written = self._written(batch, space, at)
+                origins = np.where(word != 0, np.where(written != 0, written, here), NOT_KNOWN)
             self._loads.append(origins)
             place += word.dtype.itemsize
+
+    def _written(self, batch: WaveBatch, space: str, at: int) -> Origins:
+        """Return where undefined bits come from that waves have written to memory, 0 if they have not."""
+        waves, origins = self._in_memory.get((space, at), (None, NOT_KNOWN))
+        if waves is None or (waves is batch.waves and space != LOCAL):
+            return origins
+        if space == LOCAL:  # which any wave and lane may have written
+            return origins.max()
+        order = np.argsort(waves)
+        rows = order[np.searchsorted(waves, batch.waves, sorter=order).clip(max=len(waves) - 1)]
+        return np.where((waves[rows] == batch.waves)[:, None], origins[rows], NOT_KNOWN)
+
+    def _note_written(self, batch: WaveBatch, place: tuple[str, int], origins: Origins) -> None:
+        """Take note of where undefined bits come from that waves write to memory of their own."""
+        if batch.mask is not None and place[0] != LOCAL:
+            origins = np.where(batch.mask, origins, self._written(batch, *place))
+        if origins.shape != (batch.count, batch.lanes):
+            origins = np.broadcast_to(origins, (batch.count, batch.lanes))
+        waves, others = self._in_memory.get(place, (batch.waves, origins))
+        if waves is batch.waves:
+            self._in_memory[place] = waves, origins
+            return
+        left = ~np.isin(waves, batch.waves)
+        self._in_memory[place] = np.append(batch.waves, waves[left]), np.append(origins, others[left], axis=0)
 
     def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
         place = 0
         wrong: dict[UndefinedOrigin, Lanes] = {}
         for number, word in enumerate(words, self._stores):
-            origins = self._given[number] if number < len(self._given) else ()
-            origins = origins or next(filter(None, (*self._given, *self._loads)), ()) or (UndefinedOrigin(self.pc),)
+            candidates = (*self._given[number : number + 1], *self._given, *self._loads)
+            origins = next((each for each in candidates if each is not None), NOT_KNOWN)
             if space in (LOCAL, SCRATCH):
                 found = _undefined_bytes(batch, address, flags, word)
                 if found is not None:
-                    self._in_memory[space, found[0] + place] = origins
+                    self._note_written(batch, (space, found[0] + place), origins)
             elif (left := self.padding.without(address + address.dtype.type(place), flags, word)).any():
-                wrong |= {origin: wrong.get(origin, False) | left for origin in origins}
+                self._add(wrong, left, origins, self.pc)
             place += word.dtype.itemsize
         for origin, lanes in wrong.items():
             self._report_one(UNDEFINED_STORE, batch, self.pc, lanes, origin)
         self._stores += len(words)
+
+    def _add(self, lanes: dict[UndefinedOrigin, Lanes], flags: Lanes, origins: Origins, pc: int) -> None:
+        """Add the lanes with a flag to those that each origin has."""
+        origins = np.broadcast_to(origins, flags.shape)
+        for number in np.unique(origins[flags]).tolist():
+            for origin in self._origins[number] or (UndefinedOrigin(pc),):
+                lanes[origin] = lanes.get(origin, False) | flags & (origins == number)
 
     def load(self, batch: WaveBatch, step: MemoryStep) -> None:
         """Follow undefined bits from and to memory."""
@@ -423,7 +495,7 @@ class InitCheck(KeptState):
                 for cell, origins in zip(step.dsts, loads, strict=True):
                     self.finish(batch, (cell,), origins)
             else:
-                self.finish(batch, step.dsts, next(filter(None, loads), ()))
+                self.finish(batch, step.dsts, next((each for each in loads if each is not None), None))
 
     # --- Where they count -----------------------------------------------------------------------------------------
 
@@ -434,7 +506,7 @@ class InitCheck(KeptState):
             bits = np.where(np.asarray(value, np.uint64) & ~np.asarray(bits, np.uint64) != 0, np.uint64(0), bits)
         waves = np.broadcast_to(np.asarray(bits).reshape(-1) != 0, (batch.count,))
         if waves.any():
-            origins = self._origins.get(cell) or (UndefinedOrigin(pc, register=cell),)
+            origins = self.origins_of(batch, cell, pc)
             mask = True if batch.mask is None else batch.mask
             self._report(
                 UNDEFINED_BRANCH, batch, pc, waves[:, None] & np.broadcast_to(mask, (batch.count, batch.lanes)), origins
@@ -449,26 +521,26 @@ class InitCheck(KeptState):
         flags = np.broadcast_to(lane_flags(bits, batch.lanes), (batch.count, batch.lanes))
         origins = self.find(batch, step.reads, step.address, is_by_lane=False)
         if flags.any():
-            self._report(UNDEFINED_BRANCH, batch, step.address, flags, origins or (UndefinedOrigin(step.address),))
+            self._report(UNDEFINED_BRANCH, batch, step.address, flags, NOT_KNOWN if origins is None else origins)
 
     def _address(self, batch: WaveBatch, pc: int, cells: tuple[Cell, ...]) -> None:
-        origins = self.find(batch, cells, pc)
-        if not origins:
+        if self.find(batch, cells, pc) is None:
             return
         mask = True if batch.mask is None else batch.mask
         for cell in cells:
-            bits = self.bits_of(batch, cell)
-            flags = (bits != 0 if not isinstance(bits, int) else np.array([[bits != 0]])) & mask
-            flags = np.broadcast_to(flags, (batch.count, batch.lanes))
-            if flags.any():
-                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self._origins.get(cell) or origins)
+            flags = self.flags_of(batch, cell)
+            if flags is not None and (flags & mask).any():
+                flags = np.broadcast_to(flags & mask, (batch.count, batch.lanes))
+                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self.origins_of(batch, cell, pc))
                 break
         for cell in cells:
             self.clear(batch, cell, pc)
 
     def _report(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origins: Origins) -> None:
-        for origin in origins:
-            self._report_one(kind, batch, pc, flags, origin)
+        lanes: dict[UndefinedOrigin, Lanes] = {}
+        self._add(lanes, flags, origins, pc)
+        for origin, those in lanes.items():
+            self._report_one(kind, batch, pc, those, origin)
 
     def _report_one(self, kind: str, batch: WaveBatch, pc: int, flags: Lanes, origin: UndefinedOrigin) -> None:
         key = kind, origin.pc, origin.register, pc
@@ -538,16 +610,32 @@ class UndefinedStep:
 
     def __call__(self, batch: WaveBatch) -> None:
         """Follow undefined bits through the instruction."""
-        check = self.check
-        origins = check.find(batch, self.reads, self.address, is_by_lane=self.is_by_lane)
-        if not origins and not self.is_always:
+        check, origins = self.check, self._origins(batch)
+        if origins is None and not self.is_always:
             for cell in self.dsts:
                 check.clear(batch, cell, self.address)
             return
         if self._function is None:
             self._function = self._made()
+        if origins is not None and not self.is_by_lane:  # any lane may get those of another
+            origins = np.max(origins, axis=1, keepdims=True)
         self._function(batch)
         check.finish(batch, self.dsts, origins)
+
+    def _origins(self, batch: WaveBatch) -> Origins | None:
+        """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
+        find = partial(self.check.find, batch, pc=self.address, is_by_lane=self.is_by_lane)
+        found, sources = find(self.reads), self.instruction.sources
+        cells = [cells_of(operand, batch.lanes) for operand in sources]
+        condition = cells[2] if len(cells) > 2 else [("s", VCC)]
+        if found is None or not (self.is_by_lane and condition and self.instruction.name.startswith("v_cndmask")):
+            return found
+        number = batch.scalar[condition[0][1]]
+        if len(condition) > 1:
+            number = number | batch.scalar[condition[1][1]] << 32
+        left, right = (NOT_KNOWN if (each := find(part)) is None else each for part in cells[:2])
+        chosen = np.where(lane_flags(number, batch.lanes), right, left)
+        return np.where(chosen != 0, chosen, found)
 
     def _made(self) -> Callable[[WaveBatch], None]:
         propagation = PropagationWriter(self.model, self.instruction)

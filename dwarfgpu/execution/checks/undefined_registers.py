@@ -17,25 +17,36 @@ NAME = "undefined"
 DEFINED = np.zeros((1, 1), np.uint32)
 """The undefined bits of a vector register that has none. It is told by identity."""
 UNDEFINED = np.full((1, 1), LOW, np.uint32)
+_ITSELF = np.zeros((1, 1), np.uint32)
 DEFINED.setflags(write=False)
-UNDEFINED.setflags(write=False)
+UN_ITSELF = np.zeros((1, 1), np.uint32)
+DEFINED.setflags(write=False)
 
 
 class UndefinedRegisters:
     """Undefined bits that part and join as the waves do."""
 
-    def __init__(self, registers: WaveBatch) -> None:
+    def __init__(self, registers: WaveBatch, origins: dict[tuple[str, int], Any] | None = None) -> None:
         self.registers = registers
+        self.origins = origins or {}
+        """Where those of registers come from: a number for each wave and lane, 0 for the register itself."""
 
     def part(self, index: Any, count: int) -> UndefinedRegisters:
         """Return those of some waves."""
         flags = np.zeros(count, bool)
         flags[index] = True
-        return UndefinedRegisters(self.registers.part(flags))
+        origins = {cell: column[flags] if len(column) == count else column for cell, column in self.origins.items()}
+        return UndefinedRegisters(self.registers.part(flags), origins)
 
-    def join(self, others: Sequence[UndefinedRegisters], _counts: list[int]) -> UndefinedRegisters:
+    def join(self, others: Sequence[UndefinedRegisters], counts: list[int]) -> UndefinedRegisters:
         """Return these and others."""
-        return UndefinedRegisters(self.registers.join([other.registers for other in others]))
+        origins, parts = {}, [self, *others]
+        for cell in dict.fromkeys(cell for each in parts for cell in each.origins):
+            columns = [each.origins.get(cell, _ITSELF) for each in parts]
+            width = max(column.shape[1] for column in columns)
+            pairs = zip(columns, counts, strict=True)
+            origins[cell] = np.concatenate([np.broadcast_to(column, (count, width)) for column, count in pairs])
+        return UndefinedRegisters(self.registers.join([other.registers for other in others]), origins)
 
 
 def undefined_of(batch: WaveBatch) -> WaveBatch:
@@ -52,3 +63,10 @@ def undefined_of(batch: WaveBatch) -> WaveBatch:
     known.scc = 1
     batch.beside[NAME] = UndefinedRegisters(known)
     return known
+
+
+def origins_of(batch: WaveBatch) -> dict[tuple[str, int], Any]:
+    """Return where the undefined bits of registers come from."""
+    undefined_of(batch)
+    origins: dict[tuple[str, int], Any] = batch.beside[NAME].origins
+    return origins

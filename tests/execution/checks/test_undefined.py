@@ -186,3 +186,35 @@ def test_a_value_of_two_variables_has_a_finding_for_each(stored, target, require
     assert running.run().has_ended
     findings = check_report(running).findings
     assert sorted(re.match(r"\w+", row.variable)[0] for row in findings) == ["acc", "t"]
+
+
+CHOSEN = """kernel void k(global int *out, global int *in, int n) {
+  int i = get_global_id(0);
+  local int a[64], b[64];
+  if (i < 16)
+    a[i] = in[i];
+  if (i >= 40)
+    b[i] = in[i];
+  int x = a[i], y = b[i];
+  out[i] = in[i] < n ? y : x;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
+def test_a_finding_has_the_lanes_that_got_the_value_of_its_variable(level, target, require_tool, tmp_path):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(CHOSEN)
+    path = str(tmp_path / "k.co")
+    assert main(["compile", str(tmp_path / "k.cl"), f"-O{level}", f"--target={target}", "-o", path]) == 0
+    arguments = ["zeros(64)", "arange(64)", "30"]
+    machine = machine_for(path, "k")
+    running = Running(launch(machine, path, "k", grid=64, work_group=64, args=arguments, check="init"))
+    assert running.run().has_ended
+    found = {re.match(r"\w+", row.variable)[0]: row for row in check_report(running).findings}
+    assert {name: row.count for name, row in found.items()} == {"a": 34, "b": 30}
+    of_one_wave = (1 << 64) - 1 if target == "gfx90a" else (1 << 32) - 1
+    lanes = {name: [side.side.lanes for side in row.sides] for name, row in found.items()}
+    assert lanes["b"] == [(1 << 30) - 1] * 2
+    assert set(lanes["a"]) in ({of_one_wave & -1 << 30}, {of_one_wave})  # of the wave that was the first
