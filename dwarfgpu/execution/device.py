@@ -408,7 +408,7 @@ class Device:
                 goes_on = self.is_together(batch, execution)
                 execution = None
             else:
-                block = self._found_block(pc, mode, single=is_single or (is_cut and (pc, mode) not in blocks))
+                block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single or is_cut)
                 if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
                     block = self._found_block(pc, mode, single=True)
                 count, is_whole, is_inside = block.count, block.is_whole, False
