@@ -335,21 +335,20 @@ class InitCheck(KeptState):
         found: Origins | None = None
         mask = batch.mask if is_by_lane else None
         for cell in cells:
-            flags = self.flags_of(batch, cell)
-            if flags is None:
-                continue
-            flags = flags & mask if mask is not None and cell[0] in "va" else flags
-            if flags.any():
+            flags = self.flags_of(batch, cell, mask)
+            if flags is not None:
                 origins = np.where(flags, self.origins_of(batch, cell, pc), NOT_KNOWN)
                 found = origins if found is None else self._joined(found, origins)
         return found
 
-    def flags_of(self, batch: WaveBatch, cell: Cell) -> Lanes | None:
+    def flags_of(self, batch: WaveBatch, cell: Cell, mask: Lanes) -> Lanes | None:
         """Return which lanes of a register have undefined bits; of a scalar one, which waves; None if none has."""
         bits = self.bits_of(batch, cell)
-        if bits is DEFINED or (isinstance(bits, int) and not bits):
+        if bits is DEFINED:
             return None
-        return bits != 0 if cell[0] in "va" else np.reshape(np.asarray(bits) != 0, (-1, 1))
+        executing = True if mask is None else mask
+        flags = (bits != 0) & executing if cell[0] in "va" else np.reshape(np.asarray(bits) != 0, (-1, 1))
+        return flags if flags.any() else None
 
     def origins_of(self, batch: WaveBatch, cell: Cell, pc: int) -> Origins:
         """Return where the undefined bits of a register come from: from itself if nothing is known."""
@@ -524,14 +523,13 @@ class InitCheck(KeptState):
             self._report(UNDEFINED_BRANCH, batch, step.address, flags, NOT_KNOWN if origins is None else origins)
 
     def _address(self, batch: WaveBatch, pc: int, cells: tuple[Cell, ...]) -> None:
-        if self.find(batch, cells, pc) is None:
+        found = {cell: flags for cell in cells if (flags := self.flags_of(batch, cell, batch.mask)) is not None}
+        if not found:
             return
-        mask = True if batch.mask is None else batch.mask
-        for cell in cells:
-            flags = self.flags_of(batch, cell)
-            if flags is not None and (flags & mask).any():
-                flags = np.broadcast_to(flags & mask, (batch.count, batch.lanes))
-                self._report(UNDEFINED_ADDRESS, batch, pc, flags, self.origins_of(batch, cell, pc))
+        mask = np.broadcast_to(True if batch.mask is None else batch.mask, (batch.count, batch.lanes))
+        for cell, flags in found.items():
+            if (executing := flags & mask).any():
+                self._report(UNDEFINED_ADDRESS, batch, pc, executing, self.origins_of(batch, cell, pc))
                 break
         for cell in cells:
             self.clear(batch, cell, pc)
@@ -589,6 +587,7 @@ class UndefinedStep:
         name = instruction.name
         self.is_by_lane = not instruction.variant.startswith("dpp") and not _OTHER_LANES.match(name)
         self.is_by_lane &= matrix_of(name) is None
+        self.select = self._select()
         self._function: Callable[[WaveBatch], None] | None = None
         if "_mix" in name:
             self._count_halves()
@@ -622,18 +621,23 @@ class UndefinedStep:
         self._function(batch)
         check.finish(batch, self.dsts, origins)
 
+    def _select(self) -> tuple[list[Cell], ...] | None:
+        """Return the registers of what a select chooses from, and of its condition."""
+        sources = [cells_of(operand, self.model.lanes) for operand in self.instruction.sources]
+        cells = (*sources, [("s", VCC)])[:3]
+        return cells if self.is_by_lane and self.instruction.name.startswith("v_cndmask") and cells[2] else None
+
     def _origins(self, batch: WaveBatch) -> Origins | None:
         """Return where the undefined bits of operands come from; a select takes those of what it chooses."""
         find = partial(self.check.find, batch, pc=self.address, is_by_lane=self.is_by_lane)
-        found, sources = find(self.reads), self.instruction.sources
-        cells = [cells_of(operand, batch.lanes) for operand in sources]
-        condition = cells[2] if len(cells) > 2 else [("s", VCC)]
-        if found is None or not (self.is_by_lane and condition and self.instruction.name.startswith("v_cndmask")):
+        found = find(self.reads)
+        if found is None or self.select is None:
             return found
+        *parts, condition = self.select
         number = batch.scalar[condition[0][1]]
         if len(condition) > 1:
             number = number | batch.scalar[condition[1][1]] << 32
-        left, right = (NOT_KNOWN if (each := find(part)) is None else each for part in cells[:2])
+        left, right = (NOT_KNOWN if (each := find(part)) is None else each for part in parts)
         chosen = np.where(lane_flags(number, batch.lanes), right, left)
         return np.where(chosen != 0, chosen, found)
 

@@ -18,9 +18,9 @@ DEFINED = np.zeros((1, 1), np.uint32)
 """The undefined bits of a vector register that has none. It is told by identity."""
 UNDEFINED = np.full((1, 1), LOW, np.uint32)
 _ITSELF = np.zeros((1, 1), np.uint32)
-DEFINED.setflags(write=False)
-UN_ITSELF = np.zeros((1, 1), np.uint32)
-DEFINED.setflags(write=False)
+"""The origins of a register that has only itself."""
+for _bits in (DEFINED, UNDEFINED, _ITSELF):
+    _bits.setflags(write=False)
 
 
 class UndefinedRegisters:
