@@ -383,7 +383,7 @@ class Device:
         is_single = observer is not None
         blocks = self._single if is_single else self.blocks
         compiled = None if is_single or is_exact or self.memory.is_weak else self.compiled
-        since, is_inside, is_cut = 0, False, is_exact  # no block is written from where a turn has cut another one
+        since, is_inside, is_cut = 0, False, is_exact  # no block is written from where another one has been cut
         if compiled is not None and self.batches and not self.tells_turns:
             going = compiled.run_together(batch, left, limit)
             if going is None:
@@ -408,11 +408,12 @@ class Device:
                 goes_on = self.is_together(batch, execution)
                 execution = None
             else:
-                block = blocks.get((pc, mode)) or self._found_block(pc, mode, single=is_single or is_cut)
-                if (is_exact and block.count > left) or is_inside or since + block.count > LONGEST:
-                    block = self._found_block(pc, mode, single=True)
+                block = None if is_inside else blocks.get((pc, mode))
+                block = block or self._found_block(pc, mode, single=is_single or is_inside or is_cut)
+                if (is_exact and block.count > left) or since + block.count > LONGEST:
+                    block, is_cut = self._found_block(pc, mode, single=True), True
                 count, is_whole, is_inside = block.count, block.is_whole, False
-                is_cut = is_exact and not is_whole
+                is_cut = (is_exact or is_cut) and not is_whole
                 since += count
                 self._ignore_errors()
                 goes_on = self._execute(batch, block)
@@ -424,7 +425,7 @@ class Device:
                 self._going = None
                 break
             if compiled is None or is_whole or since >= LONGEST or batch.pc in breakpoints:
-                since = 0  # the block of the interpreter has ended, which it does not leave in the middle
+                since, is_cut = 0, is_cut and is_exact  # the block of the interpreter has ended
                 if self.is_interrupted or (limit is not None and self.executed >= limit):
                     break
         self._left = left
