@@ -17,6 +17,7 @@ from dwarfgpu.execution.compiled import native, regions
 from dwarfgpu.execution.compiled.entrance import Entrance
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.execution.compiled.regions import LARGEST, CompiledRegions
+from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.audits.judge.test_frames_by_code import by_hand
 
@@ -414,6 +415,15 @@ def test_a_loop_is_one_region_and_straight_code_is_compiled_once(build, monkeypa
     device.run()
     assert device.executed > 10_000
     assert len(calls) < 60, len(calls)
+
+
+def test_no_block_is_written_from_where_waves_leave_compiled_code(build, monkeypatch):
+    written, plain = [], Device._block
+    monkeypatch.setattr(Device, "_block", lambda *args: written.append(plain(*args)) or written[-1])
+    device, _launched = ready(build("gfx90a", "O0"), "long_body", 1)
+    device.run()
+    assert len(written) > 100  # instructions that are interpreted, each behind the other
+    assert sum(block.count for block in written) <= len(written) + LONGEST
 
 
 @pytest.mark.parametrize("most, ends", [(COUNT // 32, 2), (0, 0)])
