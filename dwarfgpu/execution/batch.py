@@ -54,6 +54,14 @@ UNSET = _Unset(0)
 NOTHING = np.zeros((1, 1), np.uint32)
 """What a vector register holds that nothing has written. It is told by identity."""
 NOTHING.setflags(write=False)
+_ZERO = np.zeros((1, 1), np.uint32)
+_ZERO.setflags(write=False)
+
+
+def as_written(column: Any) -> Any:
+    """Return what a register holds to which another one is moved; something has written it, if only the move."""
+    return _ZERO if column is NOTHING else column
+
 
 MOST_CALLS = 1 << 12
 """The calls in each other that are followed; of a wave that goes deeper none is known any more."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from dwarfgpu.execution import lane_moves, lane_patterns
 from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
-from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, lane_flags, number_of
+from dwarfgpu.execution.batch import FLAT_SCRATCH, M0, NOWHERE, VCC, as_written, lane_flags, number_of
 from dwarfgpu.execution.block_writer import BITS, INDEX_ENABLE, INDEX_SHIFT, KINDS, BlockWriter, cell, needed, put_lower
 from dwarfgpu.execution.faults import MachineFault, Pause, UnknownInstruction
 from dwarfgpu.execution.matrix_operations import write_matrix
@@ -172,7 +172,7 @@ def _dual(writer: BlockWriter, instruction: GpuInstruction) -> None:
         meaning = MEANINGS.get(part.name) or MEANINGS.get(single_name(part.name))
         if meaning is None:
             raise UnknownInstruction(f"{part.mnemonic} has no meaning here")
-        function = writer.operation(meaning.name, meaning.function, meaning.results[0])
+        function = writer.operation(meaning.name, lane_patterns.function_of(meaning.name), meaning.results[0])
         call = f"{function}({', '.join(source_texts(writer, part, meaning))})"
         writer.write(f"d{number} = {call}")
         pending.append((part, meaning))
@@ -332,7 +332,8 @@ def _mask_count(first: int) -> Callable[[BlockWriter, GpuInstruction], None]:
 
 def _swap(writer: BlockWriter, instruction: GpuInstruction) -> None:
     left, right = (_register(operand) for operand in instruction.operands[:2])
-    writer.write(f"x, y = {left}, {right}")
+    written = writer.name(as_written)
+    writer.write(f"x, y = {written}({left}), {written}({right})")
     writer.write(f"{left} = y if m is None else merged(m, y, x)")
     writer.write(f"{right} = x if m is None else merged(m, x, y)")
 

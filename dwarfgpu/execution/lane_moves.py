@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import WaveBatch
+from dwarfgpu.execution.batch import WaveBatch, as_written
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ def merged_part(old: Lanes, new: Lanes, selection: int, unused: int) -> Lanes:
 def read_relative(registers: list[Any], index: int, offset: Any) -> Lanes:
     """Return the register that is a number of registers behind another; the number may differ between waves."""
     if isinstance(offset, int):
-        return registers[_inside(registers, index + offset)]
+        return as_written(registers[_inside(registers, index + offset)])
     chosen = np.unique(offset)
-    result = registers[_inside(registers, index + int(chosen[0]))]
+    result = as_written(registers[_inside(registers, index + int(chosen[0]))])
     for number in chosen[1:].tolist():
         result = np.where(offset == number, registers[_inside(registers, index + number)], result)
     return result

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dwarfgpu.execution.batch import as_written
 from dwarfgpu.execution.device_memory import first_of_row
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.numbers import LOW
@@ -107,6 +108,8 @@ _WITHOUT_CARRY = {
 def function_of(name: str) -> Callable[..., Any]:
     """Return an operation of the table of meanings, where it pays in a form that looks at all lanes first."""
     function = MEANINGS[name].function
+    if MEANINGS[name].formula.text == "D = S0":
+        return as_written
     if name == "v_ashrrev_i32":  # of the signs of indices, which are extended to 64 bits
         return lambda count, value: _NO_SIGN if _has_no_sign(count, value) else function(count, value)
     if name in _WITHOUT_CARRY:  # of the upper words of addresses, 64 waves: 1.8 times as fast

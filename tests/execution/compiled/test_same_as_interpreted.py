@@ -246,6 +246,10 @@ def order_of(device):
         # ds_read_b32 v1, v0 offset:4; v_add_u32 v2, v1, v0; ds_read2_b32 v[0:1], v0 ...; ds_read_b32 v4, v3
         ("gfx90a", "04006cd800000001 01010468 01096ed800000000 00006cd803000004"),
         ("gfx90a", "430084be"),  # s_mov_b32 s4, s67, which nothing has written
+        # registers that nothing has written: v_mov_b32 v4, v3; v_swap_b32 v2, v6; v_dual_mov_b32 v4, v3 ::
+        # v_dual_mov_b32 v7, v2; s_mov_b32 m0, 1; v_movrels_b32 v3, v4; v_swaprel_b32 v2, v1
+        ("gfx90a", "0303087e 06a3047e"),
+        ("gfx1100", "030110ca02010604 8100fdbe 0487067e 01d1047e"),
         (
             "gfx90a",
             "f902067e010d0b00",
