@@ -186,7 +186,7 @@ BUDGETS: dict[str, float] = {
     "isa": 6.70,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.81,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 23.99,  # compiled blocks (60 to 400 times; small 2), columns (30), histories; checks 3.3; JSON files
-    "states": 3.59,
+    "states": 3.6,
     "program.types": 2.12,
     "program.code": 5.93,  # the code that frames are found by; stacks of profiles; static variables of copies
     "program.values": 1.9,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.43,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 92.42
+MOST_LINES_OF_TESTS = 92.48
 """Those of sources that are compiled are 0.3 of it, those of checks 0.9, of profiles 0.7, of editors 1.4."""
 
 IMPORTERS = {"import_module", "__import__"}

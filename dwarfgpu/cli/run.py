@@ -367,7 +367,7 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
         return
     if name is None or "://" in name or not command.at_shell.operands:
         return
-    if name.endswith(CODE_SUFFIXES) and command.completes != "expression":
+    if name.endswith(CODE_SUFFIXES) and (command.completes != "expression" or name.startswith(("/", "."))):
         return  # it is a file that is missing
     operand = command.at_shell.operands[0]
     later = getattr(options, _dest(operand))
@@ -438,12 +438,9 @@ def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     selection = Selection(output)
     select(selection, _selected(command, given), read_input)
     arguments = _arguments(command, given, session.form)
-    with selection.settings.lent(arguments.settings), budget.question(_budget(given)) as cost:
-        try:
-            document = command.load()(selection, arguments)
-        except DwarfGpuError:
-            session.report_problems(selection.problems)  # a file that is cut may be why
-            raise
+    lent = selection.settings.lent(arguments.settings)
+    with lent, budget.question(_budget(given)) as cost, session.reading(selection):
+        document = command.load()(selection, arguments)
         assert document is not None  # noqa: S101 (it is a question)
         status = session.answer(document, selection)
     if cost.is_spent:

@@ -46,17 +46,20 @@ MOST_KEPT = 64 << 20
 
 def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say, once or with several seeds; return the exit status."""
-    return _run_once(session, options) if options.seeds is None else _run_seeds(session, options)
-
-
-def _run_once(session: Session, options: Any) -> int:
-    from dwarfgpu.execution.control.report import preview, report
     from dwarfgpu.states.program import open_program
+
+    program = open_program(options.file)
+    with session.reading(program):
+        return (_run_once if options.seeds is None else _run_seeds)(session, options, program)
+
+
+def _run_once(session: Session, options: Any, program: Program) -> int:
+    from dwarfgpu.execution.control.report import preview, report
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
     _check_state(options.state)
-    running = _launched(options, open_program(options.file))
+    running = _launched(options, program)
     _check_buffers(running, (name for name, _path in saves), options.print or ())
     points = _set_breakpoints(session, running, options)
     profile = _profile(running, options)
@@ -253,11 +256,10 @@ def _check_buffers(running: Running, names: Iterable[str], parts: Iterable[str])
         check_preview(running, text)
 
 
-def _run_seeds(session: Session, options: Any) -> int:
+def _run_seeds(session: Session, options: Any, program: Program) -> int:
     """Run a kernel with several seeds, and show which results differ; return the exit status."""
     from dwarfgpu.execution.control.seeds import run_seeds
     from dwarfgpu.render.running import SEED_REPORT, seeds_text
-    from dwarfgpu.states.program import open_program
 
     if not 1 <= options.seeds <= MOST_SEEDS:
         raise UsageError(f"--seeds takes a number from 1 to {MOST_SEEDS}")
@@ -267,8 +269,6 @@ def _run_seeds(session: Session, options: Any) -> int:
             raise UsageError(f"--{flag} is for one run", hint="choose one of the seeds with --seed")
     which = "seed" if options.weak_memory is None else "weak-memory"
     first = getattr(options, which.replace("-", "_")) or 0
-
-    program = open_program(options.file)
 
     def launched(seed: int) -> Running:
         return _launched(Namespace(**vars(options) | {which.replace("-", "_"): seed}), program)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.document import Document
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.written_text import StyleName
+    from dwarfgpu.states.program import Program
 
 MAX_REPORTED = 20
 """How many problems of one kind are shown before the rest is only counted."""
@@ -113,6 +114,16 @@ class Session:
         if len(groups) > MAX_REPORTED:
             self._say("error", "dwarfgpu: error:", f"and {len(groups) - MAX_REPORTED} more, which --json has")
         return max((exit_status(first) for first, *_ in groups.values()), default=OK)
+
+    @contextmanager
+    def reading(self, source: Selection | Program) -> Iterator[None]:
+        """Read files for an answer. Without an answer, report what is broken in them: that may be why."""
+        try:
+            yield
+        except DwarfGpuError as error:
+            if self.report_problems(source.problems) <= exit_status(error):
+                raise
+            raise MalformedFile(error.kind, error.message, spec=error.spec) from error
 
     @property
     def wants_json(self) -> bool:

@@ -270,10 +270,13 @@ def table(
     """Return rows in columns, and leave out a column that is empty in every row.
 
     ``sides`` is that of `aligned`. With ``longest``, a first cell that is longer has lines of its own above
-    the rest of its row. With ``width``, the last cell of a row that is wider is below it. If it ``is_headed``, the
-    first row is shown as the head.
+    the rest of its row. With ``width``, the last cell of a row that is wider is below it; where that is a number,
+    the first cell is above it. If it ``is_headed``, the first row is shown as the head.
     """
     whole = [tuple(shown(cell) for cell in row) for row in rows]
+    if width and sides.endswith("r"):
+        others = [max(map(len, column)) for column in list(zip(*whole, strict=True))[1:]]
+        width, longest = 0, width - indent - sum(size + 2 for size in others if size)
     fitting = [(row if not longest or len(row[0]) <= longest else ("", *row[1:])) for row in whole]
     widths = [max((len(row[i]) for row in fitting), default=0) for i in range(len(sides))]
     used = [i for i, size in enumerate(widths) if size]

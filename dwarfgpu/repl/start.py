@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu import __version__
 from dwarfgpu.errors import DwarfGpuError, UsageError, is_interrupt
 from dwarfgpu.questions.debugger import Debugger, Quit
-from dwarfgpu.questions.document import INTERRUPTED, OK
+from dwarfgpu.questions.document import INTERRUPTED, OK, exit_status
 from dwarfgpu.questions.scripts import joined, run_script
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.questions.settings import READING
@@ -55,23 +55,24 @@ def _debug(runner: Runner, options: Any, *, is_interactive: bool) -> int:
         sit_down(runner)
         do = runner.interruptible
         if not options.quiet:
-            greeting = f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves."
-            runner.debugger.output.line(greeting)
+            runner.debugger.output.line(f"dwarfgpu {__version__}. `help` lists the commands, `quit` or ^D leaves.")
     init = init_file()
     if not options.no_init and init is not None:  # an error in it does not end the session
         do(partial(run_script, runner.debugger, init))
-    status = do(partial(_open, runner.debugger, options))
-    if status and not is_interactive:
-        return status
-    worst = status
+    worst = do(partial(_open, runner.debugger, options))
+    if worst and not is_interactive:
+        return _worst(runner, worst)
     for kind, text in options.commands or ():
         script = partial(run_script, runner.debugger, text)
         worst = max(worst, do(script if kind == "file" else partial(runner.execute, text)))
-    if options.batch:
-        return max(worst, runner.debugger.status)
     if is_interactive:
         return _prompt(runner)
-    return max(worst, _read_lines(runner), runner.debugger.status)
+    return _worst(runner, worst if options.batch else max(worst, _read_lines(runner)))
+
+
+def _worst(runner: Runner, status: int) -> int:
+    """Return the worst status of the errors, the answers and the problems of the files."""
+    return max([status, runner.debugger.status, *map(exit_status, runner.debugger.problems)])
 
 
 def sit_down(runner: Runner) -> None:
@@ -106,13 +107,14 @@ def _open(debugger: Debugger, options: Any) -> None:
             raise needs_state(name)
     if options.file is None and not has_machine:
         return
-    from dwarfgpu.questions.files import attach_state, launch_as_run, open_file
+    from dwarfgpu.questions.files import attach_state, launch_as_run, open_file, show_problems
 
     for name in (*READING, "sysroot"):
         if getattr(options, name):
             debugger.settings.set(name, getattr(options, name))
     if options.file is not None:
         open_file(debugger, options.file)
+        show_problems(debugger, debugger.problems)
     if options.state is not None and (options.kernel, options.grid) != (None, None):
         raise UsageError("a kernel is launched from its code, not from a state", hint="`core-file STATE` attaches one")
     if options.state is None and has_machine:

@@ -283,7 +283,14 @@ def open_program(
     18
     """
     source: Any = file if hasattr(file, "read") else os.fspath(file)
-    return Program(opened(source, attributes), dialect=dialect, repair=policy_named(repair))
+    try:
+        opened_file = opened(source, attributes)
+    except MalformedFile:
+        if not isinstance(source, str) or not is_state(source):
+            raise
+        hint = f"`dwarfgpu debug --state {source}` opens it, and in Python `dwarfgpu.open_core`"
+        raise MalformedFile("not_elf", f"{source} is a state, not code", hint=hint) from None
+    return Program(opened_file, dialect=dialect, repair=policy_named(repair))
 
 
 def open_core(

@@ -1,10 +1,12 @@
 """The exit statuses of commands, and that what goes wrong is said in lines that begin alike."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
 from tests.builders.commands import run
+from tests.builders.folders import ROOT
 
 ROWS = """
     0 eval --ops DW_OP_lit5
@@ -301,3 +303,34 @@ def test_status(row: str) -> None:
         assert all(line.startswith(("hint: ", "dwarfgpu: error: ")) for line in others)
     if status == 1 and words[0] not in ("eval", "disasm", "verify", "asm", "memmodel"):
         assert done.stdout == ""
+
+
+OF_FILES = """
+    info FILE | ls FILE | kernels FILE | verify FILE | cfi FILE | dump FILE | coverage FILE | report FILE | core FILE
+    memmodel check FILE | judge FILE | judge FILE saxpy $SIZES 'zeros(64)' 'ones(64)' 2 60
+    run FILE saxpy $SIZES 'zeros(64)' 'ones(64)' 2 60 | run FILE saxpy $SIZES 'zeros(64)' 'ones(64)' 2 60 --seeds 2
+    state FILE saxpy $SIZES | debug FILE -batch -ex 'info functions' | debug FILE saxpy $SIZES -batch
+    bt FILE $IN_STATE | eval FILE lane $IN_STATE | lanes FILE $IN_STATE | fault $LOOKED FILE
+    waves FILE --state $LOOKED | bt $LANES --state FILE | eval $LANES lane --state FILE
+    debug $LANES --state FILE -batch | snapshot check FILE
+"""
+CUT = {"nowhere": 0, "header": 40, "sections": 3000, "symbols": -100}
+"""Of a code object, what is left."""
+
+
+@pytest.mark.parametrize("what", [*CUT, "empty", "text"])
+def test_every_command_says_that_a_file_cannot_be_read(tmp_path: Path, what: str) -> None:
+    file = tmp_path / "k.co"
+    if what != "nowhere":
+        whole = (ROOT / NAMES["PLAIN"]).read_bytes()
+        file.write_bytes({"empty": b"", "text": b"not a program\n"}.get(what) or whole[: CUT.get(what, 0)])
+    state = "dwarfgpu/examples/lanes.json"
+    names = {**NAMES, "IN_STATE": f"--state {state} --wave 1", "LOOKED": state}
+    rows = [row.strip() for row in OF_FILES.replace("\n", " | ").split(" | ")]
+    for row in filter(None, rows):
+        line = row.replace("FILE", str(file))
+        for name, text in names.items():
+            line = line.replace(f"${name}", text)
+        done = run(*shlex.split(line))
+        assert (done.returncode, "Traceback" in done.stderr) == (3, False), (line, done.stdout[-300:], done.stderr)
+        assert done.stderr.startswith("dwarfgpu: error: ") or "truncated" in done.stdout, line

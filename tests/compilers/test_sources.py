@@ -343,14 +343,21 @@ ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asi
 TWO = ["pow", "atan2", "hypot", "fmod"]
 
 
+OF_CL = "__kernel void f({}) {{ int i = get_global_id(0); {} }}"
+OF_HIP = """#include <hip/hip_runtime.h>
+extern "C" __global__ void f({}) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; {} }}"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind, most", [("float", 0.6), ("double", 2.0)])
-def test_mathematics(tmp_path, kind, most):
+@pytest.mark.parametrize("file, frame, level", [("k.cl", OF_CL, "2"), ("k.hip", OF_HIP, "0"), ("k.hip", OF_HIP, "2")])
+def test_mathematics(tmp_path, kind, most, file, frame, level):
     """Against the host's `long double`, whose 64 bits are 11 more than those of a double."""
     lines = [f"o[{row} * n + i] = {name}(a[i]);" for row, name in enumerate(ONE)]
     lines += [f"o[{len(ONE) + row} * n + i] = {name}(a[i], b[i]);" for row, name in enumerate(TWO)]
-    parameters = f"__global const {kind} *a, __global const {kind} *b, __global {kind} *o, int n"
-    text = f"__kernel void f({parameters}) {{ int i = get_global_id(0); {' '.join(lines)} }}"
+    space = "__global " if file == "k.cl" else ""
+    parameters = f"{space}const {kind} *a, {space}const {kind} *b, {space}{kind} *o, int n"
+    text = frame.format(parameters, " ".join(lines))
     rng, number = np.random.default_rng(5), {"float": np.float32, "double": np.float64}[kind]
     parts = (
         rng.uniform(-80, 80, 96),
@@ -360,7 +367,8 @@ def test_mathematics(tmp_path, kind, most):
     a = np.concatenate(parts).astype(number)
     b = rng.permutation(a)
     args = {"a": a, "b": b, "o": np.zeros(a.size * (len(ONE) + len(TWO)), number), "n": a.size}
-    found = computed(tmp_path, text, Recipe("gfx1100", "2"), "f", grid=a.size, work_group=64, args=args)["o"]
+    recipe = Recipe("gfx1100", level)
+    found = computed(tmp_path, text, recipe, "f", name=file, grid=a.size, work_group=64, args=args)["o"]
     compared = 0
     with np.errstate(all="ignore"):
         for name, row in zip([*ONE, *TWO], found.reshape(-1, a.size), strict=True):

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.cases.case import answer_case, parse_case
+from dwarfgpu.execution.control.profile import Counts, ProfiledLine
 from dwarfgpu.execution.halts import ENDED, Halt
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.render.judging import judgement_text
 from dwarfgpu.render.layout import NARROWEST, TableLine, columns, laid_out
 from dwarfgpu.render.layout import shown as escaped
+from dwarfgpu.render.running import profile_text
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}
@@ -139,6 +141,17 @@ def test_long_rows_go_on_below_and_styles_do_not_count():
     with laid_out(40, lambda style, text: f"<{style}>{text}"):
         lines = list(columns(("Id", "What"), [TableLine(("1", "x"), style="dim")]))
     assert lines == ["<dim>  Id What", "<dim>  1  x"]
+
+
+def test_numbers_stay_in_their_columns_below_a_long_name():
+    counts = Counts()
+    counts.instructions = counts.lanes = 12_345
+    rows = [ProfiledLine(name, 7, None, counts, 1) for name in ("a" * 40 + ".cl", "b.cl")]
+    with laid_out(80):
+        head, *lines = profile_text((*rows,))
+    assert lines[0].strip() == "a" * 40 + ".cl:7"
+    assert [len(line) for line in (head, *lines[1:])] == [len(head)] * 3
+    assert (len(head) <= 80, lines[2].split()[0]) == (True, "b.cl:7")
 
 
 def test_long_names_of_functions_are_cut():

@@ -43,6 +43,12 @@ def test_a_snapshot_that_names_its_code_needs_no_file(small, name):
     assert (done.returncode, done.stdout.splitlines()[-1][:5]) == (0, "#0  X")
 
 
+@pytest.mark.parametrize("name", ["x.json", "x.dgs"])
+def test_what_opens_code_says_what_opens_a_state(small, name):
+    error = raised(MalformedFile, open_program, str(small / name))
+    assert (str(error).endswith(f"{name} is a state, not code"), "dwarfgpu.open_core" in error.hint) == (True, True)
+
+
 def test_states_that_name_their_code_or_need_a_file(small, tmp_path):
     shutil.copy(small / "x.json", tmp_path)
     done = run("waves", "--state", str(tmp_path / "x.json"))

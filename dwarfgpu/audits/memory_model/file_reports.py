@@ -48,6 +48,8 @@ def check_code(file: CodeObject, wish: CheckWish) -> MemoryReport:
         unchecked = "its source was not read, so no operation was checked"
     elif check.operations < wish.required:
         unchecked = f"{check.operations} operations were checked, {wish.required} are required"
+    if unchecked is not None and file.problems:
+        unchecked = str(file.problems[0])
     producers = check.producers if check.known_bugs else ()
     checked = FileReport(file.name, findings), check.instructions, check.operations, missing
     return MemoryReport(*checked, tuple(check.known_bugs.items()), producers, unchecked)

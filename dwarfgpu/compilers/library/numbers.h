@@ -85,7 +85,7 @@ TO_INTEGER(int, INT_MIN, INT_MAX) TO_INTEGER(uint, 0, UINT_MAX) TO_INTEGER(long,
 FROM_ALL(PLAIN, float) FROM_ALL(PLAIN, double) FROM_ALL(PLAIN, half) FROM_ALL(RTE, float) FROM_ALL(RTE, double) FROM_ALL(RTE, half)
 
 /* ---- mathematics, in double ---- */
-#define CORE static __attribute__((noinline)) double
+#define CORE __attribute__((noinline)) double /* not static: HIP calls them by these names, which clang does not know */
 #define HORNER(...) ({ const double c_[] = { __VA_ARGS__ }; double p_ = c_[0]; _Pragma("unroll") for (int i_ = 1; i_ < (int)(sizeof c_ / sizeof *c_); i_++) p_ = __builtin_fma(p_, z, c_[i_]); p_; })
 #define EXP_TERMS HORNER(1.0/6227020800, 1.0/479001600, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5) /* (e**z - 1 - z) / z**2 */
 #define LN2_HI 0x1.62e42fefa38p-1
@@ -337,14 +337,15 @@ CORE dg_erf(double x) {
   return dg_times(head, (dg_pair)(dg_exp2part(-z, -z_low), 0)).x;
 }
 CORE dg_erfc(double x) { return x > 0.5 ? x > 28 ? 0 : dg_erfc_up(x) : 1 - dg_erf(x); }
-CORE dg_mod(double x, double y) { /* exact */
+CORE dg_fmod(double x, double y) { /* exact */
   double a = __builtin_fabs(x), b = __builtin_fabs(y); if (!__builtin_isfinite(x) || y != y || y == 0) return __builtin_nan(""); if (a < b) return x; 
   int e, f; ulong m, d; double scale = 1; if (b < 0x1p-1022 || a < 0x1p-1022) { a *= 0x1p54; b *= 0x1p54; scale = 0x1p-54; if (__builtin_isinf(a)) { a *= 1; } }
   e = (int)(as_long(a) >> 52); f = (int)(as_long(b) >> 52); m = (as_ulong(a) & 0xffffffffffffful) | 0x10000000000000ul; d = (as_ulong(b) & 0xffffffffffffful) | 0x10000000000000ul;
   for (; e > f; e--) { if (m >= d) m -= d; m <<= 1; } if (m >= d) m -= d;
   return __builtin_copysign(LDEXP((double)m, f - 1075) * scale, x);
 }
-CORE dg_remainder(double x, double y) { double b = __builtin_fabs(y); if (__builtin_isinf(b) && __builtin_isfinite(x)) return x; double r = __builtin_fabs(dg_mod(x, b)), q = dg_mod(x, 2 * b); bool odd = __builtin_fabs(q) >= b; double h = r - (b - r); if (h > 0 || (h == 0 && odd)) r -= b; return as_long(x) < 0 ? -r : r; }
+CORE dg_rsqrt(double x) { return 1 / __builtin_sqrt(x); }
+CORE dg_remainder(double x, double y) { double b = __builtin_fabs(y); if (__builtin_isinf(b) && __builtin_isfinite(x)) return x; double r = __builtin_fabs(dg_fmod(x, b)), q = dg_fmod(x, 2 * b); bool odd = __builtin_fabs(q) >= b; double h = r - (b - r); if (h > 0 || (h == 0 && odd)) r -= b; return as_long(x) < 0 ? -r : r; }
 
 #define FLOATS(M) M(float) M(double) M(half)
 #define M1(f, T) IN T f(T x) { return (T)dg_##f((double)x); } E1(T, f, T)
@@ -352,10 +353,10 @@ CORE dg_remainder(double x, double y) { double b = __builtin_fabs(y); if (__buil
 #define B1(f, b, T) IN T f(T x) { return (T)b(x); } E1(T, f, T)
 #define CALLS(T) M1(exp, T) M1(exp2, T) M1(exp10, T) M1(expm1, T) M1(log, T) M1(log2, T) M1(log10, T) M1(log1p, T) M2(pow, T) M1(sin, T) M1(cos, T) M1(tan, T) M1(sinpi, T) M1(cospi, T) M1(tanpi, T) M1(atan, T) M2(atan2, T) \
   M1(asin, T) M1(acos, T) M1(sinh, T) M1(cosh, T) M1(tanh, T) M1(asinh, T) M1(acosh, T) M1(atanh, T) M1(cbrt, T) M2(hypot, T) M1(lgamma, T) M1(tgamma, T) M1(erf, T) M1(erfc, T) M2(remainder, T) \
-  IN T fmod(T x, T y) { return (T)dg_mod((double)x, (double)y); } E2(T, fmod, T, T) IN T powr(T x, T y) { return x < 0 ? (T)__builtin_nanf("") : (T)dg_pow((double)x, (double)y); } E2(T, powr, T, T) \
+  M2(fmod, T) IN T powr(T x, T y) { return x < 0 ? (T)__builtin_nanf("") : (T)dg_pow((double)x, (double)y); } E2(T, powr, T, T) \
   IN T pown(T x, int n) { return (T)dg_pow((double)x, (double)n); } E2(T, pown, T, int) IN T rootn(T x, int n) { return (T)dg_rootn((double)x, n); } E2(T, rootn, T, int) \
   IN T asinpi(T x) { return (T)dg_pi_asin((double)x); } E1(T, asinpi, T) IN T acospi(T x) { return (T)dg_pi_acos((double)x); } E1(T, acospi, T) IN T atanpi(T x) { return (T)dg_pi_atan((double)x); } E1(T, atanpi, T) \
-  IN T atan2pi(T x, T y) { return (T)dg_pi_atan2((double)x, (double)y); } E2(T, atan2pi, T, T) IN T rsqrt(T x) { return (T)(1 / __builtin_sqrt((double)x)); } E1(T, rsqrt, T)
+  IN T atan2pi(T x, T y) { return (T)dg_pi_atan2((double)x, (double)y); } E2(T, atan2pi, T, T) M1(rsqrt, T)
 FLOATS(CALLS)
 #define WITH(T, b) IN T sqrt(T x) { return (T)__builtin_sqrt##b(x); } E1(T, sqrt, T) IN T fabs(T x) { return (T)__builtin_fabs##b(x); } E1(T, fabs, T) IN T floor(T x) { return (T)__builtin_floor##b(x); } E1(T, floor, T) \
   IN T ceil(T x) { return (T)__builtin_ceil##b(x); } E1(T, ceil, T) IN T trunc(T x) { return (T)__builtin_trunc##b(x); } E1(T, trunc, T) IN T rint(T x) { return (T)__builtin_rint##b(x); } E1(T, rint, T) IN T round(T x) { return (T)__builtin_round##b(x); } E1(T, round, T) \

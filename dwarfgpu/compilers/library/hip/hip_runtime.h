@@ -266,25 +266,22 @@ DG_DEVICE long long clock64() { return __builtin_readcyclecounter(); }
 DG_DEVICE long long wall_clock64() { return __builtin_readcyclecounter(); }
 DG_DEVICE int clock() { return (int)__builtin_readcyclecounter(); }
 
-/* ---- mathematics: the functions of OpenCL C, by their names in bitcode ---- */
-#define DG_CALL1(name, n) \
-  extern "C" __device__ float dg_##name##_float(float) __asm__("_Z" #n #name "f"); \
-  extern "C" __device__ double dg_##name##_double(double) __asm__("_Z" #n #name "d"); \
-  DG_DEVICE float name##f(float a) { return dg_##name##_float(a); } \
-  DG_DEVICE float name(float a) { return dg_##name##_float(a); } \
-  DG_DEVICE double name(double a) { return dg_##name##_double(a); }
-#define DG_CALL2(name, n) \
-  extern "C" __device__ float dg_##name##_float(float, float) __asm__("_Z" #n #name "ff"); \
-  extern "C" __device__ double dg_##name##_double(double, double) __asm__("_Z" #n #name "dd"); \
-  DG_DEVICE float name##f(float a, float b) { return dg_##name##_float(a, b); } \
-  DG_DEVICE float name(float a, float b) { return dg_##name##_float(a, b); } \
-  DG_DEVICE double name(double a, double b) { return dg_##name##_double(a, b); }
-DG_CALL1(sin, 3) DG_CALL1(cos, 3) DG_CALL1(tan, 3) DG_CALL1(asin, 4) DG_CALL1(acos, 4) DG_CALL1(atan, 4)
-DG_CALL1(sinh, 4) DG_CALL1(cosh, 4) DG_CALL1(tanh, 4) DG_CALL1(asinh, 5) DG_CALL1(acosh, 5) DG_CALL1(atanh, 5)
-DG_CALL1(sinpi, 5) DG_CALL1(cospi, 5) DG_CALL1(exp, 3) DG_CALL1(exp2, 4) DG_CALL1(exp10, 5) DG_CALL1(expm1, 5)
-DG_CALL1(log, 3) DG_CALL1(log2, 4) DG_CALL1(log10, 5) DG_CALL1(log1p, 5) DG_CALL1(cbrt, 4) DG_CALL1(rsqrt, 5)
-DG_CALL1(erf, 3) DG_CALL1(erfc, 4) DG_CALL1(lgamma, 6) DG_CALL1(tgamma, 6)
-DG_CALL2(pow, 3) DG_CALL2(atan2, 5) DG_CALL2(hypot, 5) DG_CALL2(fmod, 4) DG_CALL2(remainder, 9)
+/* ---- mathematics: functions of the library, whose names are not those that clang replaces by less exact code ---- */
+#define DG_CALL1(name) \
+  extern "C" __device__ double dg_##name(double); \
+  DG_DEVICE float name##f(float a) { return (float)dg_##name(a); } \
+  DG_DEVICE float name(float a) { return (float)dg_##name(a); } \
+  DG_DEVICE double name(double a) { return dg_##name(a); }
+#define DG_CALL2(name) \
+  extern "C" __device__ double dg_##name(double, double); \
+  DG_DEVICE float name##f(float a, float b) { return (float)dg_##name(a, b); } \
+  DG_DEVICE float name(float a, float b) { return (float)dg_##name(a, b); } \
+  DG_DEVICE double name(double a, double b) { return dg_##name(a, b); }
+DG_CALL1(sin) DG_CALL1(cos) DG_CALL1(tan) DG_CALL1(asin) DG_CALL1(acos) DG_CALL1(atan) DG_CALL1(sinh) DG_CALL1(cosh)
+DG_CALL1(tanh) DG_CALL1(asinh) DG_CALL1(acosh) DG_CALL1(atanh) DG_CALL1(sinpi) DG_CALL1(cospi) DG_CALL1(exp)
+DG_CALL1(exp2) DG_CALL1(exp10) DG_CALL1(expm1) DG_CALL1(log) DG_CALL1(log2) DG_CALL1(log10) DG_CALL1(log1p)
+DG_CALL1(cbrt) DG_CALL1(rsqrt) DG_CALL1(erf) DG_CALL1(erfc) DG_CALL1(lgamma) DG_CALL1(tgamma)
+DG_CALL2(pow) DG_CALL2(atan2) DG_CALL2(hypot) DG_CALL2(fmod) DG_CALL2(remainder)
 #define DG_BUILTIN1(name) \
   DG_DEVICE float name##f(float a) { return __builtin_##name##f(a); } \
   DG_DEVICE float name(float a) { return __builtin_##name##f(a); } \
@@ -331,8 +328,7 @@ DG_DEVICE double __dsqrt_rn(double a) { return sqrt(a); }
 DG_DEVICE float __frcp_rn(float a) { return 1 / a; }
 DG_DEVICE double __drcp_rn(double a) { return 1 / a; }
 DG_DEVICE float __frsqrt_rn(float a) { return rsqrtf(a); }
-DG_CALL2(fdim, 4) DG_CALL2(nextafter, 9) DG_CALL1(logb, 4)
-#define DG_KINDS(T, f) \
+#define DG_KINDS(T, f, code) \
   DG_DEVICE bool isnan(T a) { return __builtin_isnan(a); } \
   DG_DEVICE bool isinf(T a) { return __builtin_isinf(a); } \
   DG_DEVICE bool isfinite(T a) { return __builtin_isfinite(a); } \
@@ -355,18 +351,17 @@ DG_CALL2(fdim, 4) DG_CALL2(nextafter, 9) DG_CALL1(logb, 4)
   DG_DEVICE T rnorm4d##f(T a, T b, T c, T d) { return 1 / norm4d##f(a, b, c, d); } \
   DG_DEVICE T powi##f(T a, int b) { return pow(a, (T)b); } \
   DG_DEVICE T nan##f(const char *) { return __builtin_nan##f(""); } \
-  extern "C" __device__ T dg_ldexp_##T(T, int) __asm__(DG_LDEXP_##T); \
-  extern "C" __device__ int dg_ilogb_##T(T) __asm__(DG_ILOGB_##T); \
-  DG_DEVICE T ldexp##f(T a, int power) { return dg_ldexp_##T(a, power); } \
-  DG_DEVICE T scalbn##f(T a, int power) { return dg_ldexp_##T(a, power); } \
+  DG_DEVICE T ldexp##f(T a, int power) { return __builtin_ldexp##f(a, power); } \
+  DG_DEVICE T scalbn##f(T a, int power) { return ldexp##f(a, power); } \
   DG_DEVICE T scalbln##f(T a, long power) { \
-    return dg_ldexp_##T(a, power > 5000 ? 5000 : power < -5000 ? -5000 : (int)power); } \
-  DG_DEVICE int ilogb##f(T a) { return dg_ilogb_##T(a); }
-#define DG_LDEXP_float "_Z5ldexpfi"
-#define DG_LDEXP_double "_Z5ldexpdi"
-#define DG_ILOGB_float "_Z5ilogbf"
-#define DG_ILOGB_double "_Z5ilogbd"
-DG_KINDS(float, f) DG_KINDS(double, )
+    return ldexp##f(a, power > 5000 ? 5000 : power < -5000 ? -5000 : (int)power); } \
+  extern "C" __device__ int dg_ilogb_##T(T) __asm__("_Z5ilogb" code); \
+  DG_DEVICE int ilogb##f(T a) { return dg_ilogb_##T(a); } \
+  DG_DEVICE T logb##f(T a) { return a == 0 ? -__builtin_inf() : isfinite(a) ? (T)ilogb##f(a) : fabs(a); } \
+  extern "C" __device__ T dg_nextafter_##T(T, T) __asm__("_Z9nextafter" code code); \
+  DG_DEVICE T nextafter##f(T a, T b) { return dg_nextafter_##T(a, b); } \
+  DG_DEVICE T fdim##f(T a, T b) { return a <= b ? 0 : a - b; }
+DG_KINDS(float, f, "f") DG_KINDS(double, , "d")
 DG_DEVICE float normcdff(float a) { return (float)(0.5 * erfc(a * -0.70710678118654752440)); }
 DG_DEVICE float erfinvf(float a) { /* Winitzki's approximation, and three steps of Newton's method */
   if (!(fabsf(a) < 1)) return fabsf(a) == 1 ? a * __builtin_inff() : __builtin_nanf("");
