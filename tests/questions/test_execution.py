@@ -244,6 +244,14 @@ def test_start_next_and_step_follow_the_lines(divergent):
     assert line_of(divergent("step 2")) == lines[2]
 
 
+def test_next_goes_from_a_kernel_into_its_body():
+    """clang 22 makes the body of an OpenCL kernel a function of its own, which the source does not call."""
+    run = Run("dwarfgpu/examples/reverse.co", width=120)
+    run("target launch reverse 64 64 in=arange(64,i4) out=zeros(64,i4)", "tbreak *reverse", "run")
+    lines = [int(re.findall(r"reverse\.cl:(\d+)", run("next"))[-1]) for _ in range(3)]
+    assert lines == [3, 4, 5]
+
+
 def test_calls_are_entered_finished_and_left_backwards(spaces):
     spaces("break kernels.cl:121", "run", "delete")
     assert line_of(spaces("step")) == 57

@@ -442,7 +442,8 @@ class Debugging:
     def step_line(self, wave: int, *, over: bool = False, behind: int = 0) -> Halt:
         """Run until a wave is at the beginning of another line, or has left its function.
 
-        With ``behind`` the line must be behind an address, so that loops are executed to their end.
+        With ``behind`` the line must be behind an address, so that loops are executed to their end. The body of an
+        OpenCL kernel, which clang may make a function of its own, is a part of the kernel, not a call.
         """
         reader = self.running.reader
         first = reader.at(self.pc_of(wave))
@@ -450,7 +451,8 @@ class Debugging:
         def is_there(pc: int, depth: int) -> bool:
             facts = reader.at(pc)
             if depth > 0:
-                return not over and facts.line is not None and pc == facts.body
+                is_entered = not over or (depth == 1 and facts.is_body_of(first))
+                return is_entered and facts.line is not None and pc == facts.body
             if facts.line is None or (over and not depth and facts.functions > first.functions > 0):
                 return False
             if depth < 0 or facts.functions < first.functions:

@@ -10,6 +10,7 @@ from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.instruction import CALLS, JUMPS
+from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +38,12 @@ class CodeFacts:
     """Where the function begins behind its prologue; 0 without a function."""
     is_prologue: bool
     """Whether it comes before that."""
+    symbol: str | None
+    """The function that the symbols say it is in."""
+
+    def is_body_of(self, other: CodeFacts) -> bool:
+        """Return whether its function has the code of the OpenCL kernel that another instruction is in."""
+        return is_body(self.symbol) and source_name(self.symbol or "") == other.symbol
 
 
 class CodeMap:
@@ -65,7 +72,8 @@ class CodeMap:
         is_prologue = prologue is not None and pc in prologue
         where = None if line is None else (line.file.path, line.line)
         is_start = line is not None and line.start == pc
-        return CodeFacts(size, name in CALLS, is_jump, where, is_start, depth, body, is_prologue)
+        symbol, _offset = state.symbol_place(pc) or (None, 0)
+        return CodeFacts(size, name in CALLS, is_jump, where, is_start, depth, body, is_prologue, symbol)
 
 
 def change_of_depth(reader: CodeMap, pc: int, following: int) -> int:
