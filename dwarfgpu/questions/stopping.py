@@ -167,8 +167,9 @@ def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> Non
     where = source if len(places) == 1 else f": {point.text}. ({len(places)} locations)"
     debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{where}")
     warn_of_condition(debugger, debugging, point)
-    if (others := debugging.running.others_text(point.text)) is not None:
-        debugger.output.line(debugger.output.style("hint", f"hint: {others}"))
+    running, output = debugging.running, debugger.output
+    for text in filter(None, (running.moved_text(point.text, places), running.others_text(point.text))):
+        output.line(output.style("hint", f"hint: {text}"))
 
 
 def warn_of_condition(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:

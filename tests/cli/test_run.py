@@ -40,7 +40,7 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     for place, told in {
         "kernels.cl:79": "no lane was at kernels.cl:79",
         "kernels.cl:79 if product > 1": "no lane was at kernels.cl:79 with `product > 1`",
-        "kernels.cl:80 if n == 7": "kernels.cl:80 with `n == 7`; line 80 has no code, so it was at line 81",
+        "kernels.cl:80 if n == 7": "kernels.cl:80 with `n == 7`; line 80 has no code, so the breakpoint is at line 81",
         "kernels.cl:77": None,
     }.items():
         err = " ".join(run(*launch, place)[2].split())

@@ -244,6 +244,11 @@ def test_start_next_and_step_follow_the_lines(divergent):
     assert line_of(divergent("step 2")) == lines[2]
 
 
+def test_a_line_without_code_does_not_lead_into_another_function(divergent):
+    assert "hint: line 80 has no code, so the breakpoint is at line 81\n" in divergent("break 80")
+    assert str(divergent.fails("break 74")) == "line 74 has no code; the next line with code is 75, in saxpy"
+
+
 def test_next_goes_from_a_kernel_into_its_body():
     """clang 22 makes the body of an OpenCL kernel a function of its own, which the source does not call."""
     run = Run("dwarfgpu/examples/reverse.co", width=120)

@@ -24,12 +24,12 @@ from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_lookup import name_and_offset
+from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.evaluator import variables_in
-from dwarfgpu.program.frames.linespec import Linespecs
+from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
@@ -210,10 +210,21 @@ class Running:
             line = spec.file.next_line(spec.line)
             if line is None:
                 raise UsageError(f"no code belongs to {spec.file.name}:{spec.line} or a later line")
-            found += [address + bias for address in spec.file.starts(line, at_all=bool(at_all))]
+            starts = [address + bias for address in spec.file.starts(line, at_all=bool(at_all))]
+            found += starts if line == spec.line else self._not_behind(spec, line, starts)
         if not found:
             raise UsageError(f"{text[:60]} names no code")
         return sorted(dict.fromkeys(found))
+
+    def _not_behind(self, asked: Linespec, line: int, starts: list[int]) -> list[int]:
+        """Return where the next line with code begins, except in functions that begin behind the line: as in GDB."""
+        frames = {address: next(iter(self.frames_at(address)), None) for address in starts}
+        found = [address for address, frame in frames.items() if not _is_behind(frame, asked)]
+        if not found:
+            name = next((frame.name for frame in frames.values() if frame is not None), None)
+            message = f"line {asked.line} has no code; the next line with code is {line}, in {name}"
+            raise UsageError(message, hint=f"name line {line}")
+        return found
 
     @cached_property
     def reader(self) -> CodeMap:
@@ -321,17 +332,21 @@ class Running:
         if any(point.hits for point in points):
             return None
         place, at_all = AT_ALL.subn("", place.strip())
-        lines = {self.position(address).line for point in points for address in point.addresses}
-        asked, moved = re.search(r"(?:^|:)(\d+)$", place), ""
-        if asked is not None and lines and int(asked[1]) not in lines:
-            moved = f"; line {asked[1]} has no code, so it was at line {min(lines)}"
-        where = f"{place}{f' with `{condition}`' if condition else ''}{moved}"
+        moved = self.moved_text(place, [address for point in points for address in point.addresses])
+        where = f"{place}{f' with `{condition}`' if condition else ''}{'' if moved is None else f'; {moved}'}"
         more = None if at_all else self._more_places(place)
         if more:
             count = len(self.stops(place))
             where += f", at {count} of the line's {count + more} places: `{place} -all` stops at each"
         left_out = self.left_out_text(place, condition)
         return f"no lane was at {where}{'' if left_out is None else f'; {left_out}'}"
+
+    def moved_text(self, place: str, addresses: Sequence[int]) -> str | None:
+        """Return at which line the breakpoints of a line without code are."""
+        lines, asked = {self.position(address).line for address in addresses}, re.search(r"(?:^|:)(\d+)$", place)
+        if asked is None or not lines or int(asked[1]) in lines:
+            return None
+        return f"line {asked[1]} has no code, so the breakpoint is at line {min(lines)}"
 
     def others_text(self, place: str) -> str | None:
         """Return at how many places a line begins that no breakpoint at it is at, and how to stop there."""
@@ -500,6 +515,18 @@ def _table(array: Any) -> str:
     rows = array.reshape(-1) if names else array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
     writer.writerows([str(value) for value in row] for row in rows)
     return text.getvalue()
+
+
+def _is_behind(frame: Frame | None, asked: Linespec) -> bool:
+    """Return whether the function of a frame begins behind a line of its file."""
+    if frame is None or frame.code is None or frame.function is None or asked.file is None:
+        return False
+    begin = declared_at(frame.code.file, frame.function)
+    return (
+        begin is not None
+        and begin.line > asked.line
+        and PurePath(begin.file or "").name == PurePath(asked.file.path).name
+    )
 
 
 def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:
