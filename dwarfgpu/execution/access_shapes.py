@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.semantics import floats
 from dwarfgpu.isa.semantics.narrow_floats import from_bf16, to_bf16
 from dwarfgpu.isa.semantics.numbers import LOW
+
+if TYPE_CHECKING:
+    from dwarfgpu.isa.instruction import GpuInstruction
 
 Lanes = Any
 
@@ -89,6 +92,18 @@ def shape_of(name: str) -> AccessShape | None:
     if local:
         return _atomic(LOCAL, f"{_RENAMED.get(local[1], local[1])}_{local[3]}", 4, returns=bool(local[2]))
     return None
+
+
+def depends_on_order(instruction: GpuInstruction) -> bool:
+    """Return whether the result of an atomic operation depends on which lanes and waves come first."""
+    shape = shape_of(instruction.name)
+    if shape is None or shape.action in ("load", "store"):
+        return "atomic" in instruction.name
+    return bool(instruction.destinations) or shape.number == "f" or shape.action not in _IN_ANY_ORDER
+
+
+_IN_ANY_ORDER = ("add", "sub", "min", "max", "and", "or", "xor")
+"""The atomic operations that give one result in any order, if their numbers are integers."""
 
 
 def _atomic(space: str, name: str, size: int, *, returns: bool) -> AccessShape | None:

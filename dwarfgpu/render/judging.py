@@ -229,6 +229,8 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
     if between.right or between.wrong:
         count = between.right + between.wrong
         yield from fitted(f"  between statements, {count:,} more values are compared: {between.wrong:,} are wrong", 4)
+    if comparison.depends_on_order:
+        yield from fitted("  the buffers at the end are not compared: they depend on the order of atomic operations", 4)
 
 
 def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, ...]]:
@@ -256,7 +258,7 @@ VARIABLE = Record(
     "uncertain first_wrong first_missing",
 )
 COMPARISON = Record(
-    "other stops aligned is_cut",
+    "other stops aligned is_cut depends_on_order",
     fact("total", value=lambda comparison: PART.json(comparison.total())),
     fact("functions", value=lambda comparison: [*map(PART.json, comparison.functions())]),
     fact("files", value=lambda comparison: [*map(PART.json, comparison.files())]),

@@ -165,6 +165,8 @@ class BuildJudgement:
     """Whether only the first stops were recorded."""
     between: ComparedPart
     """The values at instructions at which no statement begins, of some lanes."""
+    depends_on_order: bool = False
+    """Whether the order of atomic operations may change the buffers at the end, which are not compared then."""
 
     def functions(self) -> tuple[ComparedPart, ...]:
         """Return the sums of the functions."""

@@ -25,6 +25,7 @@ from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.verify.findings import ERROR, NOTE
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
@@ -180,7 +181,10 @@ class Judge:
         self.frames.end_all(self.followed.calls.open_calls())
         compared = self._compare(limit)
         if self.against is not None and halt.has_ended and self.against.problem is None:
-            self._compare_results(self.against)
+            if any(depends_on_order(self.followed.calls.instruction(pc)) for pc in self.statements.executed):
+                compared = compared and evolve(compared, depends_on_order=True)
+            else:
+                self._compare_results(self.against)
         self.statements.finish()
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
@@ -239,10 +243,7 @@ class Judge:
         return self.comparison.run()
 
     def _compare_results(self, other: OtherBuild) -> None:
-        """Compare what the kernel leaves in its buffers; the order of atomic operations may change that."""
-        executed = self.statements.executed
-        if any("atomic" in self.followed.calls.instruction(pc).name for pc in executed):
-            return
+        """Compare what the kernel leaves in its buffers."""
         plan = self.running.launched.plan
         forms, entry = {each.name: np.dtype(each.form[0]) for each in plan.buffers}, first_instruction(plan.start)
         for name, content in results_of(self.running).items():

@@ -375,3 +375,30 @@ def test_a_function_that_has_become_a_loop_is_not_compared_with_its_calls(requir
     assert {name: (each.wrong, each.missing) for name, each in variables.items()} == {"n": (0, 0), "smaller": (0, 0)}
     assert judgement.comparison.aligned < judgement.comparison.stops
     assert variables["n"].right >= 16  # lanes that do not call it again are compared
+
+
+@for_each(
+    "change, is_compared",
+    ("__scoped_atomic_fetch_max(most, i, {})", True),
+    ("__scoped_atomic_fetch_xor((global uint *)most, i, {})", True),
+    ("__scoped_atomic_fetch_add((local int *)8, i, {})", True),
+    ("out[i + 8] = __scoped_atomic_fetch_add(most, 1, {})", False),
+    ("out[i + 8] = __scoped_atomic_fetch_add((local int *)8, 1, {})", False),
+    ("__scoped_atomic_exchange_n(most, i, {})", False),
+    ("__scoped_atomic_fetch_add((global float *)most, 0.1f, {})", False),
+)
+def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(change, is_compared, require_tool, tmp_path):
+    clang, target = require_tool("clang-22"), "-target amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -g -O2"
+    text = f"""kernel void k(global int *out, global int *most) {{
+  int i = __builtin_amdgcn_workitem_id_x();
+  {change.format("__ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE")};
+  out[i] = i + ADDED;
+}}"""
+    for added in (0, 1):
+        words = f"-x cl -cl-std=CL2.0 {target} -DADDED={added} - -o {tmp_path / str(added)}"
+        subprocess.run([clang, *words.split()], input=text, text=True, check=True)
+    sizes, other = "--grid 8 --work-group 8 --dynamic-local 64", f"--against {tmp_path / '1'}"
+    words = f"{tmp_path / '0'} k {sizes} zeros(16) zeros(1) {other}"
+    shown = run("judge", *words.split()).stdout
+    assert ("out[0] is 0 at the end, and 1 in 1" in shown) == is_compared
+    assert ("the buffers at the end are not compared" in shown) != is_compared
