@@ -37,10 +37,12 @@ _WRONG_RELOADS = (16, 17)
 """Versions whose allocator of -O0 reloads registers before EXEC is restored, where branches of lanes meet."""
 _OTHER_ALLOCATOR = ("-mllvm", "-optimize-regalloc", "-mllvm", "-enable-misched=0")
 _FOLDER = Path(__file__).parent / "library"
-_FIRST, _ALL, _GROUPS, _LOCAL, _PRINT = "work_items.cl", "functions.cl", "groups.cl", "scratch.c", "print.cl"
-"""What nearly every kernel needs, built in half a second; everything else, which takes a quarter of a minute; what
-waves and work-groups compute together, with its local memory; and what clang itself calls for `printf`."""
-_PARTS = (_LOCAL, _FIRST, _ALL, _GROUPS, _PRINT)
+_FIRST, _ALL, _RARE, _GROUPS = "work_items.cl", "functions.cl", "rare.cl", "groups.cl"
+_LOCAL, _PRINT = "scratch.c", "print.cl"
+"""What nearly every kernel needs, built in half a second; nearly everything else, which takes a quarter of a minute;
+what few kernels call; what waves and work-groups compute together, with its local memory; and what clang itself calls
+for `printf`."""
+_PARTS = (_LOCAL, _FIRST, _ALL, _RARE, _GROUPS, _PRINT)
 """Functions call those of the parts before theirs."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
@@ -107,10 +109,10 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         while True:
             status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])
             undefined = dict(_UNDEFINED.findall(messages))
-            wanted = {part for name in undefined for part in _parts_of(name)}
+            wanted = {part for name in undefined for part in _parts_of(name)}.difference(parts) or {_RARE}
             if status == 0 or not undefined or wanted <= {*parts}:
                 break
-            parts += wanted.difference(parts)
+            parts += wanted
         if status:
             _check_processor(clang, target, messages)
             raise _refused(path, messages, undefined)

@@ -336,6 +336,93 @@ def test_a_library_is_for_one_clang_processor_and_set_of_options():
     assert (len(keys), same in keys) == (6, True)
 
 
+PARTS = ("work_items.cl", "functions.cl", "rare.cl", "groups.cl")
+ABSENT = re.compile("printf|ndrange_|.*(event|queue|marker|reserve_id)")
+"""What is not in the library: what clang itself makes, queues of a device, and pipes."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["CL1.2", "CL2.0"])
+def test_the_library_has_what_clang_declares(require_tool, tmp_path, version):
+    nm, clang = require_tool("llvm-nm-22", "llvm-nm"), find_clang()
+    Library(clang, resolve("gfx1100"), ()).linked(PARTS, tmp_path)
+    files = [str(tmp_path / f"{part}.bc") for part in PARTS]
+    listed = subprocess.run([nm, "--defined-only", "--format=just-symbols", *files], capture_output=True, check=True)
+    has, empty = {*listed.stdout.decode().split()}, source(tmp_path, "")
+    headers = Path(clang.run(["-print-resource-dir"])[1].strip()) / "include"
+    words = ["-cc1", "-triple", "amdgcn-amd-amdhsa", "-target-cpu", "gfx1100", f"-cl-std={version}", "-ast-dump=json",
+             "-cl-ext=-cl_khr_mipmap_image,-cl_khr_mipmap_image_writes", "-internal-isystem", str(headers),
+             "-finclude-default-header", str(empty)]  # fmt: skip
+    declared = [each for each in json.loads(clang.run(words)[1])["inner"] if "mangledName" in each]
+    missing = {each["name"] for each in declared if each["mangledName"] not in has}
+    assert (len(declared) > 11_000, {name for name in missing if not ABSENT.match(name)}) == (True, set())
+
+
+DIRECTED = """
+#define ONE(how, from) o += n; o[i] = convert_##how(from);
+#define ALL(R, from) ONE(R##_rtz, from) ONE(R##_rtp, from) ONE(R##_rtn, from)
+kernel void k(global const double *a, global const long *b, global double *o, global half *h, int n) {
+  int i = get_global_id(0); double x = a[i]; long y = b[i]; ulong z = b[i]; o -= n;
+  ALL(float, x) ALL(half, x) ALL(double, y) ALL(double, z) ALL(float, y) ALL(float, z) ALL(half, (int)y)
+  vstorea_half3_rtp((double3)(x), 0, h + 4 * i); vstore_half_rtz(clamp(x, -3e38, 3e38), 4 * i + 3, h);
+}
+"""
+
+
+VECTORS = """
+kernel void k(global const float *a, global float *o, global int *q, global uint *u) {
+  int2 t;
+  float2 r = remquo((float2)(a[1], -a[1]), (float2)(3.0f, 0.7f), &t);
+  o[0] = r.x; o[1] = r.y; q[0] = t.x; q[1] = t.y;
+  o[2] = dot(step(0.5f, (float4)(a[0], 0.5f, 0.4f, 1)), (float4)(1, 2, 4, 8));
+  o[3] = smoothstep(0.0f, 2.0f, (float3)(a[0], 1, 5)).x;
+  q[2] = ilogb((float4)(a[1])).z; q[3] = ldexp((float8)(a[1]), 2).s7 == a[1] * 4;
+  u[0] = as_uint(shuffle((uchar8)(0, 1, 2, 3, 4, 5, 6, 7), (uchar4)(7, 0, 9, 3)));
+  u[1] = as_uint(shuffle2((uchar4)(10, 11, 12, 13), (uchar4)(20, 21, 22, 23), (uchar4)(0, 4, 7, 3)));
+  u[2] = amd_bitalign(0x12345678u, 0x9abcdef0u, 8u); u[3] = amd_sad(0x01020304u, 0x04030201u, 5u);
+}
+"""
+
+
+@pytest.mark.slow
+def test_functions_of_vectors_that_few_kernels_call(tmp_path):
+    args = {"a": [1.25, -7.9], "o": "zeros(4)", "q": "zeros(4)", "u": "zeros(4)"}
+    found = computed(tmp_path, VECTORS, Recipe("gfx90a", "2"), "k", grid=1, work_group=1, args=args)
+    assert found["o"] == pytest.approx([1.1, 0.2, 11, 0.68359375], abs=1e-6)
+    assert found["q"].tolist() == [-3, 11, 2, 1]
+    assert found["u"].tolist() == [0x03010007, 0x0D17140A, 0x789ABCDE, 13]
+
+
+@pytest.mark.slow
+def test_conversions_round_as_they_are_told(tmp_path):
+    rng = np.random.default_rng(4)
+    some = [0, -0.0, 1, 65504, 65519.9, 65520, 7e4, -7e4, 1e-9, 3e-8, 6.1e-5, 3.5e38, -3.5e38, 1e-46, 1 / 3, -1 / 3]
+    a = np.concatenate([some, rng.standard_normal(240) * 10.0 ** rng.integers(-9, 9, 240)])
+    b = np.concatenate([[0, 1, -1, 1 << 62, (1 << 63) - 1, -1 << 63], rng.integers(-1 << 63, 1 << 63, 250)])
+    b = (b.astype("i8") >> rng.integers(0, 60, 256)).astype("i8")
+    args = {"a": a, "b": b, "o": np.zeros((21, 256)), "h": np.zeros((256, 4), "f2"), "n": 256}
+    found = computed(tmp_path, DIRECTED, Recipe("gfx1100", "2"), "k", grid=256, work_group=64, args=args)
+    x, y = a.tolist(), b.tolist()
+    unsigned = [each % (1 << 64) for each in y]
+    low = [(each + (1 << 31)) % (1 << 32) - (1 << 31) for each in y]
+    rows = [(x, "f4"), (x, "f2"), (y, "f8"), (unsigned, "f8"), (y, "f4"), (unsigned, "f4"), (low, "f2")]
+    for index, row in enumerate(found["o"].reshape(21, 256)):
+        numbers, kind = rows[index // 3]
+        for exact, number in zip(numbers, row.astype(kind), strict=True):
+            check_directed(exact, number, "zpn"[index % 3])
+    for exact, (first, second, _, last) in zip(x, found["h"].reshape(256, 4), strict=True):
+        check_directed(exact, first, "p")
+        check_directed(min(max(exact, -3e38), 3e38), last, "z")
+        assert first == second
+
+
+def check_directed(exact: float, number: Any, how: str) -> None:
+    is_up = how == "p" or (how == "z" and exact < 0)
+    with np.errstate(over="ignore"):
+        inward = float(np.nextafter(number, number.dtype.type(-np.inf if is_up else np.inf)))
+    assert inward < exact <= float(number) if is_up else float(number) <= exact < inward
+
+
 # --- What functions compute ---------------------------------------------------------------------------------------
 
 ONE = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",

@@ -58,3 +58,22 @@ typedef __constant uchar *hidden;
 #define GLOBAL(n) ((size_t)GROUP(n) * EDGE(n) + ID(n) + OFFSET(n))
 static __attribute__((always_inline)) uint dg_lane(void) { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 static __attribute__((always_inline)) uint dg_items(void) { return LOCAL(0) * LOCAL(1) * LOCAL(2); }
+
+/* ---- each element of a vector ---- */
+#define E1(R, f, T) IN R##2 f(T##2 a) { return (R##2)(f(a.s0), f(a.s1)); } IN R##3 f(T##3 a) { return (R##3)(f(a.s0), f(a.s1), f(a.s2)); } \
+  IN R##4 f(T##4 a) { return (R##4)(f(a.lo), f(a.hi)); } IN R##8 f(T##8 a) { return (R##8)(f(a.lo), f(a.hi)); } IN R##16 f(T##16 a) { return (R##16)(f(a.lo), f(a.hi)); }
+#define E2(R, f, T, U) IN R##2 f(T##2 a, U##2 b) { return (R##2)(f(a.s0, b.s0), f(a.s1, b.s1)); } IN R##3 f(T##3 a, U##3 b) { return (R##3)(f(a.s0, b.s0), f(a.s1, b.s1), f(a.s2, b.s2)); } \
+  IN R##4 f(T##4 a, U##4 b) { return (R##4)(f(a.lo, b.lo), f(a.hi, b.hi)); } IN R##8 f(T##8 a, U##8 b) { return (R##8)(f(a.lo, b.lo), f(a.hi, b.hi)); } \
+  IN R##16 f(T##16 a, U##16 b) { return (R##16)(f(a.lo, b.lo), f(a.hi, b.hi)); }
+#define E3(R, f, T, U, V) IN R##2 f(T##2 a, U##2 b, V##2 c) { return (R##2)(f(a.s0, b.s0, c.s0), f(a.s1, b.s1, c.s1)); } \
+  IN R##3 f(T##3 a, U##3 b, V##3 c) { return (R##3)(f(a.s0, b.s0, c.s0), f(a.s1, b.s1, c.s1), f(a.s2, b.s2, c.s2)); } \
+  IN R##4 f(T##4 a, U##4 b, V##4 c) { return (R##4)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); } IN R##8 f(T##8 a, U##8 b, V##8 c) { return (R##8)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); } \
+  IN R##16 f(T##16 a, U##16 b, V##16 c) { return (R##16)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); }
+#define WITH_SCALAR(f, T) IN T##2 f(T##2 a, T b) { return f(a, (T##2)b); } IN T##3 f(T##3 a, T b) { return f(a, (T##3)b); } IN T##4 f(T##4 a, T b) { return f(a, (T##4)b); } \
+  IN T##8 f(T##8 a, T b) { return f(a, (T##8)b); } IN T##16 f(T##16 a, T b) { return f(a, (T##16)b); }
+#define WITH_SCALARS(f, T) IN T##2 f(T##2 a, T b, T c) { return f(a, (T##2)b, (T##2)c); } IN T##3 f(T##3 a, T b, T c) { return f(a, (T##3)b, (T##3)c); } \
+  IN T##4 f(T##4 a, T b, T c) { return f(a, (T##4)b, (T##4)c); } IN T##8 f(T##8 a, T b, T c) { return f(a, (T##8)b, (T##8)c); } IN T##16 f(T##16 a, T b, T c) { return f(a, (T##16)b, (T##16)c); }
+#define NAMED(R, s, T) IN R##2 convert_##R##2##s(T##2 a) { return (R##2)(convert_##R##s(a.s0), convert_##R##s(a.s1)); } IN R##3 convert_##R##3##s(T##3 a) { return (R##3)(convert_##R##s(a.s0), convert_##R##s(a.s1), convert_##R##s(a.s2)); } \
+  IN R##4 convert_##R##4##s(T##4 a) { return (R##4)(convert_##R##2##s(a.lo), convert_##R##2##s(a.hi)); } IN R##8 convert_##R##8##s(T##8 a) { return (R##8)(convert_##R##4##s(a.lo), convert_##R##4##s(a.hi)); } \
+  IN R##16 convert_##R##16##s(T##16 a) { return (R##16)(convert_##R##8##s(a.lo), convert_##R##8##s(a.hi)); }
+#define WIDTHS(M, R, T) M(R, T, 2) M(R, T, 3) M(R, T, 4) M(R, T, 8) M(R, T, 16)

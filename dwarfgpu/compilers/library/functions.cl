@@ -20,17 +20,11 @@
   IN __attribute__((convergent)) event_t async_work_group_strided_copy(__local T *to, const __global T *from, size_t n, size_t step, event_t e) { for (size_t i = get_local_linear_id(); i < n; i += dg_items()) to[i] = from[i * step]; return e; } \
   IN __attribute__((convergent)) event_t async_work_group_strided_copy(__global T *to, const __local T *from, size_t n, size_t step, event_t e) { for (size_t i = get_local_linear_id(); i < n; i += dg_items()) to[i * step] = from[i]; return e; } \
   IN void prefetch(const __global T *p, size_t n) { }
-#define COPY(T) COPY1(T) COPY1(T##2) COPY1(T##4) COPY1(T##8) COPY1(T##16)
+#define COPY(T) COPY1(T) COPY1(T##2) COPY1(T##3) COPY1(T##4) COPY1(T##8) COPY1(T##16)
 #define MEMORY(T) READ(T, __global) READ(T, __constant) READ(T, __local) READ(T, __private) READ(T, __generic) \
   WRITE(T, __global) WRITE(T, __local) WRITE(T, __private) WRITE(T, __generic) COPY(T)
 MEMORY(char) MEMORY(uchar) MEMORY(short) MEMORY(ushort) MEMORY(int) MEMORY(uint) MEMORY(long) MEMORY(ulong) MEMORY(float) MEMORY(double) MEMORY(half)
 IN __attribute__((convergent)) void wait_group_events(int n, event_t *e) { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
 IN __attribute__((convergent)) void wait_group_events(int n, __private event_t *e) { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
-#define HALF(A) IN float vload_half(size_t i, const A half *p) { return (float)p[i]; } \
-  IN float2 vload_half2(size_t i, const A half *p) { p += 2 * i; return (float2)(p[0], p[1]); } IN float4 vload_half4(size_t i, const A half *p) { p += 4 * i; return (float4)(p[0], p[1], p[2], p[3]); }
-#define HALF_OUT(A) IN void vstore_half(float v, size_t i, A half *p) { p[i] = (half)v; } IN void vstore_half_rte(float v, size_t i, A half *p) { p[i] = (half)v; } \
-  IN void vstore_half4(float4 v, size_t i, A half *p) { for (int k = 0; k < 4; k++) p[4 * i + k] = (half)v[k]; }
-HALF(__global) HALF(__constant) HALF(__local) HALF(__private) HALF(__generic) HALF_OUT(__global) HALF_OUT(__local) HALF_OUT(__private) HALF_OUT(__generic)
-
 #include "numbers.h"
 #include "images.h"

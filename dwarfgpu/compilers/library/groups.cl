@@ -29,7 +29,10 @@ static TOGETHER ulong dg_active(void) { return __builtin_amdgcn_uicmp(1u, 0u, 33
   TOGETHER T work_group_broadcast(T v, size_t x, size_t y) { return dg_of_item(v, ID_0 == x && ID_1 == y); } \
   TOGETHER T work_group_broadcast(T v, size_t x, size_t y, size_t z) { return dg_of_item(v, ID_0 == x && ID_1 == y && ID_2 == z); }
 #define TOGETHER_BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define OF_VECTOR(R, T, n) TOGETHER T##n sub_group_non_uniform_broadcast(T##n v, uint i) { for (int k = 0; k < n; k++) v[k] = sub_group_non_uniform_broadcast(v[k], i); return v; }
+#define VECTORS(T) WIDTHS(OF_VECTOR, T, T)
 LANES(char) LANES(uchar) LANES(short) LANES(ushort) LANES(int) LANES(uint) LANES(long) LANES(ulong) LANES(float) LANES(double) LANES(half)
+VECTORS(char) VECTORS(uchar) VECTORS(short) VECTORS(ushort) VECTORS(int) VECTORS(uint) VECTORS(long) VECTORS(ulong) VECTORS(float) VECTORS(double) VECTORS(half)
 
 /* ---- votes ---- */
 TOGETHER int sub_group_any(int p) { return __builtin_amdgcn_uicmp((uint)p, 0u, 33) != 0; }
@@ -94,6 +97,9 @@ static double dg_endless(void) { uint high = 0x7ff00000; __asm__("" : "+s"(high)
 NUMBERS(int, INT_MIN, INT_MAX) NUMBERS(uint, 0, UINT_MAX) NUMBERS(long, LONG_MIN, LONG_MAX) NUMBERS(ulong, 0, ULONG_MAX)
 NUMBERS(float, -INFINITY, INFINITY) NUMBERS(double, -dg_endless(), dg_endless()) NUMBERS(half, -INFINITY, INFINITY)
 BITS(int) BITS(uint) BITS(long) BITS(ulong)
+#define SMALL(T, least, most) BITS(T) SUB_GROUP(T, add, 0, a + b, sub_group_non_uniform_) SUB_GROUP(T, mul, 1, a * b, sub_group_non_uniform_) \
+  SUB_GROUP(T, min, most, a < b ? a : b, sub_group_non_uniform_) SUB_GROUP(T, max, least, a > b ? a : b, sub_group_non_uniform_)
+SMALL(char, CHAR_MIN, CHAR_MAX) SMALL(uchar, 0, UCHAR_MAX) SMALL(short, SHRT_MIN, SHRT_MAX) SMALL(ushort, 0, USHRT_MAX)
 SUB_GROUP(int, logical_and, 1, a && b, sub_group_non_uniform_) SUB_GROUP(int, logical_or, 0, a || b, sub_group_non_uniform_)
 SUB_GROUP(int, logical_xor, 0, !a != !b, sub_group_non_uniform_)
 TOGETHER int work_group_all(int p) { return work_group_reduce_min((int)(p != 0)); }

@@ -1,21 +1,6 @@
 /* Integers, conversions and mathematics. float functions are computed in double and rounded once (0.5 ULP but for ties);
    double functions are within 2 units in the last place. */
 
-/* ---- each element of a vector ---- */
-#define E1(R, f, T) IN R##2 f(T##2 a) { return (R##2)(f(a.s0), f(a.s1)); } IN R##3 f(T##3 a) { return (R##3)(f(a.s0), f(a.s1), f(a.s2)); } \
-  IN R##4 f(T##4 a) { return (R##4)(f(a.lo), f(a.hi)); } IN R##8 f(T##8 a) { return (R##8)(f(a.lo), f(a.hi)); } IN R##16 f(T##16 a) { return (R##16)(f(a.lo), f(a.hi)); }
-#define E2(R, f, T, U) IN R##2 f(T##2 a, U##2 b) { return (R##2)(f(a.s0, b.s0), f(a.s1, b.s1)); } IN R##3 f(T##3 a, U##3 b) { return (R##3)(f(a.s0, b.s0), f(a.s1, b.s1), f(a.s2, b.s2)); } \
-  IN R##4 f(T##4 a, U##4 b) { return (R##4)(f(a.lo, b.lo), f(a.hi, b.hi)); } IN R##8 f(T##8 a, U##8 b) { return (R##8)(f(a.lo, b.lo), f(a.hi, b.hi)); } \
-  IN R##16 f(T##16 a, U##16 b) { return (R##16)(f(a.lo, b.lo), f(a.hi, b.hi)); }
-#define E3(R, f, T, U, V) IN R##2 f(T##2 a, U##2 b, V##2 c) { return (R##2)(f(a.s0, b.s0, c.s0), f(a.s1, b.s1, c.s1)); } \
-  IN R##3 f(T##3 a, U##3 b, V##3 c) { return (R##3)(f(a.s0, b.s0, c.s0), f(a.s1, b.s1, c.s1), f(a.s2, b.s2, c.s2)); } \
-  IN R##4 f(T##4 a, U##4 b, V##4 c) { return (R##4)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); } IN R##8 f(T##8 a, U##8 b, V##8 c) { return (R##8)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); } \
-  IN R##16 f(T##16 a, U##16 b, V##16 c) { return (R##16)(f(a.lo, b.lo, c.lo), f(a.hi, b.hi, c.hi)); }
-#define WITH_SCALAR(f, T) IN T##2 f(T##2 a, T b) { return f(a, (T##2)b); } IN T##3 f(T##3 a, T b) { return f(a, (T##3)b); } IN T##4 f(T##4 a, T b) { return f(a, (T##4)b); } \
-  IN T##8 f(T##8 a, T b) { return f(a, (T##8)b); } IN T##16 f(T##16 a, T b) { return f(a, (T##16)b); }
-#define WITH_SCALARS(f, T) IN T##2 f(T##2 a, T b, T c) { return f(a, (T##2)b, (T##2)c); } IN T##3 f(T##3 a, T b, T c) { return f(a, (T##3)b, (T##3)c); } \
-  IN T##4 f(T##4 a, T b, T c) { return f(a, (T##4)b, (T##4)c); } IN T##8 f(T##8 a, T b, T c) { return f(a, (T##8)b, (T##8)c); } IN T##16 f(T##16 a, T b, T c) { return f(a, (T##16)b, (T##16)c); }
-
 /* ---- integers: T, its unsigned U, least L, greatest G, a wider W (or T itself for 64 bits) ---- */
 #define BITS(T) ((int)sizeof(T) * 8)
 #define INTEGER(T, U, L, G) \
@@ -64,7 +49,6 @@ ANY(char) ANY(short) ANY(int) ANY(long)
 TESTS(float, int) TESTS(double, long) TESTS(half, short)
 
 /* ---- conversions ---- */
-#define WIDTHS(M, R, T) M(R, T, 2) M(R, T, 3) M(R, T, 4) M(R, T, 8) M(R, T, 16)
 #define C_ONE(R, T) IN R convert_##R(T a) { return (R)a; } IN R convert_##R##_rte(T a) { return (R)a; }
 #define C_N(R, T, n) IN R##n convert_##R##n(T##n a) { return __builtin_convertvector(a, R##n); }
 #define PLAIN(R, T) IN R convert_##R(T a) { return (R)a; } WIDTHS(C_N, R, T)
@@ -73,9 +57,6 @@ TESTS(float, int) TESTS(double, long) TESTS(half, short)
 #define SAT_FI(R, L, G, T) IN R convert_##R##_sat(T a) { return a != a ? 0 : a <= (T)L ? L : a >= (T)G ? G : (R)a; } NAMED(R, _sat, T) \
   ROUNDED(R, T, _rte, __builtin_rint) ROUNDED(R, T, _rtz, __builtin_trunc) ROUNDED(R, T, _rtp, __builtin_ceil) ROUNDED(R, T, _rtn, __builtin_floor)
 #define ROUNDED(R, T, how, f) IN R convert_##R##how(T a) { return (R)f((double)a); } NAMED(R, how, T) IN R convert_##R##_sat##how(T a) { return convert_##R##_sat(f((double)a)); } NAMED(R, _sat##how, T)
-#define NAMED(R, s, T) IN R##2 convert_##R##2##s(T##2 a) { return (R##2)(convert_##R##s(a.s0), convert_##R##s(a.s1)); } IN R##3 convert_##R##3##s(T##3 a) { return (R##3)(convert_##R##s(a.s0), convert_##R##s(a.s1), convert_##R##s(a.s2)); } \
-  IN R##4 convert_##R##4##s(T##4 a) { return (R##4)(convert_##R##2##s(a.lo), convert_##R##2##s(a.hi)); } IN R##8 convert_##R##8##s(T##8 a) { return (R##8)(convert_##R##4##s(a.lo), convert_##R##4##s(a.hi)); } \
-  IN R##16 convert_##R##16##s(T##16 a) { return (R##16)(convert_##R##8##s(a.lo), convert_##R##8##s(a.hi)); }
 #define FROM_ALL(M, R) M(R, char) M(R, uchar) M(R, short) M(R, ushort) M(R, int) M(R, uint) M(R, long) M(R, ulong) M(R, float) M(R, double) M(R, half)
 #define TO_INTEGER(R, L, G) FROM_ALL(PLAIN, R) SAT_FI(R, L, G, double) SAT_FI(R, L, G, float) SAT_FI(R, L, G, half) \
   SAT_II(R, L, G, char) SAT_II(R, L, G, uchar) SAT_II(R, L, G, short) SAT_II(R, L, G, ushort) SAT_II(R, L, G, int) SAT_II(R, L, G, uint) SAT_II(R, L, G, long) SAT_II(R, L, G, ulong)
@@ -347,6 +328,11 @@ CORE dg_fmod(double x, double y) { /* exact */
 CORE dg_rsqrt(double x) { return 1 / __builtin_sqrt(x); }
 CORE dg_remainder(double x, double y) { double b = __builtin_fabs(y); if (__builtin_isinf(b) && __builtin_isfinite(x)) return x; double r = __builtin_fabs(dg_fmod(x, b)), q = dg_fmod(x, 2 * b); bool odd = __builtin_fabs(q) >= b; double h = r - (b - r); if (h > 0 || (h == 0 && odd)) r -= b; return as_long(x) < 0 ? -r : r; }
 
+double dg_remquo(double x, double y, int *p) { /* and the low seven bits of the quotient */
+  double r = dg_remainder(x, y), a = __builtin_fabs(x), b = __builtin_fabs(y), n = __builtin_rint((dg_fmod(a, 128 * b) - (as_long(x) < 0 ? -r : r)) / b);
+  *p = n != n ? 0 : ((as_long(x) ^ as_long(y)) < 0 ? -1 : 1) * ((int)n & 127); return r;
+}
+
 #define FLOATS(M) M(float) M(double) M(half)
 #define M1(f, T) IN T f(T x) { return (T)dg_##f((double)x); } E1(T, f, T)
 #define M2(f, T) IN T f(T x, T y) { return (T)dg_##f((double)x, (double)y); } E2(T, f, T, T)
@@ -362,38 +348,47 @@ FLOATS(CALLS)
   IN T ceil(T x) { return (T)__builtin_ceil##b(x); } E1(T, ceil, T) IN T trunc(T x) { return (T)__builtin_trunc##b(x); } E1(T, trunc, T) IN T rint(T x) { return (T)__builtin_rint##b(x); } E1(T, rint, T) IN T round(T x) { return (T)__builtin_round##b(x); } E1(T, round, T) \
   IN T copysign(T x, T y) { return (T)__builtin_copysign##b(x, y); } E2(T, copysign, T, T) IN T fmax(T x, T y) { return (T)__builtin_fmax##b(x, y); } E2(T, fmax, T, T) WITH_SCALAR(fmax, T) IN T fmin(T x, T y) { return (T)__builtin_fmin##b(x, y); } E2(T, fmin, T, T) WITH_SCALAR(fmin, T)
 WITH(float, f) WITH(double, ) WITH(half, f)
+#define STEP(R, T, n) IN T##n step(T e, T##n x) { return step((T##n)e, x); }
+#define SMOOTHSTEP(R, T, n) IN T##n smoothstep(T e, T f, T##n x) { return smoothstep((T##n)e, (T##n)f, x); }
+#define SHIFT(R, T, n) IN T##n ldexp(T##n x, int k) { return ldexp(x, (int##n)k); }
 #define MIXED(T, S) \
   IN T fma(T a, T b, T c) { return (T)FMA(a, b, c); } E3(T, fma, T, T, T) IN T mad(T a, T b, T c) { return a * b + c; } E3(T, mad, T, T, T) \
   IN T max(T a, T b) { return a < b ? b : a; } E2(T, max, T, T) WITH_SCALAR(max, T) IN T min(T a, T b) { return b < a ? b : a; } E2(T, min, T, T) WITH_SCALAR(min, T) \
   IN T clamp(T x, T a, T b) { return fmin(fmax(x, a), b); } E3(T, clamp, T, T, T) WITH_SCALARS(clamp, T) \
   IN T fdim(T x, T y) { return x != x ? x : y != y ? y : x > y ? x - y : 0; } E2(T, fdim, T, T) IN T maxmag(T x, T y) { return fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : fmax(x, y); } E2(T, maxmag, T, T) IN T minmag(T x, T y) { return fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y); } E2(T, minmag, T, T) \
   IN T degrees(T x) { return (T)(x * (T)57.29577951308232); } E1(T, degrees, T) IN T radians(T x) { return (T)(x * (T)0.017453292519943295); } E1(T, radians, T) \
-  IN T mix(T x, T y, T a) { return x + (y - x) * a; } E3(T, mix, T, T, T) IN T step(T e, T x) { return x < e ? (T)0 : (T)1; } E2(T, step, T, T) \
-  IN T smoothstep(T e, T f, T x) { T t = clamp((x - e) / (f - e), (T)0, (T)1); return t * t * (3 - 2 * t); } E3(T, smoothstep, T, T, T) IN T sign(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == x ? x : (T)0; } E1(T, sign, T) \
+  IN T mix(T x, T y, T a) { return x + (y - x) * a; } E3(T, mix, T, T, T) IN T step(T e, T x) { return x < e ? (T)0 : (T)1; } E2(T, step, T, T) WIDTHS(STEP, T, T) \
+  IN T smoothstep(T e, T f, T x) { T t = clamp((x - e) / (f - e), (T)0, (T)1); return t * t * (3 - 2 * t); } E3(T, smoothstep, T, T, T) WIDTHS(SMOOTHSTEP, T, T) IN T sign(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == x ? x : (T)0; } E1(T, sign, T) \
   IN T##2 mix(T##2 x, T##2 y, T a) { return x + (y - x) * a; } IN T##3 mix(T##3 x, T##3 y, T a) { return x + (y - x) * a; } IN T##4 mix(T##4 x, T##4 y, T a) { return x + (y - x) * a; } IN T##8 mix(T##8 x, T##8 y, T a) { return x + (y - x) * a; } IN T##16 mix(T##16 x, T##16 y, T a) { return x + (y - x) * a; } \
   IN T dot(T a, T b) { return a * b; } IN T dot(T##2 a, T##2 b) { return a.x * b.x + a.y * b.y; } IN T dot(T##3 a, T##3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; } IN T dot(T##4 a, T##4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; } \
   IN T##3 cross(T##3 a, T##3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; } IN T##4 cross(T##4 a, T##4 b) { return (T##4)(cross(a.xyz, b.xyz), (T)0); } \
   IN int ilogb(T x) { double a = fabs((double)x); return a == 0 ? FP_ILOGB0 : !isfinite(a) ? FP_ILOGBNAN : a < 0x1p-1022 ? (int)(as_long(a * 0x1p54) >> 52) - 1077 : (int)(as_long(a) >> 52) - 1023; } \
-  IN T logb(T x) { return x == 0 ? (T)-__builtin_inff() : x != x ? x : isinf(x) ? fabs(x) : (T)ilogb(x); } E1(T, logb, T) IN T ldexp(T x, int n) { return (T)LDEXP((double)x, n); } E2(T, ldexp, T, int) IN T##2 ldexp(T##2 x, int n) { return ldexp(x, (int2)n); } IN T##4 ldexp(T##4 x, int n) { return ldexp(x, (int4)n); } \
+  IN T logb(T x) { return x == 0 ? (T)-__builtin_inff() : x != x ? x : isinf(x) ? fabs(x) : (T)ilogb(x); } E1(T, logb, T) IN T ldexp(T x, int n) { return (T)LDEXP((double)x, n); } E2(T, ldexp, T, int) WIDTHS(SHIFT, T, T) E1(int, ilogb, T) \
   OUTPUTS(T, S, __private) OUTPUTS(T, S, __global) OUTPUTS(T, S, __local) OUTPUTS(T, S, __generic) NORM(T, ) NORM(T, 2) NORM(T, 3) NORM(T, 4)
 #define FMA(a, b, c) _Generic((a), double: __builtin_fma((double)(a), (double)(b), (double)(c)), default: __builtin_fmaf((float)(a), (float)(b), (float)(c)))
 #define OUT1(f, R, T, A, P) IN T##2 f(T##2 x, A P##2 *p) { P a, b; T##2 r = (T##2)(f(x.s0, &a), f(x.s1, &b)); *p = (P##2)(a, b); return r; } IN T##3 f(T##3 x, A P##3 *p) { P a, b, c; T##3 r = (T##3)(f(x.s0, &a), f(x.s1, &b), f(x.s2, &c)); *p = (P##3)(a, b, c); return r; } \
-  IN T##4 f(T##4 x, A P##4 *p) { P##2 a, b; T##4 r = (T##4)(f(x.lo, &a), f(x.hi, &b)); *p = (P##4)(a, b); return r; } IN T##8 f(T##8 x, A P##8 *p) { P##4 a, b; T##8 r = (T##8)(f(x.lo, &a), f(x.hi, &b)); *p = (P##8)(a, b); return r; }
+  IN T##4 f(T##4 x, A P##4 *p) { P##2 a, b; T##4 r = (T##4)(f(x.lo, &a), f(x.hi, &b)); *p = (P##4)(a, b); return r; } IN T##8 f(T##8 x, A P##8 *p) { P##4 a, b; T##8 r = (T##8)(f(x.lo, &a), f(x.hi, &b)); *p = (P##8)(a, b); return r; } \
+  IN T##16 f(T##16 x, A P##16 *p) { P##8 a, b; T##16 r = (T##16)(f(x.lo, &a), f(x.hi, &b)); *p = (P##16)(a, b); return r; }
+#define OUT2(f, T, A) IN T##2 f(T##2 x, T##2 y, A int2 *p) { int a, b; T##2 r = (T##2)(f(x.s0, y.s0, &a), f(x.s1, y.s1, &b)); *p = (int2)(a, b); return r; } \
+  IN T##3 f(T##3 x, T##3 y, A int3 *p) { int2 a; int b; T##3 r = (T##3)(f(x.s01, y.s01, &a), f(x.s2, y.s2, &b)); *p = (int3)(a, b); return r; } \
+  IN T##4 f(T##4 x, T##4 y, A int4 *p) { int2 a, b; T##4 r = (T##4)(f(x.lo, y.lo, &a), f(x.hi, y.hi, &b)); *p = (int4)(a, b); return r; } \
+  IN T##8 f(T##8 x, T##8 y, A int8 *p) { int4 a, b; T##8 r = (T##8)(f(x.lo, y.lo, &a), f(x.hi, y.hi, &b)); *p = (int8)(a, b); return r; } \
+  IN T##16 f(T##16 x, T##16 y, A int16 *p) { int8 a, b; T##16 r = (T##16)(f(x.lo, y.lo, &a), f(x.hi, y.hi, &b)); *p = (int16)(a, b); return r; }
 #define OUTPUTS(T, S, A) IN T sincos(T x, A T *c) { *c = cos(x); return sin(x); } OUT1(sincos, T, T, A, T) IN T modf(T x, A T *p) { T t = trunc(x); *p = t; return copysign(isinf(x) ? (T)0 : x - t, x); } OUT1(modf, T, T, A, T) \
   IN T fract(T x, A T *p) { T f = floor(x); *p = f; return x != x ? x : fmin(x - f, (T)LAST_BELOW_1(T)); } OUT1(fract, T, T, A, T) \
-  IN T frexp(T x, A int *p) { if (x == 0 || !isfinite(x)) { *p = 0; return x; } int e = ilogb(x) + 1; *p = e; return (T)LDEXP((double)x, -e); } OUT1(frexp, T, T, A, int) IN T lgamma_r(T x, A int *p) { int s; T v = (T)dg_lgamma_of((double)x, &s); *p = s; return v; }
+  IN T frexp(T x, A int *p) { if (x == 0 || !isfinite(x)) { *p = 0; return x; } int e = ilogb(x) + 1; *p = e; return (T)LDEXP((double)x, -e); } OUT1(frexp, T, T, A, int) IN T lgamma_r(T x, A int *p) { int s; T v = (T)dg_lgamma_of((double)x, &s); *p = s; return v; } OUT1(lgamma_r, T, T, A, int) \
+  IN T remquo(T x, T y, A int *p) { return (T)dg_remquo((double)x, (double)y, p); } OUT2(remquo, T, A)
 #define LAST_BELOW_1(T) (sizeof(T) == 8 ? 0x1.fffffffffffffp-1 : sizeof(T) == 4 ? 0x1.fffffep-1 : 0x1.ffcp-1)
 #define NORM(T, n) IN T length(T##n a) { return (T)__builtin_sqrt((double)dot(a, a)); } IN T distance(T##n a, T##n b) { return length(a - b); } IN T##n normalize(T##n a) { T l = length(a); return l == 0 ? a : a / l; }
 MIXED(float, int) MIXED(double, long) MIXED(half, short)
 IN float nextafter(float x, float y) { if (x != x || y != y) return x + y; if (x == y) return y; int b = as_int(x); if (x == 0) return as_float((y < 0 ? 0x80000000 : 0) | 1); return as_float((x < y) == (x > 0) ? b + 1 : b - 1); } E2(float, nextafter, float, float)
+IN half nextafter(half x, half y) { if (x != x || y != y) return x + y; if (x == y) return y; short b = as_short(x); if (x == 0) return as_half((short)((y < 0 ? 0x8000 : 0) | 1)); return as_half((short)((x < y) == (x > 0) ? b + 1 : b - 1)); } E2(half, nextafter, half, half)
 IN double nextafter(double x, double y) { if (x != x || y != y) return x + y; if (x == y) return y; long b = as_long(x); if (x == 0) return as_double((y < 0 ? 0x8000000000000000 : 0) | 1); return as_double((x < y) == (x > 0) ? b + 1 : b - 1); } E2(double, nextafter, double, double)
 IN float nan(uint x) { return as_float(0x7fc00000 | (x & 0x3fffff)); } IN double nan(ulong x) { return as_double(0x7ff8000000000000 | (x & 0x7ffffffffffff)); }
+IN half nan(ushort x) { return as_half((ushort)(0x7e00 | (x & 0x1ff))); } E1(float, nan, uint) E1(double, nan, ulong) E1(half, nan, ushort)
 #define LESS(p, f) IN float p##f(float x) { return f(x); } E1(float, p##f, float)
 #define LOOSE(p) LESS(p, sin) LESS(p, cos) LESS(p, tan) LESS(p, exp) LESS(p, exp2) LESS(p, exp10) LESS(p, log) LESS(p, log2) LESS(p, log10) LESS(p, sqrt) LESS(p, rsqrt) \
   IN float p##recip(float x) { return 1 / x; } E1(float, p##recip, float) IN float p##divide(float x, float y) { return x / y; } E2(float, p##divide, float, float) IN float p##powr(float x, float y) { return powr(x, y); } E2(float, p##powr, float, float)
 LOOSE(native_) LOOSE(half_)
 #define FAST(T) IN float fast_length(T a) { return length(a); } IN float fast_distance(T a, T b) { return distance(a, b); } IN T fast_normalize(T a) { return normalize(a); }
 FAST(float) FAST(float2) FAST(float3) FAST(float4)
-#define SHUFFLE(T, M, n, m) IN T##n shuffle(T##m a, M##n i) { T##n r; for (int k = 0; k < n; k++) r[k] = a[i[k] & (m - 1)]; return r; } IN T##n shuffle2(T##m a, T##m b, M##n i) { T##n r; for (int k = 0; k < n; k++) { int j = (int)i[k] & (2 * m - 1); r[k] = j < m ? a[j] : b[j - m]; } return r; }
-#define SHUFFLES(T, M) SHUFFLE(T, M, 2, 2) SHUFFLE(T, M, 4, 2) SHUFFLE(T, M, 2, 4) SHUFFLE(T, M, 4, 4) SHUFFLE(T, M, 8, 8) SHUFFLE(T, M, 4, 8) SHUFFLE(T, M, 16, 16)
-SHUFFLES(uchar, uchar) SHUFFLES(short, ushort) SHUFFLES(int, uint) SHUFFLES(uint, uint) SHUFFLES(float, uint) SHUFFLES(ulong, ulong) SHUFFLES(double, ulong)

@@ -20,6 +20,7 @@ IN uint get_max_sub_group_size(void) { uint n = EDGE(0) * (uint)EDGE(1) * EDGE(2
 IN uint get_sub_group_local_id(void) { return dg_lane(); }
 IN uint get_sub_group_id(void) { return (uint)get_local_linear_id() / WAVE; }
 IN uint get_num_sub_groups(void) { return (dg_items() + WAVE - 1) / WAVE; }
+IN uint get_enqueued_num_sub_groups(void) { return (EDGE(0) * (uint)EDGE(1) * EDGE(2) + WAVE - 1) / WAVE; }
 IN uint get_sub_group_size(void) { uint n = dg_items() - get_sub_group_id() * (uint)WAVE; return LEAST(n, (uint)WAVE); }
 
 /* ---- order ---- */
@@ -33,6 +34,8 @@ IN void mem_fence(cl_mem_fence_flags f) { FENCE("workgroup"); }
 IN void read_mem_fence(cl_mem_fence_flags f) { FENCE("workgroup"); }
 IN void write_mem_fence(cl_mem_fence_flags f) { FENCE("workgroup"); }
 IN void atomic_work_item_fence(cl_mem_fence_flags f, memory_order o, memory_scope s) { if (s <= memory_scope_work_group) FENCE("workgroup"); else if (s == memory_scope_device) FENCE("agent"); else FENCE(""); }
+IN cl_mem_fence_flags get_fence(const __generic void *p) { return __builtin_amdgcn_is_shared((const void __generic *)p) ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE; }
+IN cl_mem_fence_flags get_fence(__generic void *p) { return get_fence((const __generic void *)p); }
 
 /* ---- atomics of OpenCL 1: relaxed, device ---- */
 #define RMW(name, op, T, A) \
@@ -75,10 +78,14 @@ SWAP(atomic, float, __global) SWAP(atomic, float, __local)
 #define TWO(T, A) ORDER(T, A) OP2(fetch_add, fetch_add, T, T, A) OP2(fetch_sub, fetch_sub, T, T, A) OP2(fetch_min, fetch_min, T, T, A) OP2(fetch_max, fetch_max, T, T, A) \
   OP2(fetch_and, fetch_and, T, T, A) OP2(fetch_or, fetch_or, T, T, A) OP2(fetch_xor, fetch_xor, T, T, A) EXPECT(strong, T, A, __generic) EXPECT(weak, T, A, __generic)
 TWO(int, __generic) TWO(uint, __generic) TWO(long, __generic) TWO(ulong, __generic) ORDER(float, __generic) ORDER(double, __generic)
+EXPECT(strong, float, __generic, __generic) EXPECT(weak, float, __generic, __generic) EXPECT(strong, double, __generic, __generic) EXPECT(weak, double, __generic, __generic)
+OP2(fetch_add, fetch_add, ulong, long, __generic) OP2(fetch_sub, fetch_sub, ulong, long, __generic)   /* atomic_uintptr_t and ptrdiff_t */
 IN bool atomic_flag_test_and_set_explicit(volatile __generic atomic_flag *p, memory_order o, memory_scope s) { return __opencl_atomic_exchange((volatile __generic atomic_int *)p, 1, memory_order_seq_cst, memory_scope_device); }
 IN bool atomic_flag_test_and_set(volatile __generic atomic_flag *p) { return __opencl_atomic_exchange((volatile __generic atomic_int *)p, 1, memory_order_seq_cst, memory_scope_device); }
+IN bool atomic_flag_test_and_set_explicit(volatile __generic atomic_flag *p, memory_order o) { return atomic_flag_test_and_set(p); }
 IN void atomic_flag_clear(volatile __generic atomic_flag *p) { __opencl_atomic_store((volatile __generic atomic_int *)p, 0, memory_order_seq_cst, memory_scope_device); }
 IN void atomic_flag_clear_explicit(volatile __generic atomic_flag *p, memory_order o, memory_scope s) { __opencl_atomic_store((volatile __generic atomic_int *)p, 0, memory_order_seq_cst, memory_scope_device); }
+IN void atomic_flag_clear_explicit(volatile __generic atomic_flag *p, memory_order o) { atomic_flag_clear(p); }
 
 /* What C++ calls for a virtual function without a body. */
 void __cxa_pure_virtual(void) { TRAP; }
