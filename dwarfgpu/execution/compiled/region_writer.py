@@ -643,7 +643,7 @@ class RegionWriter:
             if operand.absolute:
                 value = vectors.absolute(value, as_float)
             if operand.negated:
-                value = vectors.operate("fneg", as_float, value)
+                value = vectors.negated(value, as_float)
             if flushes:
                 value = vectors.flushed(value, as_float)
             return vectors.view(value, as_float, of)
@@ -944,7 +944,7 @@ class RegionWriter:
         def modified(lanes: LaneGroup) -> str:
             value = lanes.vectors.view(read(lanes), WORD, of)
             if is_negated:
-                value = lanes.vectors.operate("fneg", kind, value)
+                value = lanes.vectors.negated(value, kind)
             return lanes.vectors.flushed(value, kind) if flushes else value
 
         return modified

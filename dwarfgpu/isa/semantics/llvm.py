@@ -191,6 +191,11 @@ class Vectors:
         """Return a float without its sign."""
         return self.intrinsic("fabs", kind, value)
 
+    def negated(self, value: str, kind: str) -> str:
+        """Return a float with the other sign, also a NaN: LLVM would make a difference of a sum with it."""
+        result = self.operate("fneg", kind, value)
+        return result if kind == "f16" else self.intrinsic("arithmetic.fence", kind, result)
+
     def is_nan(self, value: str, kind: str) -> str:
         """Return whether floats are NaNs."""
         return self.operate("fcmp uno", kind, value, self.constant(0, kind))
@@ -289,7 +294,7 @@ class LlvmWriter(Writer):
 
     def negative(self, term: Term) -> str:
         """A float with the other sign."""
-        return self.vectors.operate("fneg", term.type, self.text(term.args[0]))
+        return self.vectors.negated(self.text(term.args[0]), term.type)
 
     def shifted(self, term: Term) -> str:
         """A count of all bits or more, which LLVM leaves open, gives 0 or the sign."""

@@ -261,6 +261,8 @@ def order_of(device):
         # offset:17; v_mov_b32 v1, 4; global_load_sbyte v1, v1, s[4:5]; and that of a buffer, read and written
         ("gfx90a", "0250b3d304080018 040054dc02000004 110048dc02000006 8402027e 108044dc01000401"),
         ("gfx90a", "020106c000000000 0402047e 0502067e 080050dc02000001 0c0070dc02000000"),
+        # negated NaNs: v_or_b32 v2, 0x7fc00000, v0; v_add_f32 v3, v0, -v2; v_mul_f32 v4, -v2, -v0; v_fma_f32 ...
+        ("gfx90a", "ff000428 0000c07f 030001d1 00050240 040005d1 02010260 0600cbd1 00010a84 0700cbd1 00050244"),
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
