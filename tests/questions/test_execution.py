@@ -249,6 +249,12 @@ def test_a_line_without_code_does_not_lead_into_another_function(divergent):
     assert str(divergent.fails("break 74")) == "line 74 has no code; the next line with code is 75, in saxpy"
 
 
+def test_a_condition_has_variables_of_the_callers_of_several_waves(spaces):
+    text = spaces("break weigh if spaces::n == 6", "break 122 if spaces::n == 5", "run")
+    assert "the condition has no value" not in text
+    assert line_of(text) == 122
+
+
 def test_next_goes_from_a_kernel_into_its_body():
     """clang 22 makes the body of an OpenCL kernel a function of its own, which the source does not call."""
     run = Run("dwarfgpu/examples/reverse.co", width=120)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import bits as b
+from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOTHING, UNSET, number_of
 from dwarfgpu.expr.storages import Memory, Register
@@ -105,7 +106,7 @@ class Discoveries:
             known = self._device.scalar_places.items()
             places = {register.name: place for place, register in known if isinstance(place, int)} | {"exec": -1}
             registers = [(places[name], _register(batch, places[name])) for name in machine.asked - {"pc"}]
-        except (DwarfGpuError, Diverge, LaneFault, Unplaced, KeyError):
+        except (DwarfGpuError, Diverge, LaneFault, Parted, Unplaced, KeyError):
             return None
         return Discovery(found, tuple(registers))
 

@@ -261,8 +261,8 @@ class Names:
     @staticmethod
     def frames_of(frame: Frame) -> Iterable[Frame]:
         """Return the frames that the name of a function can mean, from the current frame outwards."""
-        wave = frame.wave
-        return () if wave is None else (outer for outer in wave if outer.number >= frame.number)
+        stack = frame.stack  # that of many waves has callers only for each by itself
+        return () if stack is None else (outer for outer in stack.wave_stack if outer.number >= frame.number)
 
     # --- Enumerators ----------------------------------------------------------------------------------------------
 
