@@ -154,11 +154,11 @@ class Linespecs:
     def functions(self, name: str) -> Iterator[CodeSpan]:
         """Yield the functions with a name that have code; else where they are inlined; else those of symbols."""
         name = name.strip().strip("'\"")
-        seen = set()
-        entries = list(self.frame.state.part(Names).find(name, ("function",)))
+        seen, names = set(), self.frame.state.part(Names)
+        entries = list(names.find(name, ("function",))) or list(names.instances(name))
         if self.at_calls:
-            names = [die.linkage_name or "" for _code, die in entries]
-            kernels = {source_name(each) for each in names if is_body(each)}
+            linkage_names = [die.linkage_name or "" for _code, die in entries]
+            kernels = {source_name(each) for each in linkage_names if is_body(each)}
             entries = [(code, die) for code, die in entries if (die.linkage_name or die.name) not in kernels]
         for spans in (
             (spans_of(code, die)[:1] for code, die in entries),

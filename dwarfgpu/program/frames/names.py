@@ -156,6 +156,13 @@ class Names:
                 if entry.kind != "variable" or not is_local(entry.die):
                     yield code, entry.die
 
+    def instances(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
+        """Yield the functions made of a template that has a name, as GDB does for a name without arguments."""
+        *owner, last = split_name(name)
+        for code in self.state.loaded.described() if last and "<" not in last else ():
+            for instance in code.file.dwarf.index.names(f"{last}<", ("function",)):
+                yield from self.find("::".join((*owner, instance)), ("function",))
+
     def _signature(self, die: Die) -> tuple[tuple[str, ...], str]:
         parameters = [child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter]
         artificial = [child for child in parameters if (flag := child.find_number(dw.DW_AT_artificial)) and flag.flag()]

@@ -28,6 +28,13 @@ def test_a_function_that_is_only_inlined_is_where_it_was_inlined():
     assert not any(span.is_symbol for span in spans)
 
 
+def test_a_template_that_is_only_inlined_is_found_without_its_arguments():
+    found = places("compilers/hip.clang19.gfx1100.w32.O2.v5.co")
+    entries = [span.entry for span in found.functions("sum_of<float, 3>")]
+    assert entries
+    assert [span.entry for span in found.functions("sum_of")] == entries
+
+
 @for_each("form, value", ("addr", hostile.CODE + 4), ("data1", 4))
 def test_an_inlined_call_begins_at_its_entry_pc(tmp_path, form, value):
     """Which is an address, or a distance from the base address (DWARF 5, 2.18)."""
