@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.93,  # the code that frames are found by; stacks of profiles; static variables of copies
     "program.values": 1.9,
     "program.language": 2.12,
-    "program.frames": 9.31,  # threadIdx; arguments of a launch; tables of pandas; where variables of local memory are
+    "program.frames": 9.33,  # threadIdx; arguments of a launch; tables of pandas; where local memory is; templates
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 7.67,  # idioms, made arguments, roundings, the source executed; kernels that define no result
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.43,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 92.61
+MOST_LINES_OF_TESTS = 92.75
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -330,8 +330,13 @@ def _marked(source: SourceLine, code: LoadedCode | None, address: int, *, short:
 
 def line_text(source: SourceLine, *, short: bool = False) -> str:
     """Return ``src/k3.c:5``, or ``k3.c:5`` if it must be short."""
+    return f"{file_text(source, short=short)}:{source.line}"
+
+
+def file_text(source: SourceLine, *, short: bool = False) -> str:
+    """Return ``src/k3.c``, or ``k3.c`` if it must be short."""
     name = source.file or "??"
-    return f"{shown(name.rpartition('/')[2] if short else name)}:{source.line}"
+    return shown(name.rpartition("/")[2] if short else name)
 
 
 def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str:

@@ -13,7 +13,7 @@ from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
-from dwarfgpu.render.backtrace import line_text, standing_text
+from dwarfgpu.render.backtrace import file_text, line_text, standing_text
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
     TableLine,
@@ -506,6 +506,9 @@ def lane_place(wave_lanes: Lanes, lane: LaneStatus, *, short: bool = True) -> st
     if lane.pc is None or lane.call is None:
         return "(never active)"
     source = lane.call.source
-    where = "" if source is None or source.file is None else f" at {line_text(source, short=short)}"
+    where = ""
+    if source is not None and source.file is not None:
+        line = line_text(source, short=short) if source.line else f"{file_text(source, short=short)}, no line"
+        where = f" at {line}"
     number = f"#{lane.frame} " if lane.frame not in (None, wave_lanes.frame) else ""
     return f"{number}{shown(lane.call.function or '??')} (){where}"

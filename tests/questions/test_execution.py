@@ -10,6 +10,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.questions.completion import complete
+from dwarfgpu.questions.execution import KernelRun
 from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
@@ -255,6 +256,14 @@ def test_a_condition_has_variables_of_the_callers_of_several_waves(spaces):
     assert line_of(text) == 122
 
 
+def test_lanes_at_code_of_no_line_are_at_no_line():
+    run = Run("fixtures/amdgpu/cl-kernels.gfx1030.w32.O0.v5.co", width=120)
+    run("target launch divergent 64 64 out=zeros(64) limit=40", "break divergent", "run")
+    while ":0 (made by" not in run("stepi") or "(inactive)\n" in run("info lanes"):
+        pass  # an error at the end of the kernel
+    assert "kernels.cl, no line\n" in run("info lanes")
+
+
 def test_next_goes_from_a_kernel_into_its_body():
     """clang 22 makes the body of an OpenCL kernel a function of its own, which the source does not call."""
     run = Run("dwarfgpu/examples/reverse.co", width=120)
@@ -313,7 +322,11 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     run = Run(FILE.replace("O0", "O2"), width=200)
     run(LAUNCH)
     text = run("break kernels.cl:93 if limit > 3")
-    assert "warning: limit has no value at 2 of 2 places, so waves stop there whatever `limit > 3` is: it has" in text
+    stop = "so waves that come there stop whatever `limit > 3` is: it has"
+    assert f"warning: limit has no value at 2 of 2 places, {stop}" in text
+    kernel = run.debugger.state_of(KernelRun)
+    missed = kernel.debugging.running.missed_text("kernels.cl:93", list(kernel.points), "limit > 3")
+    assert missed == "no lane was at kernels.cl:93, where `limit > 3` has no value"
     assert "hint: break where it has a value, or compile with -O0" in text
     assert "warning: result has no value at 2 of 2 places" in run("condition 1 result > 3")
     assert "hit Breakpoint 1" in run("run")

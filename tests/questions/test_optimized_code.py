@@ -109,7 +109,7 @@ def test_a_run_says_of_a_condition_without_a_value_before_it_runs(files):
     words = "mean", "--grid=64", "--work-group=64", *WORDS, "--break=5"
     err = run("run", code, *words, "--if=i == 3").stderr.splitlines()
     assert err[0].startswith("hint: i has no value ")
-    assert "so waves stop there whatever `i == 3` is: " in err[0]
+    assert "so waves that come there stop whatever `i == 3` is: " in err[0]
     assert "has no value" not in run("run", code, *words, "--if=get_global_id(0) == 3").stderr.partition("\n")[0]
 
 

@@ -332,8 +332,12 @@ class Running:
         if any(point.hits for point in points):
             return None
         place, at_all = AT_ALL.subn("", place.strip())
-        moved = self.moved_text(place, [address for point in points for address in point.addresses])
-        where = f"{place}{f' with `{condition}`' if condition else ''}{'' if moved is None else f'; {moved}'}"
+        addresses = [address for point in points for address in point.addresses]
+        moved, told = self.moved_text(place, addresses), ""
+        if condition is not None:
+            is_open = all(any(self.unanswered(condition, [address])) for address in addresses)
+            told = f", where `{condition}` has no value" if is_open else f" with `{condition}`"
+        where = f"{place}{told}{'' if moved is None else f'; {moved}'}"
         more = None if at_all else self._more_places(place)
         if more:
             count = len(self.stops(place))
@@ -375,7 +379,7 @@ class Running:
                         lacking.setdefault(variable.name or "", []).append(error.message)
         for name, reasons in lacking.items():
             where = "here" if len(addresses) == 1 else f"at {len(reasons)} of {len(addresses)} places"
-            yield f"{name} has no value {where}, so waves stop there whatever `{text}` is: {reasons[0]}"
+            yield f"{name} has no value {where}, so waves that come there stop whatever `{text}` is: {reasons[0]}"
 
     def flags(self, text: str, batch: WaveBatch, device: Device, function: Die | str | None = None) -> Any:
         """Return in which lanes a condition is true as far as it is a column, of frames of ``function``; else None."""

@@ -324,6 +324,9 @@ class Evaluator:
     def _unknown(self, node: s.Name) -> ExpressionError:
         scope = node.file if node.file is not None else self.frame.name or "this scope"
         hint = hint_for(self.frame, node)
+        if node.text.isupper() and self.frame.unit is not None and not self.frame.has_macros:
+            macro = f"if {node.text[:80]} is a macro, compile with -fdebug-macro (GCC: -g3)"
+            hint = macro if hint is None else f"{hint}; {macro}"
         error = UnknownName(self.text, node.position, f"no variable `{node.text[:80]}` in {scope}", hint=hint)
         error.kind = "no_name"
         return error

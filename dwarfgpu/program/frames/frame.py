@@ -873,12 +873,17 @@ class Frame(Handle):
         found = self.state.macros.at(self.code, self.unit, None if self.place is None else self.call.source)
         return found if self.state.remembered is None else found.with_written(self.state.remembered.macros)
 
+    @property
+    def has_macros(self) -> bool:
+        """Whether its file has macros; compilers write them only if they are asked to."""
+        numbers = dw.DW_AT_macros, dw.DW_AT_GNU_macros, dw.DW_AT_macro_info
+        return self.unit is not None and self.unit.root_value(*numbers) is not None
+
     def _without_macros(self, text: str) -> str:
         """Return an expression with its macros expanded; where their information is broken, nothing is a macro."""
         unit, remembered = self.unit, self.state.remembered
-        numbers = dw.DW_AT_macros, dw.DW_AT_GNU_macros, dw.DW_AT_macro_info
         has_written = remembered is not None and bool(remembered.macros)
-        if not has_written and (unit is None or unit.root_value(*numbers) is None):
+        if not has_written and not self.has_macros:
             return text
         from dwarfgpu.program.frames.macros import expanded
 

@@ -25,6 +25,7 @@ from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
@@ -159,9 +160,10 @@ class Names:
     def instances(self, name: str) -> Iterator[tuple[LoadedCode, Die]]:
         """Yield the functions made of a template that has a name, as GDB does for a name without arguments."""
         *owner, last = split_name(name)
+        kinds: tuple[Kind, ...] = ("function",)
         for code in self.state.loaded.described() if last and "<" not in last else ():
-            for instance in code.file.dwarf.index.names(f"{last}<", ("function",)):
-                yield from self.find("::".join((*owner, instance)), ("function",))
+            for instance in code.file.dwarf.index.names(f"{last}<", kinds):
+                yield from self.find("::".join((*owner, instance)), kinds)
 
     def _signature(self, die: Die) -> tuple[tuple[str, ...], str]:
         parameters = [child for child in die.children() if child.tag == dw.DW_TAG_formal_parameter]
