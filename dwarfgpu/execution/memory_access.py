@@ -458,13 +458,18 @@ class MemoryAccess:
     def _flat_places(self, batch: WaveBatch, address: Lanes, mask: Lanes, size: int) -> list[Place]:
         upper = address >> np.uint64(32)
         low = (address & np.uint64(LOW)).view(np.int64)
-        is_shared, is_private = (
-            upper == np.uint64(base >> 32) for base in (self.shared_aperture, self.private_aperture)
-        )
+        shared, private = self.shared_aperture >> 32, self.private_aperture >> 32
+        first = upper.flat[0 if mask is None else mask.argmax()]
+        is_alike = upper == first if mask is None else (upper == first) | ~mask
+        if is_alike.all():  # almost always
+            if first == shared:
+                return self._local_places(batch, low, mask, size)
+            if first == private:
+                return self._scratch_places(batch, low, mask, size)
+            return self.memory.places(address, mask, size)
+        is_shared, is_private = upper == np.uint64(shared), upper == np.uint64(private)
         if mask is not None:
             is_shared, is_private = is_shared & mask, is_private & mask
-        if not (is_shared.any() or is_private.any()):
-            return self.memory.places(address, mask, size)
         found = []
         if is_shared.any():
             found += self._local_places(batch, low, is_shared, size)
