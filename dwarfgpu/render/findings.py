@@ -68,16 +68,23 @@ def _side_lines(each: NamedSide, mark: str) -> Iterator[str]:
         where = f" at {Path(line.file).name}:{line.line}" if line is not None and line.file and line.line else ""
         word = "inlined into" if call.inlined else "called by"
         yield from fitted(f"{mark}  {word} {caller.function or '?'}{where}", deeper + 2)
-    yield from fitted(f"{mark}  {who(each)}", deeper + 2)
+    for text in who(each):
+        yield from fitted(f"{mark}  {text}", deeper + 2)
 
 
-def who(each: NamedSide) -> str:
-    """Return the wave, its work-group, and the lanes and work-items of a side."""
+def who(each: NamedSide) -> Iterator[str]:
+    """Yield the wave, its work-group, and the lane and work-item of the element; then all lanes, if there are more."""
     side = each.side
-    group = ",".join(map(str, side.work_group))
-    items = items_text(side.lanes, (side.items[0], side.items[-1]), each.origin) if side.items else ""
-    lanes = "" if side.is_scalar else lanes_text(side.lanes)
-    return ", ".join(filter(None, (f"wave {side.wave}", f"work-group ({group})", lanes, items)))
+    words = f"wave {side.wave}", f"work-group ({','.join(map(str, side.work_group))})"
+    lanes = () if side.is_scalar else (lanes_text(side.lanes),)
+    if side.items:
+        lanes = *lanes, items_text(side.lanes, (side.items[0], side.items[-1]), each.origin)
+    if side.lane is None or side.lanes == 1 << side.lane:
+        yield ", ".join((*words, *lanes))
+        return
+    item = items_text(1 << side.lane, (side.item, side.item), each.origin)
+    yield ", ".join((*words, f"lane {side.lane}", item))
+    yield f"in all: {', '.join(lanes)}"
 
 
 def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
 
 def side_places(finding: NamedFinding) -> list[dict[str, Any]]:
     """Return the sides of a finding as places of SARIF, each with what was done there."""
-    return [_place(side) | {"message": {"text": f"{side.action}, {who(side)}"}} for side in finding.sides]
+    return [_place(side) | {"message": {"text": f"{side.action}, {'; '.join(who(side))}"}} for side in finding.sides]
 
 
 def _place(side: NamedSide) -> dict[str, Any]:
@@ -111,7 +118,7 @@ SIDE = Record(
     fact("callers", value=lambda each: [*map(_caller, each.calls[1:])]),
     "wave=side.wave work_group=side.work_group",
     fact("lanes", value=lambda each: lanes_in(each.side.lanes)),
-    "work_items=side.items lane=side.lane is_scalar=side.is_scalar value",
+    "work_items=side.items lane=side.lane work_item=side.item? is_scalar=side.is_scalar value",
     fact("global_ids", value=lambda each: global_ids(each.side.items, each.origin)),
 )
 FINDING = Record(

@@ -378,7 +378,7 @@ def _executed_html(finding: FileFinding, executed: NamedFinding) -> str:
     if executed.reach is not None:
         parts.append(note(executed.reach))
     for side in executed.sides:
-        parts.append(note(f"{side.done}; {who(side)}"))
+        parts.append(note(f"{side.done}; {'; '.join(who(side))}"))
         if side.text is not None:
             parts.append(listing([f"{side.position.line}\t{side.text.strip()}"]))
     return "".join([*parts, "</li>"])

@@ -192,7 +192,7 @@ class BoundsCheck(KeptState):
             return
         if fault.outside is not None:
             memory, address = fault.outside
-            self._add(batch, flags, (address, address), size, memory.name.partition(" ")[0], memory, None)
+            self._add(batch, flags, np.array([address]), size, memory.name.partition(" ")[0], memory, None)
         elif fault.addresses is not None:
             addresses = np.broadcast_to(np.asarray(fault.addresses, np.uint64).reshape(
                 (1, 1) if np.ndim(fault.addresses) == 0 else np.shape(fault.addresses)), shape)  # fmt: skip
@@ -222,8 +222,7 @@ class BoundsCheck(KeptState):
         array, memory = arrays[nearest], buffers[nearest]
         for flags in (wrong & (address >= array.start), wrong & (address < array.start)):
             if flags.any():
-                ends = int(address[flags].min()), int(address[flags].max())
-                self._add(batch, flags, ends, size, space, memory, None).array = array
+                self._add(batch, flags, address[flags], size, space, memory, None).array = array
 
     # --- Findings -----------------------------------------------------------------------------------------------------
 
@@ -237,17 +236,18 @@ class BoundsCheck(KeptState):
             mine = wrong & (of == number)
             for flags in (mine & (addresses >= start), mine & (addresses < start)):
                 if flags.any():
-                    low, high = (int(each) & ALL for each in (addresses[flags].min(), addresses[flags].max()))
-                    self._add(batch, flags, (low, high), size, "global", buffer, value, kind)
+                    self._add(batch, flags, addresses[flags], size, "global", buffer, value, kind)
 
     def _freed_at(self, address: int) -> NamedBuffer | None:
         """Return the buffer that was freed where an address is that belongs to no argument."""
         return next((each for each in self.buffers if each.access == FREED and each.holds(address)), None)
 
-    def _add(self, batch: WaveBatch, flags: Lanes, ends: tuple[int, int], size: int, space: str,
+    def _add(self, batch: WaveBatch, flags: Lanes, addresses: Lanes, size: int, space: str,
              buffer: NamedBuffer | None, value: Callable[[int, int], bytes | None] | None,
              kind: str | None = None) -> CheckFinding:  # fmt: skip
-        low, high = ends
+        """Add the accesses of lanes with a flag; the first of these is named."""
+        address, low, high = (int(each) & ALL if space == "global" else int(each)
+                              for each in (addresses[0], addresses.min(), addresses.max()))  # fmt: skip
         is_before = buffer is not None and low < buffer.address
         key = kind, self.action, self.pc, space, buffer and buffer.name, is_before
         finding = self.found.get(key)
@@ -257,10 +257,12 @@ class BoundsCheck(KeptState):
             known_value = None if value is None else value(row, int(lanes[0]))
             wave = int(batch.waves[row]) + self.first_wave()
             side = self.side(self.action, self.pc, wave, lanes, int(lanes[0]), known_value, batch=batch)
-            finding = self.found[key] = CheckFinding(BOUNDS, kind or INVALID[self.action], (side,), space, low, size)
+            finding = self.found[key] = CheckFinding(
+                BOUNDS, kind or INVALID[self.action], (side,), space, address, size
+            )
             finding.buffer = buffer
-        finding.address = min(low, finding.address or low)
-        finding.last = max(high, finding.last or high)
+        first, last = finding.ends
+        finding.ends = min(low, first), max(high, last)
         finding.count += int(flags.sum())
         return finding
 

@@ -176,11 +176,13 @@ class CheckedMemory(MemoryAccess):
             lanes, lane = lanes[:0], None
         mask = sum(1 << lane for lane in set(lanes.tolist()))
         ends = [int(lanes.min()), int(lanes.max())] if len(lanes) else []
+        ends += [] if lane is None else [lane]
         items = tuple((int(x), int(y), int(z)) for x, y, z in (grid.item(place, lane) for lane in ends))
+        items, item = items[:2], None if lane is None else items[2]
         callers: tuple[int, ...] | None = ()
         if batch is not None:
             callers = return_addresses(batch.each_calls()[batch.waves.tolist().index(wave - self.order.first)])
-        return FindingSide(action, pc, name, place.group, mask, items, lane, value, callers or (), is_scalar)
+        return FindingSide(action, pc, name, place.group, mask, items, lane, item, value, callers or (), is_scalar)
 
     def _used(self, waves: Lanes) -> Lanes:
         _first, _ids, groups, numbers = self.launched[-1]

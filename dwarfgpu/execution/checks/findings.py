@@ -122,6 +122,8 @@ class FindingSide:
     """The work-items of the first and the last of the lanes, in their work-group."""
     lane: int | None = None
     """The lane that accesses the address of the finding; None for a barrier and for a scalar access."""
+    item: tuple[int, int, int] | None = None
+    """The work-item of that lane, in its work-group."""
     value: bytes | None = None
     """What it reads or writes there; None if that is not known."""
     callers: tuple[int, ...] = ()
@@ -157,8 +159,8 @@ class CheckFinding(KeptState):
         """The memory that the address is outside of; None if it is not known, and for other checks."""
         self.array: NamedArray | None = None
         """The array that it is outside of, if it is one."""
-        self.last = address
-        """The highest address of all accesses, where `address` is the lowest."""
+        self.ends = (address or 0, address or 0)
+        """The lowest and the highest address of all accesses, of which `address` is the first."""
         self.variable: tuple[str, bool] | None = None
         """The variable that was there, and whether it is so for certain, where only the running wave can tell."""
         self.needs: tuple[int, str] | None = None

@@ -88,7 +88,7 @@ MOST_ORIGINS = 8
 class InitCheck(KeptState):
     """Follows undefined bits, and tells where they count."""
 
-    CHANGING = "found", "_in_memory", "_partly"
+    CHANGING = "found", "_in_memory", "_read_at", "_partly"
 
     def __init__(
         self,
@@ -119,6 +119,8 @@ class InitCheck(KeptState):
         self._in_memory: dict[tuple[str, int], tuple[Lanes, Origins]] = {}
         """Where undefined bits come from that were written to memory of waves, by the space and the address: waves, and
         a row for each of them."""
+        self._read_at: dict[UndefinedOrigin, tuple[Lanes, Lanes]] = {}
+        """Where lanes have read the undefined bytes of an origin, likewise; -1 for lanes that have not."""
         self._partly: dict[Cell, int] = {}
         """The latest instructions that have written registers in some lanes only, and left undefined bits in others."""
         self._loads: list[Origins | None] = []
@@ -130,6 +132,7 @@ class InitCheck(KeptState):
     def use(self, local: Any, group_of: Any, scratch: Any) -> None:
         """Begin with the memory of other waves."""
         self.memory.use(local, group_of, scratch)
+        self._read_at.clear()
         self._in_memory = {key: origin for key, origin in self._in_memory.items() if key[0] not in (LOCAL, SCRATCH)}
 
     def saved(self) -> dict[str, Any]:
@@ -424,8 +427,12 @@ class InitCheck(KeptState):
             found = _undefined_bytes(batch, address, flags, word)
             origins: Origins | None = None
             if found is not None:
-                at, size = found[0] + place, found[1]
-                here = self.number(UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size))
+                at, size, bits, first = found[0] + place, *found[1:]
+                origin = UndefinedOrigin(self.pc, _SPACES.get(space, "global"), at, size)
+                here = self.number(origin)
+                places = np.asarray(address).astype(np.int64) + (place + first)
+                is_read = (word == bits) if batch.mask is None else (word == bits) & batch.mask
+                _put(self._read_at, origin, batch, np.where(is_read, places, -1))
                 written = self._written(batch, space, at)
                 origins = np.where(word != 0, np.where(written != 0, written, here), NOT_KNOWN)
             self._loads.append(origins)
@@ -446,14 +453,7 @@ class InitCheck(KeptState):
         """Take note of where undefined bits come from that waves write to memory of their own."""
         if batch.mask is not None and place[0] != LOCAL:
             origins = np.where(batch.mask, origins, self._written(batch, *place))
-        if origins.shape != (batch.count, batch.lanes):
-            origins = np.broadcast_to(origins, (batch.count, batch.lanes))
-        waves, others = self._in_memory.get(place, (batch.waves, origins))
-        if waves is batch.waves:
-            self._in_memory[place] = waves, origins
-            return
-        left = ~np.isin(waves, batch.waves)
-        self._in_memory[place] = np.append(batch.waves, waves[left]), np.append(origins, others[left], axis=0)
+        _put(self._in_memory, place, batch, origins)
 
     def _stored(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
         """Take note of where undefined bits come from that are written to memory of a wave, and report others."""
@@ -546,23 +546,38 @@ class InitCheck(KeptState):
         if finding is None:
             row = int(np.flatnonzero(flags.any(axis=1))[0])
             wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
-            sides = [self.side(USE if kind != UNDEFINED_STORE else WRITE, pc, wave, lanes, batch=batch)]
+            reader, read, lane, address = self._reader(origin, wave, lanes)
+            does, own = USE if kind != UNDEFINED_STORE else WRITE, lane if reader == wave else None
+            sides = [self.side(does, pc, wave, lanes, own, batch=batch)]
             register = None
             if origin.space is not None:
-                sides.insert(0, self.side(READ, origin.pc, wave, lanes))
+                sides.insert(0, self.side(READ, origin.pc, reader, read, lane))
             elif origin.register is not None:
                 register = cell_text(origin.register)
                 if origin.register in self._partly:
                     sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
-            address = origin.address
             if address is not None and origin.space == "local":
                 address &= 0xFFFFFFFF  # instructions add in 32 bits
             finding = self.found[key] = CheckFinding(
                 INIT, kind, tuple(sides), origin.space, address, origin.size, register
             )
-            place = origin.register or (origin.space or "", origin.address or 0)
+            place = origin.register or (origin.space or "", address or 0)
             self.on_finding(finding, batch, row, place)
         finding.count += int(np.count_nonzero(flags))
+
+    def _reader(self, origin: UndefinedOrigin, wave: int, lanes: Lanes) -> tuple[int, Lanes, int | None, int | None]:
+        """Return which of some lanes have read an origin, else another lane, the first of them, and the address there.
+
+        A value may come from another lane.
+        """
+        waves, places = self._read_at.get(origin, (np.zeros(0, np.int64), np.zeros((0, 0), np.int64)))
+        waves = waves + self.first()
+        for row in np.flatnonzero(waves == wave).tolist():
+            if len(own := lanes[places[row, lanes] >= 0]):
+                return wave, own, int(own[0]), int(places[row, own[0]])
+        for row, lane in np.argwhere(places >= 0)[:1].tolist():
+            return int(waves[row]), np.array([lane]), lane, int(places[row, lane])
+        return wave, lanes, None, origin.address
 
 
 class UndefinedStep:
@@ -700,9 +715,21 @@ def _none(cell: Cell) -> str:
     return "Z" if cell[0] in "va" else "D"
 
 
-def _undefined_bytes(batch: WaveBatch, address: Any, flags: Lanes, word: Lanes) -> tuple[int, int] | None:
+def _put(table: dict[Any, tuple[Lanes, Lanes]], key: Any, batch: WaveBatch, rows: Lanes) -> None:
+    """Put the rows of waves into a table in place of those that they had."""
+    if rows.shape != (batch.count, batch.lanes):
+        rows = np.broadcast_to(rows, (batch.count, batch.lanes))
+    waves, others = table.get(key, (batch.waves, rows))
+    if waves is not batch.waves:
+        left = ~np.isin(waves, batch.waves)
+        waves, rows = np.append(batch.waves, waves[left]), np.append(rows, others[left], axis=0)
+    table[key] = waves, rows
+
+
+def _undefined_bytes(batch: WaveBatch, address: Any, flags: Lanes, word: Lanes) -> tuple[int, int, int, int] | None:
     """Return where the undefined bytes of a number begin, in the first lane that has one, and how many there are.
 
+    Behind that are the undefined bits of the number, and at which of its bytes they begin.
     If all lanes have one address, it is the first byte that is undefined in any lane.
     """
     if isinstance(address, int):
@@ -718,4 +745,4 @@ def _undefined_bytes(batch: WaveBatch, address: Any, flags: Lanes, word: Lanes) 
     data = bits.to_bytes(word.dtype.itemsize, "little")
     first = next(number for number, byte in enumerate(data) if byte)
     size = next((number for number, byte in enumerate(data[first:]) if not byte), len(data) - first)
-    return address + first, size
+    return address + first, size, bits, first

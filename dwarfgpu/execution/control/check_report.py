@@ -44,6 +44,7 @@ _DOES = {
     "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
     "": "these lanes do not execute it",
 }  # fmt: skip
+_FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 MOST_DEPTH = 8
 """The parts of parts that a name has."""
 
@@ -195,7 +196,7 @@ class WaveVariables:
         pc, batch.pc = batch.pc, side.pc
         try:
             self.running.machine.device.written(batch)
-            lane = (side.lanes & -side.lanes).bit_length() - 1
+            lane = (side.lanes & -side.lanes).bit_length() - 1 if side.lane is None else side.lane
             lanes = LaneSet.product(b.array([wave], 64), b.array([max(lane, 0)], 64))
             for frame in islice(self.running.attached[wave], MOST_DEPTH):
                 for variable in frame.variables():
@@ -236,10 +237,9 @@ class FindingNames:
 
     def named(self, finding: CheckFinding) -> NamedFinding:
         """Return a finding in words of the source."""
-        name, is_certain, is_float = None, True, False
+        name, is_certain, kind = None, True, None
         if finding.check == BOUNDS:
             name, kind = self._beyond(finding)
-            is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
         elif finding.variable is not None:
             name, is_certain = finding.variable
         elif finding.space == "private":
@@ -249,8 +249,7 @@ class FindingNames:
             is_local = finding.space == "local"
             named = self._local(finding.address, words) if is_local else self._global(finding.address)
             name, is_certain, kind = named
-            is_float = isinstance(kind, Base) and kind.encoding == dw.DW_ATE_float
-        sides = tuple(self._side(side, is_float=is_float) for side in finding.sides)
+        sides = tuple(self._side(side, kind) for side in finding.sides)
         return NamedFinding(
             finding.check, finding.kind, "error" if finding.is_error else "note", finding.space, finding.address,
             finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
@@ -312,17 +311,16 @@ class FindingNames:
             return f"{buffer.name} ({number}{buffer.size} bytes) is {buffer.access}"
         if buffer.access == FREED and buffer.holds(finding.address):
             return f"{buffer.name} ({number}{buffer.size} bytes) was freed"
-        near, far = finding.address, finding.last if finding.last is not None else finding.address
-        near, far = (far, near) if near < buffer.address else (near, far)
+        near, far = finding.ends if finding.ends[0] >= buffer.address else finding.ends[::-1]
         return f"{buffer.reach(near, far)} of {buffer.name} ({number}{buffer.size} bytes)"
 
-    def _side(self, side: FindingSide, *, is_float: bool) -> NamedSide:
+    def _side(self, side: FindingSide, kind: Any) -> NamedSide:
         calls = calls_of(stack_levels(self.running.attached.state.loaded, side.pc, side.callers))[::-1]
         if len(calls) > 1 and is_body(calls[-2].linkage_name):
             calls = calls[:-1]  # which is what clang makes of the kernel
         position = self.running.position(side.pc)
         function = calls[0].function or position.place
-        value, origin = _number(side.value, is_float=is_float), self.running.launched.geometry.origin(side.work_group)
+        value, origin = _number(side.value, kind), self.running.launched.geometry.origin(side.work_group)
         return NamedSide(side, position, function, calls, value, self._text(side.pc), origin)
 
     @cached_property
@@ -439,9 +437,12 @@ def _parts(struct: Struct, offset: int, depth: int) -> Iterator[tuple[str, Any]]
                 yield f".{member.name}{part}" if member.name else part, found
 
 
-def _number(value: bytes | None, *, is_float: bool) -> int | float | None:
-    if value is None:
+def _number(value: bytes | None, kind: Any) -> int | float | None:
+    """Return the number of a type that some bytes begin with, of no type an unsigned one; None for a part of it."""
+    size = known_size(kind) if kind is not None else None
+    if value is None or len(value) < (size or 0):
         return None
-    if is_float and len(value) == 4:
-        return float(struct.unpack("<f", value)[0])
-    return int.from_bytes(value, "little")
+    encoding, value = kind.encoding if isinstance(kind, Base) else None, value[:size]
+    if encoding == dw.DW_ATE_float and len(value) in _FLOATS:
+        return float(struct.unpack(_FLOATS[len(value)], value)[0])
+    return int.from_bytes(value, "little", signed=encoding in (dw.DW_ATE_signed, dw.DW_ATE_signed_char))

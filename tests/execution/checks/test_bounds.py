@@ -179,7 +179,7 @@ def test_a_line_reaches_other_variables_than_its_array(require_tool, tmp_path, t
         running.run()
         names = {row.variable for row in check_report(running).findings}
         assert bool(names) == (past > 0)
-        assert names <= {f"own[-{past}]", None}
+        assert names <= {None, *(f"own[{key - past}]" for key in range(4))}
 
 
 HIP = """#include <hip/hip_runtime.h>
@@ -467,3 +467,24 @@ def test_a_buffer_that_was_freed_is_named(require_tool, tmp_path, target, jit):
 def test_a_misaligned_access_of_private_memory_names_the_element(built):
     (row,) = found(built("align", "gfx1100", "O0"), "private_int", "align")
     assert (row.space, row.variable, row.sides[0].position.line) == ("private", "each[13]", line_of("private_int"))
+
+
+def test_the_value_is_that_of_the_element(require_tool, tmp_path):
+    """The first lane does not access the lowest address."""
+    require_tool("clang-22")
+    source, path = tmp_path / "down.cl", str(tmp_path / "down.co")
+    source.write_text(
+        "kernel void down(global const int *in, global int *out) {\n"
+        "  int i = get_global_id(0);\n"
+        "  out[i] = in[95 - i];\n"
+        "}\n"
+    )
+    assert main(["compile", str(source), "--target=gfx1100", "-O2", "-o", path]) == 0
+    machine = machine_for(path, "down")
+    args = ["arange(64)", "arange(64)"]
+    running = Running(launch(machine, path, "down", grid=64, work_group=64, args=args, check=BOUNDS, padding=0))
+    assert running.run().has_ended
+    (row,) = check_report(running).findings
+    (side,) = row.sides
+    assert (row.variable, side.side.lane, side.side.item) == ("in[95]", 0, (0, 0, 0))
+    assert (side.value, row.reach) == (31, "0 to 124 bytes past the end of `in` (argument 0, 256 bytes)")

@@ -179,7 +179,7 @@ def test_a_debugger_names_both_sides_of_a_race(capsys):
     found = capsys.readouterr().out.partition("Continuing.\n")[2].splitlines()
     assert found[0] == "[Switching to wave 2, lane 31 (AMDGPU Lane 1:1:1:2/31 (0,0,0)[63,0,0])]"
     assert re.fullmatch(r"error: read-write race: `tile\[0\]`, 4 bytes at 0x\w+ in local memory, 128 hazards", found[1])
-    sides = [line.partition(",")[0] for line in found[2:5:2]]
+    sides = [line.partition(",")[0] for line in found[2:6:3]]
     assert sides == ["  write of 0 at reverse.cl:4 in reverse", "  read of 0 at reverse.cl:5 in reverse"]
 
 
@@ -208,6 +208,42 @@ def test_a_scalar_access_is_one_of_the_wave(require_tool, tmp_path, capsys):
     read, write = json.loads(capsys.readouterr().out)["check"]["findings"][0]["sides"]
     assert (read["is_scalar"], read["lane"], read["lanes"], read["work_items"]) == (True, None, [], [])
     assert (write["is_scalar"], write["lane"], write["work_items"]) == (False, 31, [[63, 0, 0], [63, 0, 0]])
+
+
+OTHERS = """kernel void others(global double *out, global int *less) {
+  local double halves[64];
+  local int below[64];
+  int i = get_local_id(0);
+  halves[i] = i * 0.5 - 16;
+  below[i] = i - 33;
+  out[i] = halves[63 - i];
+  less[i] = below[63 - i];
+}
+"""
+
+
+def test_the_lane_and_the_value_are_those_of_the_element(require_tool, tmp_path, capsys):
+    """Other lanes access others; half of a double has no value."""
+    require_tool("clang-22")
+    source, log = tmp_path / "others.cl", tmp_path / "log.sarif"
+    source.write_text(OTHERS)
+    words = ["-O2", str(source), "others", "--grid=64", "--work-group=64", "out=zeros(64)", "less=zeros(64)"]
+    words.append("--check=race")
+    main(["run", *words, f"--sarif={log}"])
+    text = capsys.readouterr().out
+    first = "wave 1:1:1:1, work-group (0,0,0), lane 0, work-item [0,0,0]"
+    second = "wave 1:1:1:2, work-group (0,0,0), lane 31, work-item [63,0,0]"
+    sides = (
+        f"    {first}\n    in all: lanes 0-31, work-items [0,0,0] to [31,0,0]\n",
+        f"    {second}\n    in all: lanes 0-31, work-items [32,0,0] to [63,0,0]\n",
+    )
+    assert [text.count(side) for side in sides] == [2, 2]
+    assert f"write, {first}; in all: lanes 0-31, " in log.read_text()
+    main(["run", *words, "--json"])
+    found = {each["variable"]: each["sides"] for each in json.loads(capsys.readouterr().out)["check"]["findings"]}
+    values = {name: [side["value"] for side in sides] for name, sides in found.items()}
+    assert values == {"halves[0]": [None, None], "below[0]": [-33, -33]}
+    assert [(side["lane"], side["work_item"]) for side in found["below[0]"]] == [(0, [0, 0, 0]), (31, [63, 0, 0])]
 
 
 SCAN = """#include <hip/hip_runtime.h>
@@ -495,7 +531,7 @@ def test_a_page_has_both_sides_with_their_lines(built, capsys, tmp_path):
     assert "race-read-write" in text
     assert "in[GID] = ID; //" in text
     assert "out[GID] = in[GID ^ 127]; ///" in text
-    assert "work-group (0,0,0), lanes 0-31, work-items [0,0,0] to [31,0,0]" in text
+    assert "lane 0, work-item [0,0,0]; in all: lanes 0-31, work-items [0,0,0] to [31,0,0]" in text
     words = ["judge", built("gfx1100", "O2"), *IN_GROUP, "--check=race", "--html", "-o", str(page)]
     assert main(words) == 1
     assert "out[GID] = in[GID ^ 127]; ///" in page.read_text()

@@ -218,3 +218,44 @@ def test_a_finding_has_the_lanes_that_got_the_value_of_its_variable(level, targe
     lanes = {name: [side.side.lanes for side in row.sides] for name, row in found.items()}
     assert lanes["b"] == [(1 << 30) - 1] * 2
     assert set(lanes["a"]) in ({of_one_wave & -1 << 30}, {of_one_wave})  # of the wave that was the first
+
+
+CHOSEN = """kernel void chosen(global const int *in, global int *out) {
+  int i = get_local_id(0);
+  int weight[4];
+  for (int n = 0; n < 2; n++)
+    weight[n] = n * n;
+  int value = weight[in[i] & 3];
+  local int tile[64];
+  int other = tile[63 - i];
+  if (i > 5)
+    out[i] = value;
+  if (i > 40)
+    out[i + 64] = other;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100", "gfx1200"])
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_the_element_is_that_of_the_lane_which_is_named(require_tool, tmp_path, target, level):
+    """The first lane that reads an element is not among those whose value counts."""
+    require_tool("clang-22")
+    source, path = tmp_path / "chosen.cl", str(tmp_path / "chosen.co")
+    source.write_text(CHOSEN)
+    assert main(["compile", str(source), f"--target={target}", f"-{level}", "-o", path]) == 0
+    machine = machine_for(path, "chosen")
+    args = ["arange(64)", "zeros(128)"]
+    running = Running(launch(machine, path, "chosen", grid=64, work_group=64, args=args, check="init"))
+    assert running.run().has_ended
+    rows = [row for row in check_report(running).findings if row.space in ("private", "local")]
+    assert {row.space for row in rows} == ({"private", "local"} if level == "O0" else {row.space for row in rows})
+    for row in rows:
+        read, write = (side.side for side in row.sides)
+        (item, *_others) = read.item
+        assert (read.lane, read.wave) == (write.lane, write.wave)
+        name = f"weight[{item & 3}]" if row.space == "private" else f"tile[{63 - item}]"
+        assert row.variable in (name, name.partition("[")[0]), row.message
+        assert item > 5 if row.space == "private" else item > 40
+        if row.space == "private":
+            assert row.variable in ("weight[2]", "weight[3]")
