@@ -39,11 +39,12 @@ def _place(row: PastValue) -> str:
     return f"{(row.position.file or '').rpartition('/')[2]}:{row.position.line}"
 
 
-def _record(*, is_pointer: bool = False) -> Record:
+def _record(*, is_pointer: bool = False, has_declarations: bool = False) -> Record:
     return Record(
         fact("time", "instructions", side="r"), fact("wave", "wave"),
         fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
         fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
+        fact("declared", "declared at" if has_declarations else None),
         fact("values", "value", lambda row: row.values.tolist(), partial(values_text, is_pointer=is_pointer)),
     )  # fmt: skip
 
@@ -58,7 +59,12 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         return
     most = MOST_ROWS if path is None else MOST_BESIDE_FILE
     yield from fitted(f"the values of {history.text} where a line begins (changes in between are not shown)", 4)
-    yield from _record(is_pointer=history.is_pointer).lines(history.rows[:most], width=room())
+    declared = history.declarations
+    if len(declared) > 1:
+        name = history.text if history.text.isidentifier() else f"a name in {history.text}"
+        yield from fitted(f"{name} means different variables, declared at {'; '.join(declared)}", 4)
+    record = _record(is_pointer=history.is_pointer, has_declarations=len(declared) > 1)
+    yield from record.lines(history.rows[:most], width=room())
     more = len(history.rows) + history.left - most
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import suppress
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import HAS_ENDED
+from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
+from dwarfgpu.program.frames.variable import LOCAL
 from dwarfgpu.program.types.model import Array, Pointer, resolved
 
 if TYPE_CHECKING:
@@ -45,6 +49,8 @@ class PastValue:
     """The line that has changed the values: the one that these lanes have executed before."""
     values: Any
     """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
+    declared: str
+    """Where the variables are declared that the names mean there: ``k.cl:14``."""
 
 
 class ValueHistory:
@@ -80,7 +86,9 @@ class ValueHistory:
         """What the first place says that lacks a name."""
         self.type: Type | None = None
         """The type of the expression; None as long as it is not known."""
-        self._latest: dict[int, Any] = {}
+        self._latest: dict[tuple[int, str], Any] = {}
+        self._declared: dict[int, str | None] = {}
+        """By address, where the variables are declared that the names mean there; None before a declaration."""
         self._before: Any = None
 
     def start(self) -> None:
@@ -106,6 +114,11 @@ class ValueHistory:
             return None
         why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
+
+    @property
+    def declarations(self) -> list[str]:
+        """Where the variables are declared that the names have meant: several if they are different ones."""
+        return [*dict.fromkeys(row.declared for row in self.rows)]
 
     @property
     def gap(self) -> str | None:
@@ -140,10 +153,35 @@ class ValueHistory:
         return False
 
     def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
-        if batch.pc not in self._unknown:
+        if batch.pc in self._unknown:
+            return
+        if batch.pc not in self._declared:
+            self._declared[batch.pc] = self._declarations(batch.pc)
+        declared = self._declared[batch.pc]
+        if declared is not None:
             self._seen.add(batch.pc)
             for row, values in self._values(batch, rows):
-                self._keep(int(batch.waves[row]), position, values)
+                self._keep(int(batch.waves[row]), position, values, declared)
+
+    def _declarations(self, pc: int) -> str | None:
+        """Return where the variables are declared that the names mean at an address; None before a declaration.
+
+        The scope of a variable begins behind its declaration (C11, 6.2.1 (7)), but the block that describes it begins
+        earlier, when its memory has whatever was there before.
+        """
+        frame, line, places = next(iter(self._running.frames_at(pc)), None), self._running.line_at(pc), []
+        with suppress(DwarfGpuError):
+            for variable in () if frame is None else variables_in(frame, frame.expression(self.text).tree):
+                place, location = declared_at(variable.code.file, variable.die), variable.die.find("DW_AT_location")
+                if frame is None or line is None or place is None:
+                    continue
+                if variable.kind == LOCAL and location is not None and location.value_class == "exprloc":
+                    end = line.file.end_of_declaration(place.line, next(variable.die.ancestors()))
+                    if end is not None and frame.place_in_file < end:
+                        self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
+                        return None
+                places.append(f"{PurePath(place.file or '').name}:{place.line}")
+        return ", ".join(places)
 
     def _find(self, frame: Frame, lanes: LaneSet, device: Device) -> Any:
         self.type = self.type or frame.quantity(self.text).type
@@ -195,12 +233,12 @@ class ValueHistory:
             self.lacking = self.lacking or reason
             self._lacking.add(pc)
 
-    def _keep(self, wave: int, position: CodePosition, values: Any) -> None:
+    def _keep(self, wave: int, position: CodePosition, values: Any, declared: str) -> None:
         if self.lane is not None:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
-        latest = self._latest.get(wave)
+        latest = self._latest.get((wave, declared))
         if latest is None or latest.dtype != values.dtype:
-            latest = self._latest[wave] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
+            latest = self._latest[wave, declared] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
         changed = ~np.ma.getmaskarray(values) & (np.ma.getmaskarray(latest) | (latest.data != values.data))
         if not changed.any():
             return
@@ -217,18 +255,19 @@ class ValueHistory:
             if len(self.rows) == MOST:
                 self.left += 1
                 continue
-            self.rows.append(PastValue(time, self._running.machine.ids[wave], writer, own))
+            self.rows.append(PastValue(time, self._running.machine.ids[wave], writer, own, declared))
 
 
 def csv_of(rows: Sequence[PastValue]) -> bytes:
     """Return a history as a table with a line for each value."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(("time", "wave", "file", "line", "function", "lane", "value"))
+    lines.writerow(("time", "wave", "file", "line", "function", "lane", "value", "declared"))
     for row in rows:
         place = row.position
         first = row.time, row.wave, place.file, place.line, place.function
-        lines.writerows((*first, lane, value) for lane, value in enumerate(row.values.tolist()) if value is not None)
+        values = [(lane, value) for lane, value in enumerate(row.values.tolist()) if value is not None]
+        lines.writerows((*first, *value, row.declared) for value in values)
     return text.getvalue().encode()
 
 
@@ -242,6 +281,7 @@ def npz_of(rows: Sequence[PastValue]) -> bytes:
         wave=np.array([row.wave for row in rows], np.str_),
         source=np.array([row.position.file or "" for row in rows], np.str_),
         line=np.array([row.position.line or 0 for row in rows], np.int64),
+        declared=np.array([row.declared for row in rows], np.str_),
         value=array.data,
         has_value=~np.ma.getmaskarray(array),
     )

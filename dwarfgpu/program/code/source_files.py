@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.objfile.line_table import DISCRIMINATOR, IS_STMT, FileEntry, LineMatrix, LineTable
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -17,6 +18,7 @@ from dwarfgpu.regular_files import places_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
@@ -88,6 +90,18 @@ class SourceFile:
         """Return the first line with code, from the given one on."""
         numbered = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
         return min((number for number in numbered if number is not None), default=None)
+
+    def end_of_declaration(self, line: int, block: Die) -> int | None:
+        """Return where in the file the code of a line ends with which that of a block begins, from the line on."""
+        ranges = block.ranges()
+        starts = [
+            start
+            for _code, unit, table, numbers in self.parts
+            for start in (self.sources.lines(table).starts if unit is block.unit else ())
+            if start.line >= line and start.file in numbers and covers(ranges, start.address)
+        ]
+        later = [start.address for start in starts if start.line > line]
+        return min(later or [start.address + 1 for start in starts], default=None)
 
 
 def short_name(path: str, unit: Unit | None) -> str:
