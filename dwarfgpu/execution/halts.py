@@ -23,6 +23,8 @@ class ValueChange:
 
     old: str
     new: str
+    at: int | None = None
+    """The first byte in memory that differs, which a text may have left out."""
 
 
 @frozen(eq=False)

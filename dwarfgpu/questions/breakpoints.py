@@ -102,7 +102,7 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
 def watch(debugger: Debugger, arguments: Arguments) -> None:
     """It stops when the value of the expression in the selected lane has changed, whatever has changed it. If the value
     is in memory, that memory is watched from now on, as with GDB's -location, which is accepted. With `if EXPR` it
-    stops only if the expression is then true in that lane.
+    stops only if the expression is true in that lane after the change, also on the way back.
     """
     kind = {"watch": WATCH, "rwatch": READ_WATCH, "awatch": ACCESS_WATCH}[arguments.command.name]
     debugging = session(debugger, arguments.command)

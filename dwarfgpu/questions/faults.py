@@ -166,7 +166,8 @@ def with_executed_changes(debugging: Debugging, fault: WaveFault) -> WaveFault:
                     found += [change] if change is not None and is_own and not _begins(frame, change.pc) else []
             if found:
                 break
-        made = debugging.last_address(access.address, wave, lane, until) if not found else []
+        is_open = not found and not access.is_null  # a null pointer was not computed
+        made = debugging.last_address(access.address, wave, lane, until) if is_open else []
         found += [each for each in made if _is_elsewhere(fault, each.pc)]
     except TimeoutError:
         if not found:

@@ -451,3 +451,25 @@ def test_a_cut_core_file_says_so_before_what_could_not_be_answered(run, tmp_path
     assert errors.startswith(f"dwarfgpu: error: {tmp_path}/cut.core ends before its memory: ")
     assert "2 waves of queue 1 have registers that none of the files contain" in errors
     assert errors.index("no wave has crashed") > errors.index("2 waves of queue 1")
+
+
+LONG = """kernel void last(global int *out, global int *none) {
+  int list[60], i = get_global_id(0);
+  global int *p = 0;
+  for (int k = 0; k < 60; k++) list[k] = k;
+  if (i < 99) p = none;
+  list[50] = i + 100000000;
+  if (none == 0) p[i] = 1;
+  out[list[50]] = 1; }"""
+
+
+def test_the_last_change_names_the_element_and_says_nothing_of_a_pointer_that_was_always_null(run, tmp_path):
+    source = tmp_path / "last.cl"
+    source.write_text(LONG, "utf-8")
+    words = "last", "--grid", 32, "--work-group", 32, "zeros(32,i4)"
+    text = " ".join(run("run", source, *words, "zeros(32,i4)")[1].split())
+    assert "`list[50]` was last changed at" in text
+    assert "last.cl:6, to 100000000 (wave 1, lane 0)" in text
+    text = " ".join(run("run", source, *words, "null")[1].split())
+    assert "`p` is null" in text
+    assert "was last changed" not in text

@@ -225,7 +225,7 @@ def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | Non
     first = int(np.asarray(location.bit_offset).flat[0]) // 8 + found.bit_offset // 8
     size = known_size(variable.type) or 0
     is_there = location.storage.space.name == "private_lane" and first <= place[1] < first + size
-    return _element(variable.type, place[1] - first)[0] if is_there else None
+    return element_at(variable.type, place[1] - first)[0] if is_there else None
 
 
 class FindingNames:
@@ -263,7 +263,7 @@ class FindingNames:
         if array is not None:
             offset, kind = finding.address - array.start, resolved(array.type)
             size = None if isinstance(kind, Array) else known_size(kind)
-            part, kind = _element(kind, offset % size if size else offset)
+            part, kind = element_at(kind, offset % size if size else offset)
             return f"{array.name}{f'[{offset // size}]' if size else ''}{part}", kind
         if finding.space == "local" and not finding.buffer.address:
             return self._only_local(finding)
@@ -335,7 +335,7 @@ class FindingNames:
                 return self._pointed(argument, address - argument.number)
         for name, start, size, type_ in self._statics:
             if start <= address < start + size:
-                part, kind = _element(type_, address - start)
+                part, kind = element_at(type_, address - start)
                 return f"{name}{part}", True, kind
         return None, True, None
 
@@ -382,7 +382,7 @@ class FindingNames:
             if each.address is not None and each.address <= address < each.address + each.size:
                 offset, size = address - each.address, known_size(each.type) or 0
                 index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
-                part, kind = _element(each.type, rest)
+                part, kind = element_at(each.type, rest)
                 return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind
         named = [each for each in self._local_objects if each.address is None and all(each.name in of for of in words)]
         if len({each.name for each in named}) != 1:
@@ -399,11 +399,11 @@ class FindingNames:
         size = None if element is None else known_size(element)
         if element is None or not size:
             return f"{argument.name} + {offset} bytes", True, None
-        part, kind = _element(element, offset % size)
+        part, kind = element_at(element, offset % size)
         return f"{argument.name}[{offset // size}]{part}", True, kind
 
 
-def _element(type: Any, offset: int, depth: int = 0) -> tuple[str, Any]:
+def element_at(type: Any, offset: int, depth: int = 0) -> tuple[str, Any]:
     """Return the part of an object at an offset, as ``[3].x``, and its type."""
     kind = resolved(type)
     if depth >= MOST_DEPTH:
@@ -414,7 +414,7 @@ def _element(type: Any, offset: int, depth: int = 0) -> tuple[str, Any]:
         for dimension in reversed(kind.dimensions[1:]):
             index, inner = divmod(index, dimension.length or 1)
             text = f"[{inner}]{text}"
-        part, inner_type = _element(kind.element, rest // 8, depth + 1)
+        part, inner_type = element_at(kind.element, rest // 8, depth + 1)
         return f"[{index}]{text}{part}", inner_type
     if isinstance(kind, Struct):
         parts = [*_parts(kind, offset, depth)]
@@ -433,7 +433,7 @@ def _parts(struct: Struct, offset: int, depth: int) -> Iterator[tuple[str, Any]]
         if member.bit_offset is not None and size and member.bit_size is None:
             start = member.bit_offset // 8
             if start <= offset < start + size:
-                part, found = _element(part_type, offset - start, depth + 1)
+                part, found = element_at(part_type, offset - start, depth + 1)
                 yield f".{member.name}{part}" if member.name else part, found
 
 

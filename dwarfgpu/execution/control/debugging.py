@@ -670,6 +670,12 @@ class Debugging:
         last = max(hits, key=lambda hit: hit.time, default=None)
         if last is None or last.change.new != now:  # a user has changed it
             return None
+        if last.change.old == now and last.change.at is not None:  # both texts leave out what differs
+            from dwarfgpu.execution.control.check_report import element_at
+
+            name = f"{text}{element_at(value.type, last.change.at)[0]}"
+            new = shown(place.expression(name).find(place.lane(lane)), place)
+            return CrashChange(name, self.machine.ids[wave], lane, last.pc, frame=frame, new=new)
         return made(pc=last.pc, old=last.change.old, new=now)
 
     def last_address(self, pc: int, wave: int, lane: int, until: float) -> list[CrashChange]:

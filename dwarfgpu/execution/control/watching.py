@@ -233,7 +233,8 @@ class Watcher:
                     continue
                 if point.condition is not None and not watched.holds(point.condition, before):
                     continue
-            change = ValueChange(text, watched.text)
+            different = (at for at, (old, new) in enumerate(zip(data, watched.bytes, strict=False)) if old != new)
+            change = ValueChange(text, watched.text, next(different, None))
             is_inside = self._is_inside(watched, before, pc)
             stops |= self._tell(WatchHit(point, time, pc, lanes, change, is_inside, has_left))
         self._accessed.clear()
