@@ -328,6 +328,8 @@ def test_numbers_fill_vectors_of_hip_in_order_and_templates_are_named_as_in_the_
     assert "out = {2201, 2205, 2209, " in text
     assert "(128 float32 = 32 float4)" in text
     assert "(64 int32 = 32 int2)" in text
+    words[-4] = f"in={[[4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3] for i in range(32)]}"
+    assert run(*words, "--print", "out", "--print", "in", "--print", "pairs")[1] == text
     error = run("run", tmp_path / "k.hip", "same", "--grid", "1", "--work-group", "1", "zeros(1)")[2]
     assert "hint: name one: 'same<int>', 'same<float>'" in error
 

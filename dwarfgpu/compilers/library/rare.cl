@@ -72,3 +72,97 @@ FIELD(int) FIELD(uint)
 #define THREE(T, least, most) IN T amd_min3(T a, T b, T c) { return least(least(a, b), c); } E3(T, amd_min3, T, T, T) IN T amd_max3(T a, T b, T c) { return most(most(a, b), c); } E3(T, amd_max3, T, T, T) \
   IN T amd_median3(T a, T b, T c) { return most(least(a, b), least(most(a, b), c)); } E3(T, amd_median3, T, T, T)
 THREE(int, min, max) THREE(uint, min, max) THREE(float, fmin, fmax)
+
+/* ---- what HIP adds: double functions by the names that its header calls ---- */
+#define CORE __attribute__((noinline)) double
+double dg_exp(double); double dg_log(double); double dg_erf(double); double dg_erfc(double); double dg_sin(double); double dg_cos(double);
+#define INFINITE __builtin_inf()
+/* e**(a * a) * erfc(a), a > 0.4, by a continued fraction. */
+static double dg_scaled(double a) { double t = 0; for (int k = (int)(200 / (a * a)) + 25; k > 0; k--) t = 0.5 * k / (a + t); return 0x1.20dd750429b6dp-1 / (a + t); }
+CORE dg_erfcx(double x) {
+  if (x >= 0.5) return x > 1e9 ? 0x1.20dd750429b6dp-1 / x : dg_scaled(x);
+  double z = x * x, low = __builtin_fma(x, x, -z), e = dg_exp(z); return x < -27 ? INFINITE : (e + e * low) * dg_erfc(x);
+}
+static double dg_erfc_inverse(double c) { /* Newton's method on the logarithm of erfc, 0 < c < 0.5 */
+  double l = dg_log(c), y = __builtin_sqrt(-l - 0.5 * dg_log(3.2 * (0.3 - l)));
+  if (!(y > 0.47)) y = 0.47;
+  for (int i = 0; i < 5; i++) { double e = dg_scaled(y), z = y * y, low = __builtin_fma(y, y, -z); y += (((dg_log(e) - z) - l) - low) * e * 0.886226925452758; }
+  return y;
+}
+CORE dg_erfinv(double x) {
+  double a = __builtin_fabs(x), y;
+  if (!(a < 1)) return a == 1 ? x * INFINITE : __builtin_nan("");
+  if (a > 0.5) return __builtin_copysign(dg_erfc_inverse(1 - a), x);
+  if (a < 1e-8) return x * 0.886226925452758;
+  y = x * 0.9; for (int i = 0; i < 5; i++) y -= (dg_erf(y) - x) * 0.886226925452758 * dg_exp(y * y);
+  return y;
+}
+CORE dg_erfcinv(double x) { return x == 0 ? INFINITE : x == 2 ? -INFINITE : !(x > 0 && x < 2) ? __builtin_nan("") : x < 0.5 ? dg_erfc_inverse(x) : x > 1.5 ? -dg_erfc_inverse(2 - x) : dg_erfinv(1 - x); }
+CORE dg_normcdf(double x) {
+  double a = x * -0x1.6a09e667f3bcdp-1, low = __builtin_fma(x, -0x1.6a09e667f3bcdp-1, -a) + x * 0x1.bdd3413b26456p-55, v = dg_erfc(a); /* a + low is -x / sqrt(2) */
+  return 0.5 * (a > 40 || a < -6 ? v : v - low * 0x1.20dd750429b6dp+0 * dg_exp(-a * a));
+}
+CORE dg_normcdfinv(double p) { double y = -dg_erfcinv(2 * p), v = 0x1.6a09e667f3bcdp+0 * y; return __builtin_isfinite(y) ? v + (__builtin_fma(0x1.6a09e667f3bcdp+0, y, -v) + y * -0x1.bdd3413b26456p-54) : v; }
+
+/* Bessel functions: series of J of all orders up to x = 25, by recurrence downwards; Hankel's expansion beyond. */
+typedef struct { double j0, j1, y0, y1; } dg_bessel;
+static double dg_hankel(double n, double x, int odd, double sign) { /* the sum of even or odd terms a(k) / x**k */
+  double term = 1, sum = odd ? 0 : 1, m = 4 * n * n, s = 1;
+  for (int k = 1; k < 60; k++) {
+    double next = term * (m - (2 * k - 1.0) * (2 * k - 1.0)) / (8 * k * x);
+    if (__builtin_fabs(next) > __builtin_fabs(term) || __builtin_fabs(next) < 1e-19) break;
+    term = next; if ((k & 1) == 0) s *= sign;
+    if ((k & 1) == odd) sum += s * term;
+  }
+  return sum;
+}
+static dg_bessel dg_j_and_y(double x) { /* x > 0 */
+  dg_bessel r = { 0, 0, 0, 0 };
+  if (x > 25) {
+    double s = dg_sin(x), c = dg_cos(x), f = 1 / __builtin_sqrt(3.141592653589793 * x), p, q;
+    p = dg_hankel(0, x, 0, -1); q = dg_hankel(0, x, 1, -1); r.j0 = f * (p * (c + s) - q * (s - c)); r.y0 = f * (p * (s - c) + q * (c + s));
+    p = dg_hankel(1, x, 0, -1); q = dg_hankel(1, x, 1, -1); r.j1 = f * (p * (s - c) + q * (s + c)); r.y1 = f * (q * (s - c) - p * (s + c));
+    return r;
+  }
+  int n = 2 * (int)(0.5 * x + 0.5 * __builtin_sqrt(200 * x) + 12);
+  double above = 0, here = 1e-280, sum = 0, y0 = 0, y1 = 0, two = 2 / x;
+  for (int k = n; k > 0; k--) { /* here is J(k), up to a factor */
+    double sign = k >> 1 & 1 ? -1 : 1;
+    if (k & 1) { if (k > 1) { double h = (k - 1) / 2; y1 += sign * k * here / (h * (h + 1)); } }
+    else { sum += 2 * here; y0 += sign * here / (k / 2); }
+    double below = k * two * here - above; above = here; here = below;
+    if (__builtin_fabs(here) > 1e200) { here *= 1e-200; above *= 1e-200; sum *= 1e-200; y0 *= 1e-200; y1 *= 1e-200; }
+  }
+  double f = 1 / (sum + here), l = dg_log(0.5 * x) + 0.5772156649015329; r.j0 = here * f; r.j1 = above * f;
+  r.y0 = 0.6366197723675814 * (l * r.j0 - 2 * y0 * f); r.y1 = 0.6366197723675814 * ((l - 1) * r.j1 - r.j0 / x - y1 * f);
+  return r;
+}
+#define IS_NAN (x != x)
+CORE dg_j0(double x) { double a = __builtin_fabs(x); return IS_NAN ? x : __builtin_isinf(x) ? 0 : a < 1e-8 ? 1 : dg_j_and_y(a).j0; }
+CORE dg_j1(double x) { double a = __builtin_fabs(x), v = a < 1e-8 ? 0.5 * a : __builtin_isinf(x) ? 0 : dg_j_and_y(a).j1; return IS_NAN ? x : x < 0 ? -v : v; }
+#define Y_EDGES if (IS_NAN || x < 0) return __builtin_nan(""); if (x == 0) return -INFINITE; if (__builtin_isinf(x)) return 0;
+CORE dg_y0(double x) { Y_EDGES return x < 1e-8 ? 0.6366197723675814 * (dg_log(x) - 0.11593151565841245) : dg_j_and_y(x).y0; }
+CORE dg_y1(double x) { Y_EDGES return x < 1e-8 ? -0.6366197723675814 / x : dg_j_and_y(x).y1; }
+double dg_jn(int n, double x) {
+  double a = __builtin_fabs(x), sign = n & 1 && (n < 0) != (x < 0) ? -1 : 1; n = n < 0 ? -n : n;
+  if (IS_NAN) return x; if (n == 0) return dg_j0(a); if (n == 1) return sign * dg_j1(a); if (a == 0 || __builtin_isinf(a)) return 0;
+  if (n < a) { double low = dg_j0(a), high = dg_j1(a); for (int k = 1; k < n; k++) { double next = k * 2 / a * high - low; low = high; high = next; } return sign * high; }
+  double above = 0, here = 1e-280, sum = 0, found = 0;
+  for (int k = 2 * (int)(0.5 * n + 0.5 * __builtin_sqrt(200.0 * n) + 12); k > 0; k--) {
+    if (k == n) found = here; if (!(k & 1)) sum += 2 * here;
+    double below = k * 2 / a * here - above; above = here; here = below;
+    if (__builtin_fabs(here) > 1e150) { here *= 1e-150; above *= 1e-150; sum *= 1e-150; found *= 1e-150; }
+  }
+  return sign * (found / (sum + here));
+}
+double dg_yn(int n, double x) {
+  double sign = n < 0 && n & 1 ? -1 : 1; n = n < 0 ? -n : n; if (n == 0) return dg_y0(x); if (n == 1) return sign * dg_y1(x); Y_EDGES
+  double low = dg_y0(x), high = dg_y1(x); for (int k = 1; k < n && !__builtin_isinf(high); k++) { double next = k * 2 / x * high - low; low = high; high = next; } return sign * high;
+}
+static double dg_i_of(double n, double a) { /* modified, of order 0 or 1: all terms are positive */
+  if (a > 30) { double e = dg_exp(0.5 * a), s = dg_hankel(n, a, 0, 1) - dg_hankel(n, a, 1, 1); return e / __builtin_sqrt(6.283185307179586 * a) * s * e; }
+  double z = 0.25 * a * a, low = __builtin_fma(0.25 * a, a, -z), term = n == 0 ? 1 : 0.5 * a, sum = term, slope = 0;
+  for (int k = 1; k < 90; k++) { term *= z / (k * (k + n)); sum += term; slope += k * term; } return z == 0 ? sum : sum + slope * (low / z);
+}
+CORE dg_cyl_bessel_i0(double x) { return IS_NAN ? x : __builtin_isinf(x) ? INFINITE : dg_i_of(0, __builtin_fabs(x)); }
+CORE dg_cyl_bessel_i1(double x) { return IS_NAN || __builtin_isinf(x) ? x : __builtin_copysign(dg_i_of(1, __builtin_fabs(x)), x); }

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest, nearest_hint
 from dwarfgpu.execution.launch.images import FORM, is_image_or_sampler
@@ -315,10 +317,10 @@ def _filled(argument: ArgumentType, *, fills: bool) -> tuple[Any, int]:
     size = argument.structure_size
     if not size:
         return argument.element, argument.numbers
-    number = _only_number(argument.object_type) if fills else None
+    record = argument.record
+    number = _only_number(argument.object_type) if fills or record is None else None
     if number is not None:
         return number, size // int(number[1:])
-    record = argument.record
     return (record, 1) if record is not None or fills else ("u1", size)
 
 
@@ -401,7 +403,7 @@ def _structured(value: Any, argument: ArgumentType, what: ArgumentPath, point: P
         known.get(id(element)) or known.setdefault(id(element), encoded(element, kind, name, point))
         for name, element in named
     )
-    code = argument.record or argument.element
+    code = argument.record or argument.element or _only_number(kind)
     if code is None or isinstance(resolved(kind), t.Array):
         return bytearray(data)
     import numpy as np
@@ -454,7 +456,7 @@ def encoded(value: Any, type: t.Type, what: ArgumentPath, point: Pointing | None
 def _structure(
     value: Any, type: t.Type, kind: t.Struct, what: ArgumentPath, point: Pointing | None, depth: int
 ) -> bytes:
-    members = [member for member in kind.body.members if member.name]
+    members = [*_named(kind.body.members)]
     if kind.body.bases or kind.body.variant_parts or any(member.bit_offset is None for member in kind.body.members):
         raise UsageError(f"{what} is {safe_text(type)}, which cannot be written as JSON", hint="give bytes:0a0b")
     names = [member.name or "" for member in members]
@@ -490,8 +492,19 @@ def _structure(
     return bits.to_bytes(byte_size(kind), "little")
 
 
+def _named(members: Iterable[t.Member]) -> Iterator[t.Member]:
+    """Yield the members that have names, also of structures without a name, and of the first form of such a union."""
+    for member in members:
+        inner = resolved(member.type)
+        if member.name:
+            yield member
+        elif isinstance(inner, t.Struct):
+            for part in _named(inner.body.members[: 1 if inner.kind == "union" else None]):
+                yield evolve(part, bit_offset=(member.bit_offset or 0) + (part.bit_offset or 0))
+
+
 def _members(kind: t.Struct) -> str:
-    names = [f"{safe_text(member.type)} {member.name}" for member in kind.body.members if member.name]
+    names = [f"{safe_text(member.type)} {member.name}" for member in _named(kind.body.members)]
     return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
@@ -504,7 +517,7 @@ def _example(type: Any, depth: int = 0) -> str:
         return "[0, ...]"
     if not isinstance(kind, t.Struct) or depth > MAX_DEPTH:
         return "0"
-    members = [member for member in kind.body.members if member.name][: 1 if kind.kind == "union" else None]
+    members = [*_named(kind.body.members)][: 1 if kind.kind == "union" else None]
     return f"{{{', '.join(f'{json.dumps(member.name)}: {_example(member.type, depth + 1)}' for member in members)}}}"
 
 

@@ -56,6 +56,18 @@ extern const __device__ __attribute__((weak, nodebug)) dg_thread threadIdx;
 extern const __device__ __attribute__((weak, nodebug)) dg_block blockIdx;
 extern const __device__ __attribute__((weak, nodebug)) dg_size blockDim;
 extern const __device__ __attribute__((weak, nodebug)) dg_count gridDim;
+#define hipThreadIdx_x threadIdx.x
+#define hipThreadIdx_y threadIdx.y
+#define hipThreadIdx_z threadIdx.z
+#define hipBlockIdx_x blockIdx.x
+#define hipBlockIdx_y blockIdx.y
+#define hipBlockIdx_z blockIdx.z
+#define hipBlockDim_x blockDim.x
+#define hipBlockDim_y blockDim.y
+#define hipBlockDim_z blockDim.z
+#define hipGridDim_x gridDim.x
+#define hipGridDim_y gridDim.y
+#define hipGridDim_z gridDim.z
 #if __clang_major__ >= 19
 #define DG_WAVE __builtin_amdgcn_wavefrontsize()
 #else
@@ -66,16 +78,26 @@ extern const __device__ __attribute__((weak, nodebug)) dg_warp warpSize;
 DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
 /* ---- vectors ---- */
-#define DG_OPERATORS(V, ...) DG_OPERATOR(V, +) DG_OPERATOR(V, -) DG_OPERATOR(V, *) DG_OPERATOR(V, /)
+#define DG_OPERATORS(V) DG_OPERATOR(V, +) DG_OPERATOR(V, -) DG_OPERATOR(V, *) DG_OPERATOR(V, /) \
+  DG_BOTH V operator-(V a) { V r; DG_OTHER(V, r, = -a) return r; } \
+  DG_BOTH bool operator==(V a, V b) { bool r = true; for (unsigned i = 0; i < DG_WIDTH(V); i++) r &= a.dg[i] == b.dg[i]; return r; } \
+  DG_BOTH bool operator!=(V a, V b) { return !(a == b); } \
+  DG_BOTH V &operator++(V &a) { for (unsigned i = 0; i < DG_WIDTH(V); i++) ++a.dg[i]; return a; } \
+  DG_BOTH V &operator--(V &a) { for (unsigned i = 0; i < DG_WIDTH(V); i++) --a.dg[i]; return a; } \
+  DG_BOTH V operator++(V &a, int) { V old = a; ++a; return old; } \
+  DG_BOTH V operator--(V &a, int) { V old = a; --a; return old; }
+#define DG_OPERATORS_OF_BITS(V) DG_OPERATOR(V, %) DG_OPERATOR(V, &) DG_OPERATOR(V, |) DG_OPERATOR(V, ^) DG_OPERATOR(V, <<) \
+  DG_OPERATOR(V, >>) DG_BOTH V operator~(V a) { V r; DG_OTHER(V, r, = ~a) return r; }
 #define DG_OPERATOR(V, op) \
   DG_BOTH V operator op(V a, V b) { V r; DG_EACH(V, r, = a, op b) return r; } \
   DG_BOTH V operator op(V a, decltype(V::x) b) { V r; DG_ONE(V, r, = a, op b) return r; } \
   DG_BOTH V operator op(decltype(V::x) a, V b) { V r; DG_OTHER(V, r, = a op b) return r; } \
   DG_BOTH V &operator op##=(V &a, V b) { a = a op b; return a; } \
   DG_BOTH V &operator op##=(V &a, decltype(V::x) b) { a = a op b; return a; }
-#define DG_EACH(V, r, a, b) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i] b.dg[i];
-#define DG_ONE(V, r, a, b) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i] b;
-#define DG_OTHER(V, r, a) for (unsigned i = 0; i < sizeof(V::dg) / sizeof(V::x); i++) r.dg[i] a.dg[i];
+#define DG_WIDTH(V) (sizeof(V::dg) / sizeof(V::x))
+#define DG_EACH(V, r, a, b) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i] b.dg[i];
+#define DG_ONE(V, r, a, b) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i] b;
+#define DG_OTHER(V, r, a) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i];
 #define DG_VECTOR(T, name) \
   struct name##1 { T x; }; \
   struct alignas(2 * sizeof(T)) name##2 { union { struct { T x, y; }; T dg[2]; }; }; \
@@ -86,9 +108,12 @@ DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin
   DG_BOTH name##3 make_##name##3(T x, T y, T z) { name##3 v; v.x = x; v.y = y; v.z = z; return v; } \
   DG_BOTH name##4 make_##name##4(T x, T y, T z, T w) { name##4 v; v.x = x; v.y = y; v.z = z; v.w = w; return v; } \
   DG_OPERATORS(name##2) DG_OPERATORS(name##3) DG_OPERATORS(name##4)
-DG_VECTOR(char, char) DG_VECTOR(unsigned char, uchar) DG_VECTOR(short, short) DG_VECTOR(unsigned short, ushort)
-DG_VECTOR(int, int) DG_VECTOR(unsigned, uint) DG_VECTOR(long, long) DG_VECTOR(unsigned long, ulong)
-DG_VECTOR(long long, longlong) DG_VECTOR(unsigned long long, ulonglong) DG_VECTOR(float, float) DG_VECTOR(double, double)
+#define DG_INTEGERS(T, name) DG_VECTOR(T, name) \
+  DG_OPERATORS_OF_BITS(name##2) DG_OPERATORS_OF_BITS(name##3) DG_OPERATORS_OF_BITS(name##4)
+DG_INTEGERS(char, char) DG_INTEGERS(unsigned char, uchar) DG_INTEGERS(short, short) DG_INTEGERS(unsigned short, ushort)
+DG_INTEGERS(int, int) DG_INTEGERS(unsigned, uint) DG_INTEGERS(long, long) DG_INTEGERS(unsigned long, ulong)
+DG_INTEGERS(long long, longlong) DG_INTEGERS(unsigned long long, ulonglong)
+DG_VECTOR(float, float) DG_VECTOR(double, double)
 
 /* ---- barriers, fences, atomics ---- */
 #define DG_FENCE(order, scope) __builtin_amdgcn_fence(order, scope)
@@ -184,6 +209,24 @@ DG_SYNC(__shfl, int) DG_SYNC(__shfl_down, unsigned) DG_SYNC(__shfl_up, unsigned)
 DG_DEVICE unsigned long long __ballot_sync(unsigned long long mask, int p) { return __ballot(p) & mask; }
 DG_DEVICE int __any_sync(unsigned long long mask, int p) { return __ballot_sync(mask, p) != 0; }
 DG_DEVICE int __all_sync(unsigned long long mask, int p) { return __ballot_sync(mask, !p) == 0; }
+template <class T> DG_DEVICE unsigned long long __match_any(T v) {
+  unsigned long long mine = 0;
+  for (unsigned long long left = __activemask(); left;) {
+    T first = dg_from(v, __builtin_ctzll(left));
+    unsigned long long same = __ballot(v == first) & left;
+    if (v == first) mine = same;
+    left &= ~same;
+  }
+  return mine;
+}
+template <class T> DG_DEVICE unsigned long long __match_all(T v, int *all) {
+  *all = __all(v == dg_from(v, __builtin_ctzll(__activemask())));
+  return *all ? __activemask() : 0;
+}
+template <class T> DG_DEVICE unsigned long long __match_any_sync(unsigned long long mask, T v) { return __match_any(v) & mask; }
+template <class T> DG_DEVICE unsigned long long __match_all_sync(unsigned long long mask, T v, int *all) {
+  return __match_all(v, all) & mask;
+}
 
 /* ---- integers ---- */
 DG_DEVICE int __popc(unsigned a) { return __builtin_popcount(a); }
@@ -254,7 +297,10 @@ template <class A, class B> DG_BOTH auto max(A a, B b) -> decltype(a + b) { retu
 DG_EXTREMES(u, unsigned) DG_EXTREMES(ll, long long) DG_EXTREMES(ull, unsigned long long)
 DG_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
 DG_DEVICE void *memset(void *to, int value, size_t size) { return __builtin_memset(to, value, size); }
-template <class T> DG_DEVICE T __ldg(const T *p) { return *p; }
+#define DG_LOAD(name) template <class T> DG_DEVICE T __##name(const T *p) { return *p; }
+#define DG_STORE(name) template <class T> DG_DEVICE void __##name(T *p, decltype(T()) v) { *p = v; }
+DG_LOAD(ldg) DG_LOAD(ldcg) DG_LOAD(ldca) DG_LOAD(ldcs) DG_LOAD(ldlu) DG_LOAD(ldcv)
+DG_STORE(stwb) DG_STORE(stcg) DG_STORE(stcs) DG_STORE(stwt)
 #define DG_BITS(name, R, T) DG_DEVICE R name(T a) { R r; __builtin_memcpy(&r, &a, sizeof r); return r; }
 DG_BITS(__int_as_float, float, int) DG_BITS(__uint_as_float, float, unsigned) DG_BITS(__float_as_int, int, float)
 DG_BITS(__float_as_uint, unsigned, float) DG_BITS(__double_as_longlong, long long, double)
@@ -294,6 +340,7 @@ DG_BUILTIN1(sqrt) DG_BUILTIN1(fabs) DG_BUILTIN1(floor) DG_BUILTIN1(ceil) DG_BUIL
 DG_BUILTIN1(round) DG_BUILTIN1(nearbyint)
 DG_BUILTIN2(fmin) DG_BUILTIN2(fmax) DG_BUILTIN2(copysign)
 DG_DEVICE float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+DG_DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 DG_DEVICE double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 DG_DEVICE float __sinf(float a) { return sinf(a); }
 DG_DEVICE float __cosf(float a) { return cosf(a); }
@@ -311,10 +358,11 @@ DG_DEVICE float __tanf(float a) { return tanf(a); }
   DG_DEVICE T __##from##2##to##_rz(F a) { return (T)a; } \
   DG_DEVICE T __##from##2##to##_rd(F a) { return (T)floor(a); } \
   DG_DEVICE T __##from##2##to##_ru(F a) { return (T)ceil(a); }
-#define DG_INTEGERS(name, T) DG_ROUNDED(float, float, name, T) DG_ROUNDED(double, double, name, T) \
+#define DG_TO_INTEGERS(name, T) DG_ROUNDED(float, float, name, T) DG_ROUNDED(double, double, name, T) \
   DG_DEVICE float __##name##2float_rn(T a) { return (float)a; } \
   DG_DEVICE double __##name##2double_rn(T a) { return (double)a; }
-DG_INTEGERS(int, int) DG_INTEGERS(uint, unsigned) DG_INTEGERS(ll, long long) DG_INTEGERS(ull, unsigned long long)
+DG_TO_INTEGERS(int, int) DG_TO_INTEGERS(uint, unsigned) DG_TO_INTEGERS(ll, long long)
+DG_TO_INTEGERS(ull, unsigned long long)
 DG_DEVICE float __double2float_rn(double a) { return (float)a; }
 /* Of these, no two become one operation. */
 #define DG_NEAREST(name, T, value) DG_DEVICE T name(T a, T b) { _Pragma("clang fp contract(off)") return value; }
@@ -362,14 +410,33 @@ DG_DEVICE float __frsqrt_rn(float a) { return rsqrtf(a); }
   DG_DEVICE T nextafter##f(T a, T b) { return dg_nextafter_##T(a, b); } \
   DG_DEVICE T fdim##f(T a, T b) { return a <= b ? 0 : a - b; }
 DG_KINDS(float, f, "f") DG_KINDS(double, , "d")
-DG_DEVICE float normcdff(float a) { return (float)(0.5 * erfc(a * -0.70710678118654752440)); }
-DG_DEVICE float erfinvf(float a) { /* Winitzki's approximation, and three steps of Newton's method */
-  if (!(fabsf(a) < 1)) return fabsf(a) == 1 ? a * __builtin_inff() : __builtin_nanf("");
-  double x = a, log = log1p(-x * x), half = 4.3307467508 + log / 2;
-  double y = copysign(sqrt(sqrt(half * half - log / 0.147) - half), x);
-  for (int i = 0; i < 3; i++) y -= (erf(y) - x) * 0.88622692545275801365 * exp(y * y);
-  return (float)y;
+DG_CALL1(erfinv) DG_CALL1(erfcinv) DG_CALL1(erfcx) DG_CALL1(normcdf) DG_CALL1(normcdfinv)
+DG_CALL1(j0) DG_CALL1(j1) DG_CALL1(y0) DG_CALL1(y1) DG_CALL1(cyl_bessel_i0) DG_CALL1(cyl_bessel_i1)
+extern "C" __device__ double dg_jn(int, double), dg_yn(int, double), dg_remquo(double, double, int *);
+DG_DEVICE float jnf(int n, float a) { return (float)dg_jn(n, a); }
+DG_DEVICE double jn(int n, double a) { return dg_jn(n, a); }
+DG_DEVICE float ynf(int n, float a) { return (float)dg_yn(n, a); }
+DG_DEVICE double yn(int n, double a) { return dg_yn(n, a); }
+DG_DEVICE float remquof(float a, float b, int *quotient) { return (float)dg_remquo(a, b, quotient); }
+DG_DEVICE double remquo(double a, double b, int *quotient) { return dg_remquo(a, b, quotient); }
+DG_DEVICE double norm(int count, const double *a) { double r = 0; for (int i = 0; i < count; i++) r = hypot(r, a[i]); return r; }
+DG_DEVICE float normf(int count, const float *a) {
+  double r = 0;
+  for (int i = 0; i < count; i++) r = hypot(r, (double)a[i]);
+  return (float)r;
 }
+DG_DEVICE double rnorm(int count, const double *a) { return 1 / norm(count, a); }
+DG_DEVICE float rnormf(int count, const float *a) { return 1 / normf(count, a); }
+#define DG_FROM(name, T, code, to, length) \
+  extern "C" __device__ to dg_##name##_##to##_rz(T) __asm__("_Z" length "convert_" #to "_rtz" code); \
+  extern "C" __device__ to dg_##name##_##to##_ru(T) __asm__("_Z" length "convert_" #to "_rtp" code); \
+  extern "C" __device__ to dg_##name##_##to##_rd(T) __asm__("_Z" length "convert_" #to "_rtn" code); \
+  DG_DEVICE to __##name##2##to##_rz(T a) { return dg_##name##_##to##_rz(a); } \
+  DG_DEVICE to __##name##2##to##_ru(T a) { return dg_##name##_##to##_ru(a); } \
+  DG_DEVICE to __##name##2##to##_rd(T a) { return dg_##name##_##to##_rd(a); }
+DG_FROM(int, int, "i", float, "17") DG_FROM(uint, unsigned, "j", float, "17") DG_FROM(ll, long long, "l", float, "17")
+DG_FROM(ull, unsigned long long, "m", float, "17") DG_FROM(double, double, "d", float, "17")
+DG_FROM(ll, long long, "l", double, "18") DG_FROM(ull, unsigned long long, "m", double, "18")
 /* `rest` is what the nearest float is short of; the neighbour on the other side is the other rounding. */
 DG_DEVICE float dg_towards(float nearest, double rest, float to) {
   return rest != 0 && (rest > 0) == (to > nearest) ? nextafterf(nearest, to) : nearest;
