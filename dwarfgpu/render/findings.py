@@ -76,7 +76,7 @@ def who(each: NamedSide) -> Iterator[str]:
     """Yield the wave, its work-group, and the lane and work-item of the element; then all lanes, if there are more."""
     side = each.side
     words = f"wave {side.wave}", f"work-group ({','.join(map(str, side.work_group))})"
-    lanes = () if side.is_scalar else (lanes_text(side.lanes),)
+    lanes = (lanes_text(side.lanes),) if side.lanes else ()
     if side.items:
         lanes = *lanes, items_text(side.lanes, (side.items[0], side.items[-1]), each.origin)
     if side.lane is None or side.lanes == 1 << side.lane:

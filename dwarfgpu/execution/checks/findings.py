@@ -117,7 +117,7 @@ class FindingSide:
     wave: str
     work_group: tuple[int, int, int]
     lanes: int
-    """As a mask; 0 for a scalar access, which the whole wave makes."""
+    """As a mask; 0 for a scalar access, which the whole wave makes, and if the lanes are not known."""
     items: tuple[tuple[int, int, int], ...] = ()
     """The work-items of the first and the last of the lanes, in their work-group."""
     lane: int | None = None

@@ -160,15 +160,18 @@ class WaitCheck(KeptState):
                 for kind in site.kinds:  # a flat access is in one of two memories
                     is_open &= known.numbers[waves, kind] > complete[waves, kind]
                 if is_open.any():
-                    self._report(site, pc, register, waves[is_open])
+                    self._report(site, pc, register, batch, waves[is_open])
         self.forget(batch, registers)
 
-    def _report(self, site: LoadSite, pc: int, register: Register, waves: Any) -> None:
+    def _report(self, site: LoadSite, pc: int, register: Register, batch: WaveBatch, waves: Any) -> None:
         finding = self.found.get((site.pc, pc))
         if finding is None:
             wave, lanes = int(waves[0]) + self.order.first, np.arange(self.used(waves[:1])[0])
+            if batch.mask is not None:
+                flags = np.broadcast_to(batch.mask, (batch.count, batch.lanes))[batch.waves == waves[0]][0]
+                lanes = lanes[flags[lanes]]
             begun = ATOMIC if site.action.operation.startswith("rmw") else READ
-            sides = self.side(begun, site.pc, wave, lanes), self.side(USE, pc, wave, lanes)
+            sides = self.side(begun, site.pc, wave, lanes[:0]), self.side(USE, pc, wave, lanes)
             finding = CheckFinding(WAIT, EARLY_USE, sides, register=register_text(register))
             self.found[site.pc, pc] = finding
         finding.count += len(waves)

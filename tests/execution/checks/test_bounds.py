@@ -472,19 +472,14 @@ def test_a_misaligned_access_of_private_memory_names_the_element(built):
 def test_the_value_is_that_of_the_element(require_tool, tmp_path):
     """The first lane does not access the lowest address."""
     require_tool("clang-22")
-    source, path = tmp_path / "down.cl", str(tmp_path / "down.co")
+    source, path = tmp_path / "k.cl", str(tmp_path / "k.co")
     source.write_text(
-        "kernel void down(global const int *in, global int *out) {\n"
-        "  int i = get_global_id(0);\n"
-        "  out[i] = in[95 - i];\n"
-        "}\n"
+        "kernel void k(global int *in, global int *out) { int i = get_local_id(0); out[i] = in[95 - i]; }"
     )
     assert main(["compile", str(source), "--target=gfx1100", "-O2", "-o", path]) == 0
-    machine = machine_for(path, "down")
-    args = ["arange(64)", "arange(64)"]
-    running = Running(launch(machine, path, "down", grid=64, work_group=64, args=args, check=BOUNDS, padding=0))
+    args, sizes = ["arange(64)", "arange(64)"], {"grid": 64, "work_group": 64}
+    running = Running(launch(machine_for(path, "k"), path, "k", **sizes, args=args, check=BOUNDS, padding=0))
     assert running.run().has_ended
     (row,) = check_report(running).findings
-    (side,) = row.sides
-    assert (row.variable, side.side.lane, side.side.item) == ("in[95]", 0, (0, 0, 0))
-    assert (side.value, row.reach) == (31, "0 to 124 bytes past the end of `in` (argument 0, 256 bytes)")
+    assert (row.variable, row.sides[0].side.item, row.sides[0].value) == ("in[95]", (0, 0, 0), 31)
+    assert row.reach == "0 to 124 bytes past the end of `in` (argument 0, 256 bytes)"

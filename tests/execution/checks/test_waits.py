@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dwarfgpu.cli import main
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
@@ -60,3 +61,25 @@ def problems(built, target, level):
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_missing_wait_is_found_and_nothing_else(built, target, level):
     assert [*problems(built, target, level)] == []
+
+
+LATE = """kernel void late(global const int *in, global int *out) {
+  int i = get_global_id(0), number;
+  if (i > 5) {
+    __asm__ volatile("global_load_b32 %0, %1, off" : "=&v"(number) : "v"(in + i));
+    out[i] = number + 1;
+  }
+}
+"""
+
+
+def test_the_lanes_are_those_that_use_the_register(require_tool, tmp_path, capsys):
+    """Which lanes execute the load is not known later, so that side names none."""
+    require_tool("clang-22")
+    source = tmp_path / "late.cl"
+    source.write_text(LATE)
+    words = ["run", f"{source}@gfx1100", "late", "--grid=32", "--work-group=32", "in=arange(32)", "out=zeros(32)"]
+    assert main([*words, "--check=wait"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r" read at \S+:4 in late, 0x\w+ wave 1:1:1:1, work-group \(0,0,0\) use at ", text)
+    assert "work-group (0,0,0), lanes 6-31, work-items [6,0,0] to [31,0,0] " in text
