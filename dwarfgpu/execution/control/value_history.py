@@ -16,10 +16,11 @@ from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.code_lookup import declared_at
-from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.frames.variable import LOCAL
+from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, resolved
 
 if TYPE_CHECKING:
@@ -155,33 +156,39 @@ class ValueHistory:
     def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
         if batch.pc in self._unknown:
             return
-        if batch.pc not in self._declared:
-            self._declared[batch.pc] = self._declarations(batch.pc)
-        declared = self._declared[batch.pc]
+        declared = self._declared[batch.pc] if batch.pc in self._declared else self._declarations(batch)
         if declared is not None:
             self._seen.add(batch.pc)
             for row, values in self._values(batch, rows):
                 self._keep(int(batch.waves[row]), position, values, declared)
 
-    def _declarations(self, pc: int) -> str | None:
-        """Return where the variables are declared that the names mean at an address; None before a declaration.
+    def _declarations(self, batch: WaveBatch) -> str | None:
+        """Return where the variables are declared that the names mean for waves; None before a declaration.
 
         The scope of a variable begins behind its declaration (C11, 6.2.1 (7)), but the block that describes it begins
         earlier, when its memory has whatever was there before.
         """
-        frame, line, places = next(iter(self._running.frames_at(pc)), None), self._running.line_at(pc), []
+        self._device.written(batch)
+        frame = frame_of(self._running.attached, Cohort([int(batch.waves[0])], batch.pc), 0)
+        line, places, is_declared, is_everywhere = self._running.line_at(batch.pc), [], True, True
         with suppress(DwarfGpuError):
-            for variable in () if frame is None else variables_in(frame, frame.expression(self.text).tree):
+            for variable in variables_in(frame, frame.expression(self.text).tree):
                 place, location = declared_at(variable.code.file, variable.die), variable.die.find("DW_AT_location")
-                if frame is None or line is None or place is None:
+                is_everywhere &= variable.frame is frame  # others depend on the caller
+                if line is None or place is None:
                     continue
+                file = PurePath(place.file or "").name
+                places.append(f"{file}:{place.line}")
                 if variable.kind == LOCAL and location is not None and location.value_class == "exprloc":
                     end = line.file.end_of_declaration(place.line, next(variable.die.ancestors()))
-                    if end is not None and frame.place_in_file < end:
+                    is_behind = end is None or variable.frame.place_in_file >= end
+                    if not is_behind and file == PurePath(line.file.path).name:
                         self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
-                        return None
-                places.append(f"{PurePath(place.file or '').name}:{place.line}")
-        return ", ".join(places)
+                        is_declared = False
+        declared = ", ".join(places) if is_declared else None
+        if is_everywhere:
+            self._declared[batch.pc] = declared
+        return declared
 
     def _find(self, frame: Frame, lanes: LaneSet, device: Device) -> Any:
         self.type = self.type or frame.quantity(self.text).type

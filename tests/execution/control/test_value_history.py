@@ -86,6 +86,8 @@ def test_variables_of_one_name_are_told_apart(source):
         (7, "namesakes.cl:1", [*range(100, 109)]), (7, "namesakes.cl:7", [*range(200, 218, 2)]),
         (11, "namesakes.cl:11", [5] * 32), (11, "namesakes.cl:11", [6] * 32),
     ]  # fmt: skip
+    rows = document(*words[:-1], "--watch=namesakes::v")["history"]["rows"]  # also in the function that it calls
+    assert [(row["line"], row["declared"]) for row in rows] == [(line, f"namesakes.cl:{line}") for line in (7, 11, 11)]
     text = " ".join(run(*words).stdout.split())
     declared = "; ".join(f"namesakes.cl:{line}" for line in (1, 7, 11))
     assert f"v means different variables, declared at {declared} instructions" in text
