@@ -182,8 +182,8 @@ def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variabl
             text = OPTIMIZED_OUT if reason is None else reason.placeholder + launched_note(reason, renderer.look)
             if lane_answer.value is not None:
                 text, style = renderer.cell(lane_answer), "plain" if lane_answer.is_active else "dim"
-            elif lane_answer.state == "error" and lane_answer.reason is not None:
-                text, style = f"<error: {lane_answer.reason.message}>", "error"
+            elif reason is not None and reason.placeholder == "<error>":
+                text, style = f"<error: {reason.message}>", "error"
     except DwarfGpuError as error:
         text, style = f"<error: {error.message}>", "error"
     text = clipped(text, output.width - len(name) - 3) if len(name) < output.width - 10 else "..."

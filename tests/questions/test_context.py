@@ -158,3 +158,9 @@ def test_a_section_that_fails_hides_no_other(monkeypatch, tmp_path):
     assert lines[1] == "src/asm/lane-pc.c: No such file or directory. `directory DIR` looks elsewhere."
     assert titles("\n".join(lines)) == ["source: src/asm/lane-pc.c:5", "locals", "registers", "stack"]
     assert lines[-1] == "no state, so no frames"
+
+
+def test_locals_of_a_function_without_a_frame_are_not_set_yet():
+    run = Run(ROOT / "dwarfgpu/examples/reverse.co")
+    run("target launch reverse 64 64 in=arange(64,i4) out=zeros(64,i4)", "break *__clang_ocl_kern_imp_reverse", "run")
+    assert "i = <not set yet>\n" in run("context")
