@@ -194,7 +194,11 @@ class Vectors:
     def negated(self, value: str, kind: str) -> str:
         """Return a float with the other sign, also a NaN: LLVM would make a difference of a sum with it."""
         result = self.operate("fneg", kind, value)
-        return result if kind == "f16" else self.intrinsic("arithmetic.fence", kind, result)
+        return result if kind == "f16" else self.as_it_is(result, kind)
+
+    def as_it_is(self, value: str, kind: str) -> str:
+        """Return a float of which LLVM must not make another one; the sign of a NaN counts here."""
+        return self.intrinsic("arithmetic.fence", kind, value)
 
     def is_nan(self, value: str, kind: str) -> str:
         """Return whether floats are NaNs."""
@@ -205,6 +209,8 @@ class Vectors:
         if kind == "f16":
             operands = (self.widened(value, "f32") for value in (left, right))
             return self.halved(self.calculated(operation, "f32", *operands), "f32")
+        if operation == "fsub":  # LLVM would add a constant with the other sign
+            right = self.as_it_is(right, kind)
         bits = f"u{bits_of(kind)}"
         loud = self.view(left, kind, bits), self.constant(1 << _FRACTIONS[kind] - 1, bits)
         quiet = self.view(self.operate("or", bits, *loud), bits, kind)

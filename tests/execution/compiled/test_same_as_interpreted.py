@@ -263,6 +263,8 @@ def order_of(device):
         ("gfx90a", "020106c000000000 0402047e 0502067e 080050dc02000001 0c0070dc02000000"),
         # negated NaNs: v_or_b32 v2, 0x7fc00000, v0; v_add_f32 v3, v0, -v2; v_mul_f32 v4, -v2, -v0; v_fma_f32 ...
         ("gfx90a", "ff000428 0000c07f 030001d1 00050240 040005d1 02010260 0600cbd1 00010a84 0700cbd1 00050244"),
+        # a NaN as a constant: v_subrev_f32 v3, -15, v0; v_subrev_f16 v4, -15, v0; v_subrev_f32 v6, -1, v0
+        ("gfx90a", "cf000606 cf000842 c1000c06"),
         ("gfx90a", "03721ad1 4146c000"),  # v_sub_co_u32_e64 v3, ttmp[6:7], s65, s35, which the interpreter refuses
     ],
 )
