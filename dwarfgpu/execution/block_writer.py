@@ -219,6 +219,7 @@ class BlockWriter:
         body = "\n".join(f" {line}" for line in self.lines)
         text = f"def block(b):\n v = b.vector; a = b.accumulation; s = b.scalar; m = b.mask\n{body}\n"
         exec(_code(text), self.names)  # noqa: S102 (the text is made here, from numbers)
+        self.lines, self._constants = [], {}  # a check keeps the writer, but not what it has written
         return self.names["block"]
 
     # --- Scalars --------------------------------------------------------------------------------------------------
