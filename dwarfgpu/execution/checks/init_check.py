@@ -547,7 +547,8 @@ class InitCheck(KeptState):
             row = int(np.flatnonzero(flags.any(axis=1))[0])
             wave, lanes = int(batch.waves[row]) + self.first(), np.flatnonzero(flags[row])
             reader, read, lane, address = self._reader(origin, wave, lanes)
-            does, own = USE if kind != UNDEFINED_STORE else WRITE, lane if reader == wave else None
+            does = USE if kind != UNDEFINED_STORE else WRITE
+            own = lane if reader == wave and lane in lanes else int(lanes[0])
             sides = [self.side(does, pc, wave, lanes, own, batch=batch)]
             register = None
             if origin.space is not None:

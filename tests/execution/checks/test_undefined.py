@@ -245,3 +245,33 @@ def test_the_element_is_that_of_the_lane_which_is_named(require_tool, tmp_path, 
     read, write = (side.side for side in row.sides)
     assert (read.lane, read.item, read.wave) == (write.lane, (41, 0, 0), write.wave)
     assert row.variable == "tile[22]"
+
+
+REDUCED = """kernel void k(global const int *in, global int *out) {
+  local int tile[8];
+  int l = get_local_id(0);
+  if (l != 6)
+    tile[l] = in[l];
+  for (int s = 4; s > 0; s /= 2) {
+    if (l < s)
+      tile[l] += tile[l + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (l == 0)
+    out[0] = tile[0];
+}
+"""
+
+
+def test_the_lane_that_stores_a_value_may_be_another_than_the_one_that_read_it(require_tool, tmp_path):
+    require_tool("clang-22")
+    source, path = tmp_path / "k.cl", str(tmp_path / "k.co")
+    source.write_text(REDUCED)
+    assert main(["compile", str(source), "-O0", "-o", path]) == 0
+    launched = launch(machine_for(path, "k"), path, "k", grid=8, work_group=8, args=["arange(8)", "zeros(1)"],
+                      check="init")  # fmt: skip
+    running = Running(launched)
+    assert running.run().has_ended
+    (row,) = check_report(running).findings
+    assert row.variable == "tile[6]"
+    assert [(side.side.lane, side.side.item) for side in row.sides] == [(2, (2, 0, 0)), (0, (0, 0, 0))]
