@@ -328,6 +328,9 @@ def test_numbers_fill_vectors_of_hip_in_order_and_templates_are_named_as_in_the_
     assert "out = {2201, 2205, 2209, " in text
     assert "(128 float32 = 32 float4)" in text
     assert "(64 int32 = 32 int2)" in text
+    for part, shown in (("in[1]", "{{4, 5, 6, 7}} (1 float4)"), ("pairs[30:]", "{{1, 1}, {1, 1}} (2 int2)")):
+        assert f"{part} = {shown}" in run(*words, "--print", part)[1]
+    assert "in[32] is not there: in has 32 elements" in run(*words, "--print", "in[32]")[2]
     words[-4] = f"in={[[4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3] for i in range(32)]}"
     assert run(*words, "--print", "out", "--print", "in", "--print", "pairs")[1] == text
     error = run("run", tmp_path / "k.hip", "same", "--grid", "1", "--work-group", "1", "zeros(1)")[2]

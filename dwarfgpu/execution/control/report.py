@@ -225,13 +225,23 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     """
     name, bounds, members = _part(text)
     array, pointed = running.buffer(name), running.planned_buffer(name).pointed
-    elements = _members(array.reshape(-1)[bounds or slice(FIRST_ELEMENTS)], members, text)
+    flat = array.reshape(-1) if bounds is None else _objects(array, pointed)
+    elements = _members(flat[bounds or slice(FIRST_ELEMENTS)], members, text)
     kind = elements.dtype.name
-    if elements.dtype.names and pointed is not None and not members:
+    if (elements.dtype.names or flat.ndim > 1) and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
     objects = _objects_text(array, pointed) if bounds is None else ""
     shape = tuple(array.shape) if bounds is None else (len(elements),)
     return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects)
+
+
+def _objects(array: Any, pointed: Type | None) -> Any:
+    """Return the elements of a buffer; of vectors, or other objects of several numbers, a row for each."""
+    size = pointed and known_size(pointed)
+    flat = array.reshape(-1)
+    if not size or size <= array.itemsize or size % array.itemsize or array.nbytes % size:
+        return flat
+    return flat.reshape(-1, size // array.itemsize)
 
 
 def _objects_text(array: Any, pointed: Type | None) -> str:
@@ -247,9 +257,9 @@ def _objects_text(array: Any, pointed: Type | None) -> str:
 def check_preview(running: Running, text: str) -> None:
     """Refuse a preview of a buffer, an element or a member that is not there."""
     name, bounds, members = _part(text)
-    elements = running.buffer(name).reshape(-1)
+    elements = _objects(running.buffer(name), running.planned_buffer(name).pointed)
     if bounds is not None and ":" not in text and not elements[bounds].size:
-        raise UsageError(f"{text[:60]} is not there: {name} has {elements.size} elements")
+        raise UsageError(f"{text[:60]} is not there: {name} has {len(elements)} elements")
     _members(elements[:0], members, text)
 
 
