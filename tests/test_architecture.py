@@ -187,7 +187,7 @@ BUDGETS: dict[str, float] = {
     "machines": 7.81,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 24.16,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
-    "program.types": 2.12,
+    "program.types": 2.13,
     "program.code": 5.95,  # the code of frames and of declarations; stacks of profiles; static variables of copies
     "program.values": 1.9,
     "program.language": 2.12,

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest, nearest_hint
 from dwarfgpu.execution.launch.images import FORM, is_image_or_sampler
@@ -456,7 +454,7 @@ def encoded(value: Any, type: t.Type, what: ArgumentPath, point: Pointing | None
 def _structure(
     value: Any, type: t.Type, kind: t.Struct, what: ArgumentPath, point: Pointing | None, depth: int
 ) -> bytes:
-    members = [*_named(kind.body.members)]
+    members = [*t.named_members(kind.body.members)]
     if kind.body.bases or kind.body.variant_parts or any(member.bit_offset is None for member in kind.body.members):
         raise UsageError(f"{what} is {safe_text(type)}, which cannot be written as JSON", hint="give bytes:0a0b")
     names = [member.name or "" for member in members]
@@ -492,19 +490,8 @@ def _structure(
     return bits.to_bytes(byte_size(kind), "little")
 
 
-def _named(members: Iterable[t.Member]) -> Iterator[t.Member]:
-    """Yield the members that have names, also of structures without a name, and of the first form of such a union."""
-    for member in members:
-        inner = resolved(member.type)
-        if member.name:
-            yield member
-        elif isinstance(inner, t.Struct):
-            for part in _named(inner.body.members[: 1 if inner.kind == "union" else None]):
-                yield evolve(part, bit_offset=(member.bit_offset or 0) + (part.bit_offset or 0))
-
-
 def _members(kind: t.Struct) -> str:
-    names = [f"{safe_text(member.type)} {member.name}" for member in _named(kind.body.members)]
+    names = [f"{safe_text(member.type)} {member.name}" for member in t.named_members(kind.body.members)]
     return f"it has {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
@@ -517,7 +504,7 @@ def _example(type: Any, depth: int = 0) -> str:
         return "[0, ...]"
     if not isinstance(kind, t.Struct) or depth > MAX_DEPTH:
         return "0"
-    members = [*_named(kind.body.members)][: 1 if kind.kind == "union" else None]
+    members = [*t.named_members(kind.body.members)][: 1 if kind.kind == "union" else None]
     return f"{{{', '.join(f'{json.dumps(member.name)}: {_example(member.type, depth + 1)}' for member in members)}}}"
 
 

@@ -226,7 +226,7 @@ def _record_type(type: t.Struct, size: int, byte_order: ByteOrder, depth: int) -
     import numpy as np
 
     body = type.body
-    members: list[tuple[str | None, Any]] = [(member.name, member) for member in body.members]
+    members: list[tuple[str | None, Any]] = [(member.name, member) for member in t.named_members(body.members)]
     if body.variant_parts or any(base.is_virtual for base in body.bases) or type.kind == "union":
         return None
     names: list[str] = []

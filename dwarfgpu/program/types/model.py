@@ -10,12 +10,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MalformedFile, shown
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
@@ -548,6 +550,17 @@ def stripped(kind: Type) -> Type:
 def resolved(kind: Type) -> Type:
     """Return the stored type: without names and qualifiers, and for a subrange the type it is a part of."""
     return _behind(kind, _NAMED_OR_PART) if isinstance(kind, _NAMED_OR_PART) else kind
+
+
+def named_members(members: Iterable[Member]) -> Iterator[Member]:
+    """Yield the members that have names, also of structures without a name, and of the first form of such a union."""
+    for member in members:
+        inner = resolved(member.type)
+        if member.name:
+            yield member
+        elif isinstance(inner, Struct):
+            for part in named_members(inner.body.members[: 1 if inner.kind == "union" else None]):
+                yield evolve(part, bit_offset=(member.bit_offset or 0) + (part.bit_offset or 0))
 
 
 def hidden(kind: Type) -> Hidden | None:

@@ -190,6 +190,20 @@ def test_a_vector_of_three_is_three_numbers(tmp_path):
     assert frame["p"].values().array["v"].tolist() == expected
 
 
+def test_members_of_structures_without_a_name_are_members(tmp_path):
+    """HIP's vectors are such: in a union with an array, which is another form of the same."""
+    inner = entry("structure_type", "", member("x", "int"), member("y", "int", 4), byte_size=8, label="inner")
+    array = entry("array_type", "", typed("int"), entry("subrange_type", "", ("count", "data1", 2)), label="two")
+    union = entry("union_type", "", member("", "inner"), member("dg", "two"), byte_size=8, label="forms")
+    vector = entry("structure_type", "int2", member("n", "int"), member("", "forms", 4), byte_size=12, label="V")
+    place = "; ".join(f"DW_OP_regx v{number}; DW_OP_piece 4" for number in (1, 0, 1))
+    case = Case(tmp_path, gpu(variable("v", "V", place), types=[inner, array, union, vector]))
+    frame = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)
+    array = frame["v"].values().array
+    assert array.dtype.names == ("n", "x", "y")
+    assert array.tolist() == [(1, lane, 1) for lane in LANES]
+
+
 def test_the_array_of_lanes_that_all_count_is_masked_too(frame):
     values = frame.eval("$lane", lanes=[*EXECUTING])
     assert values.array.compressed().tolist() == [*EXECUTING]
