@@ -138,6 +138,8 @@ class Device:
         self.barriers.on_complete = self._release
         self.blocks: dict[tuple[int, int], CompiledBlock] = {}
         self._single: dict[tuple[int, int], CompiledBlock] = {}
+        self._decoded: dict[int, GpuInstruction] | None = None
+        """While a block is written, its instructions, and those behind it that checks have looked at."""
         self.breakpoints: dict[int, list[Breakpoint]] = {}
         self.observer: Callable[[WaveBatch], Any] | None = None
         """A function that is told of each instruction before a batch executes it; if it says so, the batch does not."""
@@ -715,7 +717,9 @@ class Device:
             if len(blocks) >= MOST_BLOCKS:
                 for key in list(blocks)[: MOST_BLOCKS // 2]:
                     del blocks[key]
+            self._decoded = {}
             block = blocks[pc, mode] = self._block(pc, mode, 1 if single else LONGEST)
+            self._decoded = None
         return block
 
     def straight_code(self, pc: int, mode: int) -> tuple[int, ...]:
@@ -770,6 +774,8 @@ class Device:
 
     def instruction(self, address: int) -> GpuInstruction:
         """Return the instruction at an address; raise a fault where none can be executed."""
+        if self._decoded is not None and address in self._decoded:
+            return self._decoded[address]
         instruction = executed(self.code_at(address), 0, self.processor, self.lanes)
         if instruction.name == ".long":
             raise MachineFault(f"no instruction: {instruction.data.hex(' ', 4)}", kind=ILLEGAL_INSTRUCTION)
@@ -780,6 +786,8 @@ class Device:
                 if count is not None and last >= count:
                     detail = f"{operand.text} is not among the {count} registers of the wave"
                     raise MachineFault(detail, kind=ILLEGAL_INSTRUCTION)
+        if self._decoded is not None:
+            self._decoded[address] = instruction
         return instruction
 
     def _unable(self, problem: Exception, address: int) -> MachineFault:

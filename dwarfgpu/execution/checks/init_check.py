@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
 from dwarfgpu.isa.semantics.rows import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
@@ -586,6 +587,8 @@ class UndefinedStep:
 
     is_always = False
     """Whether only the function knows which registers the instruction reads."""
+    masks: Mapping[Cell, int] = MappingProxyType({})
+    """The bits of operands that count, where not all do."""
 
     def __init__(
         self, check: InitCheck, writer: BlockWriter, instruction: GpuInstruction, address: int, reads: tuple[Cell, ...],
@@ -597,8 +600,6 @@ class UndefinedStep:
         self.address = address
         self.reads = reads
         self.dsts = dsts
-        self.masks: dict[Cell, int] = {}
-        """The bits of operands that count, where not all do."""
         self.written = 0xFFFFFFFF
         name = instruction.name
         self.is_by_lane = not instruction.variant.startswith("dpp") and not _OTHER_LANES.match(name)
@@ -609,19 +610,19 @@ class UndefinedStep:
             self._count_halves()
 
     def _count_halves(self) -> None:
-        instruction = self.instruction
+        instruction, masks = self.instruction, dict[Cell, int]()
         high, low = (instruction.modifiers.get(name, 0) for name in ("op_sel_hi", "op_sel"))
         for position in range(3):
             operand = instruction.operand(f"src{position}")
             if operand is not None and high >> position & 1:
                 for cell in cells_of(operand, self.model.lanes):
-                    self.masks[cell] = self.masks.get(cell, 0) | (0xFFFF0000 if low >> position & 1 else 0xFFFF)
+                    masks[cell] = masks.get(cell, 0) | (0xFFFF0000 if low >> position & 1 else 0xFFFF)
             elif operand is not None:
-                self.masks |= dict.fromkeys(cells_of(operand, self.model.lanes), 0xFFFFFFFF)
+                masks |= dict.fromkeys(cells_of(operand, self.model.lanes), 0xFFFFFFFF)
         for half, bits in (("mixlo", 0xFFFF), ("mixhi", 0xFFFF0000)):
             if half in instruction.name:
                 self.written = bits
-        self.masks |= {cell: self.masks.get(cell, 0) for cell in self.dsts}
+        self.masks = masks | {cell: masks.get(cell, 0) for cell in self.dsts}
 
     def __call__(self, batch: WaveBatch) -> None:
         """Follow undefined bits through the instruction."""

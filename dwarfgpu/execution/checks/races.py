@@ -277,7 +277,7 @@ class RaceCheck(KeptState):
 
     def read_places(self, segment: MemorySegment, places: LocalPlaces, offset: int, mask: Rows, count: int) -> None:
         """Look at a read of some dwords, so many dwords behind places of local memory."""
-        read = ListedRead(self.first, self.waves, places.index, 4, 4 * offset, mask, 4 * count)
+        read = ListedRead(self.first, self.waves, places.index.astype(np.int32), 4, 4 * offset, mask, 4 * count)
         self._read(self._shadow(segment), read)
 
     def write_places(
@@ -373,7 +373,7 @@ class RaceCheck(KeptState):
             at: Rows = slice(first, first + marks.size * (size // shadow.unit))
             marks = marks.reshape(-1)
         else:
-            at = places.reshape(-1)
+            at = places.reshape(-1).astype(np.int64, copy=False)
             marks = marks.reshape(-1)
             if access.mask is not None:
                 positions = np.flatnonzero(np.broadcast_to(access.mask, places.shape))
