@@ -25,6 +25,8 @@ MAX_READ = 1 << 28
 """The most bytes that are read of a text, or of what has no size."""
 MAP_FROM = 1 << 24
 """Files of this size and more are mapped into memory, because reading all of them takes over 10 ms."""
+CHANGED = "changed"
+"""The kind of the error of a file that changes while it is read: nothing else that it seems to lack counts."""
 _STEP = 1 << 20
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):  # as far as the system has them
@@ -99,7 +101,7 @@ def read_stream(file: IO[bytes], name: str, limit: int = MAX_READ) -> bytes:
             if state is not None and stat.S_ISREG(state.st_mode):
                 now = os.fstat(file.fileno())
                 if (now.st_size, now.st_mtime_ns) != (state.st_size, state.st_mtime_ns):
-                    raise MalformedFile("changed", f"{name}: the file has changed while it was read")
+                    raise MalformedFile(CHANGED, f"{name}: the file has changed while it was read")
             return data
         parts = bytearray(data)  # it has no size, or it grows
         while len(parts) <= limit and (data := file.read(_STEP)):
@@ -261,7 +263,7 @@ def _change_of(mapping: mmap, record: _Mapped) -> str:
 
 
 def _changed(path: str, what: str) -> MalformedFile:
-    return MalformedFile("changed", f"{path}: the file {what} since it was opened", hint="open it again")
+    return MalformedFile(CHANGED, f"{path}: the file {what} since it was opened", hint="open it again")
 
 
 def check_output(path: str) -> None:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, Output, exit_status, write_json
-from dwarfgpu.regular_files import check_mappings, open_input, read_stream, unreadable, whole_output
+from dwarfgpu.regular_files import CHANGED, check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, folded, shown
 from dwarfgpu.render.written_text import STYLES, SafeStream, may_be_left, styled
 
@@ -121,7 +121,7 @@ class Session:
         try:
             yield
         except DwarfGpuError as error:
-            if self.report_problems(source.problems) <= exit_status(error):
+            if error.kind == CHANGED or self.report_problems(source.problems) <= exit_status(error):
                 raise
             raise MalformedFile(error.kind, error.message, spec=error.spec) from error
 

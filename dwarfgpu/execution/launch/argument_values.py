@@ -140,10 +140,15 @@ class ArgumentType:
 
     @property
     def record(self) -> Any:
-        """The type of numpy of a structure that is pointed to; None of anything else, and where numpy has no type."""
-        size = self.structure_size
-        kind = dtype_of(self.object_type, "little") if size else None
-        return None if kind is None or kind.names is None else kind
+        """The type of numpy of a structure that is pointed to; None of anything else, and where numpy has no type.
+
+        HIP's vectors are structures whose numbers are in one without a name; they count as numbers.
+        """
+        kind = resolved(self.object_type) if self.structure_size else None
+        if not isinstance(kind, t.Struct) or not all(member.name for member in kind.body.members):
+            return None
+        found = dtype_of(kind, "little")
+        return None if found.names is None else found
 
     @property
     def structure_size(self) -> int:
