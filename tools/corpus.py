@@ -317,15 +317,18 @@ class Examination:
         if text is None:
             raise oracle.NoValue(oracle.NOT_HERE)
         base = 0 if entry.block is None else entry.block.frame_base()
-        if base == oracle.FRAME and "DW_OP_fbreg" in text and not self._has_frame(pc):
+        if base in (0, oracle.FRAME) and "DW_OP_fbreg" in text and not self._has_frame(pc):
             raise oracle.NoValue(oracle.NO_FRAME)
         return oracle.meant(text, base, size, lane, is_private_pointer=is_private_pointer)
 
     def _has_frame(self, pc: int) -> bool:
-        """Whether a statement follows where its function sets s33, its frame pointer; a kernel's memory begins at 0."""
+        """Whether a statement follows where its function sets s33, its frame pointer.
+
+        A kernel, whose memory begins at 0, has its arguments there behind the statement at its first instruction.
+        """
         function = next(each for each in self.functions if each[0] <= pc < each[1])
         set_at = [at for at, line in self.code if "s_mov_b32 s33, s32" in line and function[0] <= at < function[1]]
-        return not set_at or set_at[0] < pc
+        return (set_at or function)[0] < pc
 
     def _without_value(self, variable: Any, reason: Any, wanted: list[oracle.Bytes] | str) -> Outcome:
         """Return what is known of a variable without a value."""

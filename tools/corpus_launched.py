@@ -393,9 +393,9 @@ def _outcome(variable: Any, wanted: list[bytes], where: str) -> tuple[str, str]:
         if answer.value is None:
             if reason.state != "error":
                 return COMPILER, ""
-            if reason.kind in ("register_unavailable", "memory_unavailable") and re.search(
-                r"register \w+|address \S*0x", reason.message
-            ):
+            named = r"register \w+|address \S*0x|set up its frame yet"
+            kinds = "register_unavailable", "memory_unavailable", "register_unset"
+            if reason.kind in kinds and re.search(named, reason.message):
                 return NOT_YET, ""
             return ERROR, f"{where}: {reason.kind}: {reason.message}"
         found = int(answer.value.read().bits).to_bytes(max(len(data), answer.value.bits() // 8), "little")
