@@ -170,9 +170,9 @@ class Clock:
 
 
 @functools.lru_cache(8192)
-def _code(text: str) -> CodeType:
-    """Return Python's code of a block, which machines that run the same code share (a fifth of a run with a seed)."""
-    return compile(text, "<block>", "exec")
+def code_of(text: str, name: str = "<block>") -> CodeType:
+    """Return Python's code of a text, which machines that run the same code share (a fifth of a run with a seed)."""
+    return compile(text, name, "exec")
 
 
 class BlockWriter:
@@ -218,7 +218,7 @@ class BlockWriter:
         """Return the block as a function of a batch."""
         body = "\n".join(f" {line}" for line in self.lines)
         text = f"def block(b):\n v = b.vector; a = b.accumulation; s = b.scalar; m = b.mask\n{body}\n"
-        exec(_code(text), self.names)  # noqa: S102 (the text is made here, from numbers)
+        exec(code_of(text), self.names)  # noqa: S102 (the text is made here, from numbers)
         self.lines, self._constants = [], {}  # a check keeps the writer, but not what it has written
         return self.names["block"]
 

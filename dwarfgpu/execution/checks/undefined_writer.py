@@ -18,7 +18,7 @@ from attrs import evolve
 
 from dwarfgpu.execution import instructions, lane_moves
 from dwarfgpu.execution.batch import M0, VCC, VCC_HI, number_of
-from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, needed
+from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, cell, code_of, needed
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, undefined_of
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
@@ -140,7 +140,7 @@ def compiled(lines: list[str], names: dict[str, Any]) -> Callable[[Any], None]:
     """Return lines as a function of a batch."""
     body = "\n".join(f" {line}" for line in lines)
     names["undefined_of"] = undefined_of
-    exec(compile(f"def propagate(b):\n{body}\n", "<undefined>", "exec"), names)  # noqa: S102 (the text is made here)
+    exec(code_of(f"def propagate(b):\n{body}\n", "<undefined>"), names)  # noqa: S102 (the text is made here)
     made: Callable[[Any], None] = names["propagate"]
     return made
 

@@ -116,15 +116,15 @@ class _Followed:
         """Follow an operation from its sources to its results."""
         results: dict[Any, Words] = {}
         for part in instruction.components or (instruction,):
-            registers = (register for each in part.sources for register in actions.registers_of(each))
-            changes = not _REPEATABLE.match(part.name)
-            words: Words = frozenset(
-                (word, is_changed or changes)
-                for register in registers
-                for word, is_changed in self.words.get(register, ())
-            )
-            if _CONDITIONS.match(part.name):
-                words = frozenset()
+            registers = [register for each in part.sources for register in actions.registers_of(each)]
+            words: Words = frozenset()
+            if not self.words.keys().isdisjoint(registers) and not _CONDITIONS.match(part.name):
+                changes = not _REPEATABLE.match(part.name)
+                words = frozenset(
+                    (word, is_changed or changes)
+                    for register in registers
+                    for word, is_changed in self.words.get(register, ())
+                )
             for each in part.destinations:
                 for register in actions.registers_of(each):
                     kept = frozenset() if each.half is None else self.words.get(register, frozenset())
