@@ -29,7 +29,7 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
     if path is None or not is_source(path) or (BUILD.level == "0" and is_source(launched.plan.file.name)):
         return None
     words = " ".join((*BUILD.options, min(path, os.path.relpath(path), key=len)))
-    return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where every variable has a value"
+    return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
 
 
 def hints_of_run(
