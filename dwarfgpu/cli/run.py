@@ -610,6 +610,11 @@ def _unknown(name: str) -> UsageError:
         else:
             hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
+    from dwarfgpu.questions.table import COMMANDS  # which a right command does not load
+
+    message = f"there is no command {name!r}"
+    if any(command.name == name for command in COMMANDS):
+        hint = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
+        return UsageError(message, hint=hint)
     names = (*AT_SHELL, *debug.COMMANDS)
-    nearest = nearest_hint(name, names, f"the commands are {', '.join(names)}")
-    return UsageError(f"there is no command {name!r}", hint=nearest)
+    return UsageError(message, hint=nearest_hint(name, names, f"the commands are {', '.join(names)}"))

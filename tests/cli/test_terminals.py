@@ -251,6 +251,10 @@ def test_a_file_without_a_command_names_commands_for_it() -> None:
         "--work-group N is the size of a block, and --grid N counts work-items, not blocks"),
     ("compile k.hip --offload-arch=gfx90a", "unrecognized arguments: --offload-arch=gfx90a",
         "-target gfx90a names the processor"),
+    (f"run {KERNELS} saxpy --grid 64 --work-group 64 x=README.md", "argument 'README.md' is not a value",
+        "`@README.md` reads the file"),
+    ("history x", "there is no command 'history'",
+        "`dwarfgpu debug FILE KERNEL ... -ex 'history'` gives it to the debugger, which has it"),
     (f"run {KERNELS} records --grid 16x12", "the grid '16x12' is not a number", "write 16,12"),
     ("completion", "the following arguments are required: shell", "`dwarfgpu completion --help` shows the options"),
 )  # fmt: skip

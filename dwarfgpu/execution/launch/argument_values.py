@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -234,6 +235,8 @@ def _read(text: str, argument: ArgumentType, what: ArgumentPath, read: Callable[
 
 def form_hint(text: str) -> str:
     """Return how values are written, for a text that is not one."""
+    if os.path.isfile(text):  # noqa: PTH113 (the text may be no path)
+        return f"`@{text}` reads the file"
     function = re.match(r"(\w+)\(", text)
     near = nearest(function[1], _FUNCTIONS) if function else None
     if near:
