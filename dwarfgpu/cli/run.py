@@ -610,11 +610,10 @@ def _unknown(name: str) -> UsageError:
         else:
             hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
-    from dwarfgpu.questions.table import COMMANDS  # which a right command does not load
+    from dwarfgpu.questions.table import COMMANDS
 
-    message = f"there is no command {name!r}"
+    names = (*AT_SHELL, *debug.COMMANDS)
+    hint = nearest_hint(name, names, f"the commands are {', '.join(names)}")
     if any(command.name == name for command in COMMANDS):
         hint = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
-        return UsageError(message, hint=hint)
-    names = (*AT_SHELL, *debug.COMMANDS)
-    return UsageError(message, hint=nearest_hint(name, names, f"the commands are {', '.join(names)}"))
+    return UsageError(f"there is no command {name!r}", hint=hint)
