@@ -95,9 +95,6 @@ class Machine(WaveBackend):
         instances=True,
     )
 
-    is_launched = False
-    """Whether its waves begin with nothing but what a launch sets."""
-
     def __init__(self, target: Target, apertures: Apertures | None = None) -> None:
         self.target_name = ":".join([target.name, *target.features])
         """The name by which the target was requested."""

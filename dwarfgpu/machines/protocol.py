@@ -305,6 +305,8 @@ class Backend:
         """Read the whole register, in memory order."""
         raise register_unavailable(register)
 
+    is_launched = False
+    """Whether its waves begin with nothing but what a launch sets."""
     has_gaps = False
     """Whether some registers are known only in some lanes."""
 
@@ -464,9 +466,11 @@ def register_unset(register: TargetRegister) -> EvaluationError:
     return not_set_yet(f"register {register.name} is not set yet", spec="A.2.5.4.4.4")
 
 
-def not_set_yet(message: str, spec: str | None = None) -> EvaluationError:
-    """Return the error of what the beginning of a function sets."""
-    hint = "a breakpoint at the name of the function stops after its beginning, which sets it"
+_PROLOGUE = "a breakpoint at the name of the function stops after its beginning, which sets it"
+
+
+def not_set_yet(message: str, spec: str | None = None, hint: str = _PROLOGUE) -> EvaluationError:
+    """Return the error of what the beginning of a function sets, or a declaration."""
     return EvaluationError("register_unset", message, spec=spec, hint=hint)
 
 

@@ -653,9 +653,27 @@ def test_json_at_the_prompt_keeps_its_quotes():
 def test_arguments_at_the_first_instruction_are_not_set_yet():
     run = Run(FILE)
     text = run("target launch saxpy 64 64 x=zeros(64) y=zeros(64) a=0.5 n=64", "info args")
+    assert '$_arg("NAME") is an argument of the launch' in (run.fails("print n").hint or "")
     assert "a=<not set yet> (launched with 0.5), n=<not set yet> (launched with 64)) at" in " ".join(text.split())
     assert "n = <not set yet> (launched with 64): the function has not set up its frame yet\n" in text
     assert "saxpy (y=0x7f" in run("break saxpy", "run")
+
+
+def test_a_variable_is_not_set_yet_before_its_declaration_is_executed():
+    """Its memory has what was there before, which is no value of it; a watchpoint looks at memory."""
+    run = Run("dwarfgpu/examples/blur.co")
+    run("target launch blur 64 64 in=arange(64) out=zeros(64) n=63", "break blur.cl:6", "run")
+    words = " ".join(run("info locals").split())
+    assert words.startswith("i = 0 first = <not set yet> (line 6, which declares first, has not been executed) last =")
+    assert str(run.fails("print first + 1")) == "line 6, which declares first, has not been executed"
+    assert re.fullmatch(
+        r"\$\d+ = \(int \*\) private_lane#0x\w+\n\$\d+ = 4\n", run("print &first", "print sizeof(first)")
+    )
+    text = run("lane 7", "watch first", "continue")
+    assert "Old value = 0\nNew value = 6\n" in text
+    assert run("info locals").startswith("i = 7\nfirst = 6\nlast = <not set yet>")
+    assert "j = 6" in run("delete", "break blur.cl:10", "continue", "info locals")
+    assert "j = 7" in run("continue", "info locals")
 
 
 AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'

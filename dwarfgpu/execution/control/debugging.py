@@ -227,7 +227,7 @@ class Debugging:
         expression = place.expression(text)
         if is_constant(expression.tree):
             raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
-        object_ = expression.find(place.lane(lane))
+        object_ = expression.find(place.lane(lane)).as_it_is()
         address, name = object_.address, place.name
         function, home = self._function_of(place), place.function or name
         stack, is_outermost = self._stack_of(place, wave), self.is_outermost(place)

@@ -24,7 +24,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.all_waves import frame_of, places_of
 from dwarfgpu.program.frames.evaluator import Evaluator, SourceExpression
-from dwarfgpu.program.frames.reasons import Unavailable
+from dwarfgpu.program.frames.reasons import NOT_SET, Unavailable, unavailable
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.language.arithmetic import COMPARISONS
@@ -127,6 +127,8 @@ def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Colum
     if places_of(variable.frame, variable, tuple(range(device.lanes)), 1) is not None:
         raise Unplaced  # lanes are at places of their own
     found: Object = variable.find(lanes)
+    if variable.is_before_declaration:
+        raise unavailable(NOT_SET, "nothing has set it yet")
     kind = scalar_of(variable.type)
     location = found.place.storage.location.single if isinstance(found.place.storage, Located) else None
     if kind is None or location is None or kind.bits != kind.storage_bits or kind.bits not in (8, 16, 32, 64):

@@ -19,7 +19,6 @@ from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
-from dwarfgpu.program.frames.variable import LOCAL
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, resolved
 
@@ -163,28 +162,19 @@ class ValueHistory:
                 self._keep(int(batch.waves[row]), position, values, declared)
 
     def _declarations(self, batch: WaveBatch) -> str | None:
-        """Return where the variables are declared that the names mean for waves; None before a declaration.
-
-        The scope of a variable begins behind its declaration (C11, 6.2.1 (7)), but the block that describes it begins
-        earlier, when its memory has whatever was there before.
-        """
+        """Return where the variables are declared that the names mean for waves; None before a declaration."""
         self._device.written(batch)
         frame = frame_of(self._running.attached, Cohort([int(batch.waves[0])], batch.pc), 0)
-        line, places, is_declared, is_everywhere = self._running.line_at(batch.pc), [], True, True
+        places, is_declared, is_everywhere = [], True, True
         with suppress(DwarfGpuError):
             for variable in variables_in(frame, frame.expression(self.text).tree):
-                place, location = declared_at(variable.code.file, variable.die), variable.die.find("DW_AT_location")
+                place = declared_at(variable.code.file, variable.die)
                 is_everywhere &= variable.frame is frame  # others depend on the caller
-                if line is None or place is None:
-                    continue
-                file = PurePath(place.file or "").name
-                places.append(f"{file}:{place.line}")
-                if variable.kind == LOCAL and location is not None and location.value_class == "exprloc":
-                    end = line.file.end_of_declaration(place.line, next(variable.die.ancestors()))
-                    is_behind = end is None or variable.frame.place_in_file >= end
-                    if not is_behind and file == PurePath(line.file.path).name:
-                        self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
-                        is_declared = False
+                if place is not None:
+                    places.append(f"{PurePath(place.file or '').name}:{place.line}")
+                if variable.is_before_declaration:
+                    self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
+                    is_declared = False
         declared = ", ".join(places) if is_declared else None
         if is_everywhere:
             self._declared[batch.pc] = declared

@@ -91,18 +91,6 @@ class SourceFile:
         numbered = (self.sources.lines(table).next_line(line, numbers) for _, _, table, numbers in self.parts)
         return min((number for number in numbered if number is not None), default=None)
 
-    def end_of_declaration(self, line: int, block: Die) -> int | None:
-        """Return where in the file the code of a line ends with which that of a block begins, from the line on."""
-        ranges = block.ranges()
-        starts = [
-            start
-            for _code, unit, table, numbers in self.parts
-            for start in (self.sources.lines(table).starts if unit is block.unit else ())
-            if start.line >= line and start.file in numbers and covers(ranges, start.address)
-        ]
-        later = [start.address for start in starts if start.line > line]
-        return min(later or [start.address + 1 for start in starts], default=None)
-
 
 def short_name(path: str, unit: Unit | None) -> str:
     """Return a path as the compiler was given it: below the directory of the unit, unless that was given in full."""
@@ -133,6 +121,7 @@ class SourceFiles:
         self._lines: dict[LineTable, Lines] = {}
         self._prologues: dict[int, range] = {}
         """By the address at which each begins."""
+        self._declarations: dict[Die, int | None] = {}
 
     def at(self, address: int) -> LineAt | None:
         """Return the line of an address of the running program."""
@@ -176,6 +165,38 @@ class SourceFiles:
                 end = second.start if is_inside else entry
             self._prologues[entry] = range(entry, end)
         return self._prologues[entry]
+
+    def end_of_declaration(self, code: LoadedCode, variable: Die) -> int | None:
+        """Return where in the file the code of a declaration ends, within the block of the variable.
+
+        The scope of a variable begins behind its declaration (C11, 6.2.1 (7)), but the block that describes it begins
+        earlier, when its memory has whatever was there before.
+        """
+        if variable not in self._declarations:
+            self._declarations[variable] = self._end_of_declaration(code, variable)
+        return self._declarations[variable]
+
+    def _end_of_declaration(self, code: LoadedCode, variable: Die) -> int | None:
+        number, line = variable.find_number(dw.DW_AT_decl_file), variable.find_number(dw.DW_AT_decl_line)
+        table = None if number is None else self._table(code, number.die.unit)
+        if number is None or line is None or table is None:
+            return None
+        file = self._numbered(code, number.die.unit, table, number.unsigned())
+        files = next((numbers for _, _, its, numbers in file.parts if its is table), set[int]()) if file else set[int]()
+        ranges = next(variable.ancestors()).ranges()
+        inside = [start for start in self.lines(table).starts if start.file in files and covers(ranges, start.address)]
+        declared = line.unsigned()
+        own = [start for start in inside if start.line == declared]
+        later = [start.address for start in inside if start.line > declared]
+        if not own:  # nothing sets it there
+            return min(later, default=None)
+        # another statement of the line is the condition of a loop
+        behind = (
+            start.address
+            for start in inside
+            if start.address > own[0].address and (start.line not in (0, declared) or start.is_statement)
+        )
+        return next(behind, own[0].address + 1)
 
     def lines(self, table: LineTable) -> Lines:
         """Return the lines of a table."""

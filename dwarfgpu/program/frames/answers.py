@@ -1101,7 +1101,8 @@ def _selected(value: Object, positions: b.Positions, frame: Frame, lanes: LaneSe
         return value
     container = None if value.container is None else _selected(value.container, positions, frame, lanes)
     location = storage.moved(value.described.bit_offset).select(positions)
-    return Object(value.type, ObjectPlace(Located(frame.around(lanes), location)), value.bit_size, container)
+    around = evolve(frame.around(lanes), unset=storage.around.unset)
+    return Object(value.type, ObjectPlace(Located(around, location)), value.bit_size, container)
 
 
 def in_parts(value: Object, lanes: LaneSet, frame: Frame, run: Callable[[Object], T]) -> list[Group[T]]:

@@ -704,7 +704,10 @@ class Frame(Handle):
         """Return what DW_AT_frame_base gives (A.3.3.5 (2))."""
         unit, bases = self._bases()
         if self._is_repaired and self._is_in_prologue:
-            raise not_set_yet("the function has not set up its frame yet")
+            error = not_set_yet("the function has not set up its frame yet")
+            if self.state.backend.is_launched:
+                error.hint = f'{error.hint}; $_arg("NAME") is an argument of the launch'
+            raise error
         context = self.context(lanes, unit)
         trace = self._activation.thread.trace
         results = [result_for(evaluate(_based(base), context, trace)) for base in bases]

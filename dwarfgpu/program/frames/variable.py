@@ -10,13 +10,14 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, MissingContext, noting
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, noting
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
-from dwarfgpu.expr.storages import Composite
+from dwarfgpu.expr.storages import Composite, Memory
 from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import enclosing_function, is_local, qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.loaded import FileUnit, location_list
@@ -36,6 +37,7 @@ from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.types.model import Type, byte_size, known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
+from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -221,10 +223,25 @@ class Variable(Quantity):
         location = self._located(plan, lanes)
         if any(type(place.storage) is Composite for place in location.places):
             location = _completed(location, self.type)
+        if self.frame.state.backend.is_launched and _is_private(location) and self.is_before_declaration:
+            around = evolve(around, unset=self._not_declared())
         place = ObjectPlace(Located(around, location))
         if around.context.target.byte_order == "big":
             place = place.of_object(known_size(self.type))
         return Object(self.type, place)
+
+    @property
+    def is_before_declaration(self) -> bool:
+        """Whether the frame is where the declaration of a local variable has not been executed."""
+        if self.kind != LOCAL or self.frame.place is None or self._location is None or self.is_listed:
+            return False
+        end = self.frame.state.sources.end_of_declaration(self.code, self.die)
+        return end is not None and self.frame.place_in_file < end
+
+    def _not_declared(self) -> EvaluationError:
+        line = self.die.find_number(dw.DW_AT_decl_line)
+        message = f"line {0 if line is None else line.unsigned()}, which declares {self.name}, has not been executed"
+        return not_set_yet(message, hint="go past that line with `next` or `advance LINE`")
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> locations.Location:
         frame = self.frame
@@ -442,6 +459,14 @@ def _is_fixed(expression: Expression) -> bool:
     """Return whether an expression names registers, lanes and constants alone."""
     names = (step.operation.name for step in expression.code)
     return all(name in _FIXED or name.startswith(_FIXED_NUMBERS) for name in names)
+
+
+def _is_private(location: locations.Location) -> bool:
+    """Return whether a location is in memory of a lane or a wave, which has what was there before."""
+    return any(
+        type(place.storage) is Memory and place.storage.space.scope in (Scope.WAVE, Scope.LANE)
+        for place in location.places
+    )
 
 
 def _completed(location: locations.Location, type: Type) -> locations.Location:

@@ -111,6 +111,15 @@ class Object(ShownInNotebooks, Handle):
         """Return an object of another type at another place, as a member of the same object."""
         return Object(type, place, container=self.container)
 
+    def as_it_is(self) -> Object:
+        """Return the object with what its memory has, even where nothing has set it yet."""
+        storage = self.described.storage
+        if not isinstance(storage, Located) or storage.around.unset is None:
+            return self
+        around = evolve(storage.around, unset=None)
+        place = ObjectPlace(Located(around, storage.location), self.described.bit_offset)
+        return Object(self.type, place, self.bit_size, self.container)
+
     def bits(self) -> int:
         """Return how many bits the object has."""
         return byte_size(self.type) * 8 if self.bit_size is None else self.bit_size

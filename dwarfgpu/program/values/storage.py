@@ -179,6 +179,8 @@ class ObjectSurroundings:
     code: LoadedCode
     keeping: Callable[[Attribute, LoadedCode], AbstractContextManager[Any]] | None = None
     """Lets registers count as kept across a call while a location that holds after the call is evaluated."""
+    unset: EvaluationError | None = None
+    """Why nothing that is read has a value yet."""
 
     def unit(self, unit: Unit) -> FileUnit:
         """Return a unit of the file, at the program location of the context."""
@@ -247,6 +249,8 @@ class Located(Storage):
         return locations.moved(self.location, bit_offset, undefined_size=size, spec="A.2.5.4.4.1 (1)")
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
+        if self.around.unset is not None:
+            raise self.around.unset.with_traceback(None)
         try:
             if self._accessor.count > 1:
                 reading = self._read_all(bit_offset, bit_size)

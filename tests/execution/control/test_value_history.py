@@ -187,3 +187,11 @@ def test_what_cannot_be_watched_is_refused(source, words, status, message):
     answer = run("run", str(source), "walk", *SIZES, *words)
     assert answer.returncode == status
     assert message in answer.stdout + answer.stderr
+
+
+def test_a_trace_of_lines_shows_no_variable_before_its_declaration(source):
+    text = run("run", str(source), "walk", *SIZES, "--trace=lines", "--lane=1").stdout
+    lines = text.splitlines()
+    assert "    sum = 0" in lines
+    assert "    i = 0" not in text
+    assert "at = 0" not in text
