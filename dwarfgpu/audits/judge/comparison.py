@@ -395,10 +395,9 @@ class ReferenceStops:
         text = self._uses.text(self._source, line[1])
         return text is not None and _BARRIER.search(text) is not None
 
-    @cached_property
-    def changes_at_end(self) -> bool:
-        """Return whether the last statement may change a variable behind its stop, as ``return x++;`` does."""
-        text = self._uses.text(self._source, self.stops[-1].line)
+    def changes(self, line: int) -> bool:
+        """Return whether the statement of a line may change a variable behind its stop, as ``return x++;`` does."""
+        text = self._uses.text(self._source, line)
         return text is None or _CHANGE.search(text) is not None
 
     def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
@@ -517,7 +516,7 @@ class StatementComparison:
         self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
-        self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[int, DifferentValue]] = {}
+        self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[tuple[int, int], DifferentValue]] = {}
 
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
@@ -636,7 +635,7 @@ class StatementComparison:
         if behind is not None:
             last = reference.visits[behind.visits[-1]]
             end = min(last.first + len(last.stops) + 1, end)
-        elif reference.changes_at_end:
+        elif reference.changes(reference.stops[-1].line):
             return ()
         return range(reference.visits[before[-1].visits[0]].first if before else 0, end)
 
@@ -714,7 +713,7 @@ class StatementComparison:
             firsts = {visit.first for visit in reference.visits}
             for number, stop in enumerate(stops):
                 if stop.values is not None:
-                    yield stop, Truths((number,), is_certain=True), number in firsts
+                    yield stop, Truths((number,), 1, is_certain=True), number in firsts
             return
         visits = visits_of(stops)
         for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
@@ -736,21 +735,25 @@ class StatementComparison:
         for key in keys:
             if key in self.other.shared:
                 continue
-            is_alive = all(reference.is_alive(key, number, is_first=is_first) for number in truths.stops)
+            statement = truths.stops[: truths.count]
+            is_alive = all(reference.is_alive(key, number, is_first=is_first) for number in statement)
             for item in items:
                 others = _values_at(key, item, reference, truths.stops)
-                is_known_everywhere = len(others) == len(truths.stops)
-                if not others or (truths.is_certain and not is_known_everywhere):
+                is_known = len(_values_at(key, item, reference, statement)) == len(statement)
+                if not others or (truths.is_certain and not is_known):
                     continue
                 compared = self._compare_value(
                     stop.value(key, item),
                     others,
-                    is_alive=is_alive and is_known_everywhere,
+                    is_alive=is_alive and is_known,
                     is_certain=truths.is_certain,
                     is_rounded=reference.is_rounded(key),
                 )
                 if compared is None:
                     continue
+                leaves = truths.is_certain and len(others) < len(truths.stops)
+                if leaves and compared.result == WRONG and reference.changes(stop.line):
+                    continue  # it may have the value with which it leaves its scope
                 yield item, key, self._weighed(item, key, stop, compared, others, reference, truths.stops)
 
     def _compare_value(
@@ -838,11 +841,11 @@ class StatementComparison:
         self._variables[where] = evolve(variable, **counts)  # type: ignore[arg-type]
         if result in (RIGHT, UNCERTAIN):
             return
-        order = self._order[id(stop)]
+        lane = stop.lanes[stop.positions[item]]
+        order = self._order[id(stop)], lane
         seen = self._seen.get((result, *where[:1], key, stop.pc))
         if seen is not None and seen[0] <= order:
             return
-        lane = stop.lanes[stop.positions[item]]
         different = DifferentValue(
             f"{key.name}{compared.path}", stop.file, stop.line, stop.pc, stop.wave, lane, stop.visit, compared.value,
             compared.other,
@@ -851,9 +854,9 @@ class StatementComparison:
 
     def _report(self) -> None:
         """Report the first place of each address, and keep the first of each variable."""
-        firsts: dict[tuple[str, str, DeclarationKey], tuple[int, DifferentValue]] = {}
-        for (result, function, key, pc), (order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
-            firsts.setdefault((result, function, key), (order, different))
+        firsts: dict[tuple[str, str, DeclarationKey], DifferentValue] = {}
+        for (result, function, key, pc), (_order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
+            firsts.setdefault((result, function, key), different)
             if result == WRONG:
                 message = f"{different.name} is {different.value}, and {different.other} in {self.name}"
             else:
@@ -862,11 +865,7 @@ class StatementComparison:
             self.sightings.add(Subject(RULES[result], key.name, key), pc, sighting)
         for where, variable in self._variables.items():
             wrong, missing = (firsts.get((result, where[0], where[2])) for result in (WRONG, MISSING))
-            self._variables[where] = evolve(
-                variable,
-                first_wrong=None if wrong is None else wrong[1],
-                first_missing=None if missing is None else missing[1],
-            )
+            self._variables[where] = evolve(variable, first_wrong=wrong, first_missing=missing)
 
 
 def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementStop]]:
@@ -893,6 +892,8 @@ class Truths:
     """The stops of the other build that a stop can be."""
 
     stops: Sequence[int]
+    count: int
+    """How many of them are of the statement itself; the one behind, if there is one, is of the next."""
     is_certain: bool
     """Whether they are one round of a loop; else the stop may be any of them."""
 
@@ -905,10 +906,12 @@ def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterpart
     """
     stop, round_ = visit.stops[index], visit.rounds[index]
     last = reference.visits[counterparts.visits[-1]]
-    end = min(last.first + len(last.stops) + 1, len(reference.stops))
+    behind = last.first + len(last.stops)
+    end = min(behind + 1, len(reference.stops))
     if not counterparts.is_certain or len(counterparts.visits) > 1 or visit.rounds[-1] != last.rounds[-1]:
         start = reference.visits[counterparts.visits[0]].first
-        return Truths(range(start, end), is_certain=False)
+        return Truths(range(start, end), behind - start, is_certain=False)
     numbered = [number for number, each in enumerate(last.rounds, last.first) if each == round_]
     same = [number for number in numbered if reference.stops[number].column == stop.column]
-    return Truths(tuple(same or [*numbered, *range(numbered[-1] + 1, min(numbered[-1] + 2, end))]), is_certain=True)
+    stops = same or [*numbered, *range(numbered[-1] + 1, min(numbered[-1] + 2, end))]
+    return Truths(tuple(stops), len(same or numbered), is_certain=True)

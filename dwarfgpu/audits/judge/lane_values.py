@@ -111,7 +111,8 @@ class LaneValues:
         for source in sources:
             lanes = computed[source]
             if active & ~lanes:
-                yield source, [*_stale_lanes(writes, source, active & ~lanes, lanes)]
+                stale = _stale_lanes(writes, source, active & ~lanes, lanes)
+                yield source, sorted(stale, key=lambda each: each.lane)
         self._note(arrival, row, writes, computed, sources)
 
     def _note(

@@ -66,6 +66,8 @@ class RecordedValue:
 
     leaves: tuple[Leaf, ...]
     patterns: tuple[int | None, ...]
+    elsewhere: tuple[RecordedValue, ...] = ()
+    """What it was in its other places, where entries of its location list overlap."""
 
 
 @frozen
@@ -76,6 +78,7 @@ class NoValue:
 
 
 Recorded = RecordedValue | NoValue
+OPTIMIZED_OUT = NoValue("it is optimized out")
 UNUSED = 0xA5
 """What private memory is filled with before anything is written to it, so that a variable without a value shows."""
 
@@ -91,6 +94,24 @@ def is_unused(bits: int, size: int) -> bool:
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def recorded_everywhere(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) -> list[Recorded]:
+    """Return what a variable is in some lanes, with what it is in each place where entries of its list overlap."""
+    first, *others = (recorded(frame, each, lanes) for each in variable.in_each_place())
+    return [_joined(values) for values in zip(first, *others, strict=True)] if others else first
+
+
+def _joined(places: tuple[Recorded, ...]) -> Recorded:
+    """Return what a variable is in several places; a place without any value leaves it to the others (A.2.5.3)."""
+    places = tuple(each for each in places if each != OPTIMIZED_OUT)
+    failed = next((each for each in places if isinstance(each, NoValue)), None)
+    values = [each for each in places if isinstance(each, RecordedValue)]
+    if failed is not None or not values:
+        return failed or OPTIMIZED_OUT
+    by_leaf = zip(*(each.patterns for each in values), strict=True)
+    patterns = tuple(next((bits for bits in of_leaf if bits is not None), None) for of_leaf in by_leaf)
+    return RecordedValue(values[0].leaves, patterns, tuple(values))
 
 
 def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) -> list[Recorded]:
@@ -150,9 +171,7 @@ def _values(found: tuple[tuple[Leaf, ...], list[tuple[Any, Any]]], lanes: LaneSe
         return [NoValue("it was not asked for")] * lanes.count
     by_lane = zip(*(_column(bits, undefined, lanes.count) for bits, undefined in columns), strict=True)
     return [
-        RecordedValue(leaves, patterns)
-        if any(each is not None for each in patterns)
-        else NoValue("it is optimized out")
+        RecordedValue(leaves, patterns) if any(each is not None for each in patterns) else OPTIMIZED_OUT
         for patterns in by_lane
     ]
 
@@ -332,6 +351,9 @@ class ValueComparison:
 
         ``scale`` is the size of the terms whose roundings do not count; None where nothing is rounded in two ways.
         """
+        if value.elsewhere:
+            each_place = (self.difference(each, other, unknown, scale) for each in value.elsewhere)
+            return next((found for found in each_place if found is not None), None)
         if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
             return None
         key = value, other, unknown, scale

@@ -154,14 +154,17 @@ class Sightings:
 
     def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
         """Add what was seen at an address, unless it has been seen there before."""
-        places = self._subjects.setdefault((self.function(pc)[0], subject), {})
-        if pc in places:
+        if self.has(subject, pc):
             return
         if self._kept >= MAX_KEPT:
             self.left_out[subject.rule.name] = self.left_out.get(subject.rule.name, 0) + 1
             return
         self._kept += 1
-        places[pc] = sighting
+        self._subjects.setdefault((self.function(pc)[0], subject), {})[pc] = sighting
+
+    def has(self, subject: Subject, pc: int) -> bool:
+        """Return whether something was seen of a subject at an address."""
+        return pc in self._subjects.get((self.function(pc)[0], subject), ())
 
     def of_part(self, part: str) -> Iterator[tuple[Subject, int, Sighting]]:
         """Yield what was seen of the rules of a part, with the addresses; idioms are right as they are meant."""

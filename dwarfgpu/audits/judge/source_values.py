@@ -34,7 +34,7 @@ from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, 
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.first_values import SourceLines
@@ -171,9 +171,10 @@ class SourceValues:
         self.first.end(wave)
 
     def judge(
-        self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, lanes: list[int], *, is_first: bool
+        self, arrival: InstructionVisit, row: int, variable: Variable, lanes: list[int], *, is_first: bool
     ) -> None:
         """Compare a variable that has a location with what the source says that it is."""
+        frame = variable.frame
         is_own = arrival.call is None and _is_own(frame)
         known = self._value_of(frame, variable, is_own=is_own)
         self._note_kernel(frame, is_own=is_own)
@@ -181,25 +182,37 @@ class SourceValues:
         is_parameter = isinstance(known, KnownValue) and not known.expression
         if not is_parameter and (location is None or location.value_class != "loclist"):
             return  # it is there before it has its value
-        chosen: list[int | None] = [*lanes] or [None]
+        chosen: list[int | None] = [lanes[0], lanes[-1]] if lanes else [None]
         if isinstance(known, InitialValue):
             if is_first:
                 self._judge_first(arrival, row, frame, variable, known, chosen)
             known = known.counter
+        if self.sightings.has(Subject(self.rule, variable.name, variable.die.offset), arrival.pc):
+            return
+        found = [*self._wrong_values(arrival, row, variable, known, chosen, is_own=is_own, counts=is_first)]
+        if found:
+            others = lanes if lanes and found[0][0] != lanes[0] else ()  # which may be wrong in an earlier one
+            again = self._wrong_values(arrival, row, variable, known, others, is_own=is_own, counts=False)
+            lane, message = next(again, found[0])
+            self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
+
+    def _wrong_values(
+        self, arrival: InstructionVisit, row: int, variable: Variable, known: KnownValue | LoopCounter | None,
+        lanes: Sequence[int | None], *, is_own: bool, counts: bool,
+    ) -> Iterator[tuple[int | None, str]]:  # fmt: skip
+        """Yield the lanes in which a variable has a value that the source does not give it, each with why."""
         wave = arrival.wave(row)
-        for lane in chosen:
+        for lane in lanes:
             message = None
-            try:
+            with suppress(DwarfGpuError):
                 if isinstance(known, KnownValue):
-                    message = self._compare(wave, lane, frame, variable, known)
-                elif known is not None and is_first:
+                    message = self._compare(wave, lane, variable.frame, variable, known)
+                elif known is not None and counts:
                     message = self._count(arrival, wave, lane, variable, known)
                 if message is None and lane is not None:
                     message = self._exclude(wave, lane, variable, is_own=is_own)
-            except DwarfGpuError:
-                continue
             if message is not None:
-                self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
+                yield lane, message
 
     def _judge_first(
         self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable, known: InitialValue,

@@ -16,7 +16,7 @@ import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.followed_run import FollowedRun
-from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded
+from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
@@ -401,10 +401,11 @@ class StatementRecorder:
     ) -> dict[DeclarationKey, list[Recorded]]:
         """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
         values: dict[DeclarationKey, list[Recorded]] = {}
+        read = recorded_everywhere if self.judged is None else recorded
         for frame, variable, key in variables_of(self.run.stopped, wave, number):
             if of_lists and self.same is None and not _has_list(variable):
                 continue
-            values[key] = recorded(frame, variable, lanes)
+            values[key] = read(frame, variable, lanes)
             if key not in self.history.listed and _has_list(variable):
                 self.history.listed.add(key)
             if key not in self._known:

@@ -12,13 +12,13 @@ from attrs import evolve
 
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import live_rows
-from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_lanes
+from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_of
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOWHERE
 from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import first_lane
+from dwarfgpu.lanes import first_lane, lanes_in
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
@@ -222,7 +222,7 @@ class StatementJudge:
         """Yield the parameters of the function of a wave that cannot be read, each with why."""
         frame = self.run.stopped.stack(wave).call(0)[-1]
         try:
-            active = outer_lanes(frame.active_mask or 0)
+            active = outer_of(lanes_in(frame.active_mask or 0))
         except DwarfGpuError:
             active = []
         if frame.has_lanes and not active:

@@ -22,7 +22,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import first_lane
+from dwarfgpu.lanes import lanes_in
+from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import STATIC
@@ -115,11 +116,11 @@ class _Before:
 
 @frozen
 class LocatedVariable:
-    """A variable by the entry of its location that is valid somewhere."""
+    """A variable by the entries of its location that are valid somewhere."""
 
     die: Die
-    entry: int
-    """The number of the entry in the list, or the address where that is not known."""
+    entries: tuple[int, ...]
+    """The offsets of the entries in their section, or the address where they are not known."""
 
 
 class LocatedVariables:
@@ -127,7 +128,7 @@ class LocatedVariables:
 
     def __init__(self) -> None:
         self._known: dict[
-            int, tuple[FunctionScope, list[tuple[Die, tuple[tuple[int, int], ...] | None]], list[tuple[Die, str]]]
+            int, tuple[FunctionScope, list[tuple[Die, tuple[ListEntry, ...] | None]], list[tuple[Die, str]]]
         ] = {}
         """By identity of the scope, which is kept."""
 
@@ -145,39 +146,28 @@ class LocatedVariables:
         known = self._known.get(id(scope))
         if known is None:
             variables = [variable for variable in frame.variables() if variable.kind != STATIC]
-            spans = [(variable.die, _spans_of(variable)) for variable in variables]
+            entries = [(variable.die, _entries_of(variable)) for variable in variables]
             names = [(each.die, each.name) for each in variables if not each.is_artificial and not each.is_constant()]
-            known = self._known[id(scope)] = scope, spans, names
+            known = self._known[id(scope)] = scope, entries, names
         place = frame.place_in_file
         located = []
         for die, of_die in known[1]:
             if of_die is None:
-                located.append(LocatedVariable(die, place))
-                continue
-            for index, (start, end) in enumerate(of_die):
-                if start <= place < end:
-                    located.append(LocatedVariable(die, index))
-                    break
+                located.append(LocatedVariable(die, (place,)))
+            elif valid := matching(of_die, place):
+                located.append(LocatedVariable(die, tuple(entry.offset for entry in valid)))
         return located
 
 
-def _spans_of(variable: Variable) -> tuple[tuple[int, int], ...] | None:
-    """Return where the entries of the location of a variable are valid; None where each place has to be asked."""
+def _entries_of(variable: Variable) -> tuple[ListEntry, ...] | None:
+    """Return the entries of the location of a variable, one for a location without a list; None if it is broken."""
     try:
         location = variable.definition.find_number(dw.DW_AT_location)
-        if location is None:
-            return ((0, 1 << 64),) if variable.locations() else ()
-        if location.value_class != "loclist":
-            return ((0, 1 << 64),)
-        entries = location_list(location).entries
+        if location is not None and location.value_class == "loclist":
+            return location_list(location).entries
+        return (ListEntry(0, 1 << 64, 0),) if location is not None or variable.locations() else ()
     except DwarfGpuError:
         return None
-    spans = tuple((entry.start, entry.end) for entry in entries)
-    ends = [end for _start, end in sorted(spans)]
-    starts = [start for start, _end in sorted(spans)][1:]
-    if any(entry.default for entry in entries) or any(end > start for end, start in zip(ends, starts, strict=False)):
-        return None
-    return spans
 
 
 class ValueJudge:
@@ -297,17 +287,21 @@ class ValueJudge:
         is_first = pc not in self._read
         if not is_first and arrival.visits > MOST_VISITS:
             return
+        active = int(self.run.lanes.active[arrival.wave(row)])
+        if not active:
+            return  # no lane has a value that could be right or wrong
         self._read.add(pc)
         frames = self.run.stopped.stack(arrival.wave(row)).call(0)
         if frames[-1].scope is None:
             return
         if is_in_prologue(self.running, frames[-1], pc):
             return
-        self.sightings.note(RULES["failed"], pc)
+        for name in ("written", "failed", "source"):
+            self.sightings.note(RULES[name], pc)
         for frame in frames:
             places, scope = self._located.at(frame), self._located.in_scope(frame)
             variables = {variable.die: variable for variable in frame.variables()}
-            lanes = outer_lanes(int(self.run.lanes.active[arrival.wave(row)])) if frame.has_lanes else []
+            lanes = lanes_in(active) if frame.has_lanes else []
             present = set()
             for here in places:
                 variable = variables.get(here.die)
@@ -315,16 +309,27 @@ class ValueJudge:
                     continue
                 if variable.repairs:
                     self._note_repairs(arrival, row, variable)
-                if self._is_undefined(here, variable):
-                    continue
-                present.add(here.die)
-                self._source.judge(arrival, row, frame, variable, lanes, is_first=is_first)
-                if is_first and here not in self._readable:
-                    is_read = self._judge_value(arrival, row, frame, variable)
-                    if is_read and self._homes.get(here, ((), ()))[0]:
-                        self._readable.add(here)  # what is written in a register can be read from then on
+                if not self._is_undefined(here, variable):
+                    present.add(here.die)
+                    self._judge_variable(arrival, row, here, variable, lanes, is_first=is_first)
             for die, name in scope:
                 (self.located if die in present else self.absent).add((name, pc))
+
+    def _judge_variable(
+        self, arrival: InstructionVisit, row: int, here: LocatedVariable, variable: Variable, lanes: list[int], *,
+        is_first: bool,
+    ) -> None:  # fmt: skip
+        """Judge the value of a variable in the first and the last lane, and in all lanes if it is in several places."""
+        variables = variable.in_each_place()
+        for each in variables:
+            self._source.judge(arrival, row, each, lanes, is_first=is_first)
+        if len(variables) > 1:
+            for each in (*variables, variable):  # a place that cannot be read, or has another value than the others
+                self._judge_value(arrival, row, each, in_all=True)
+        elif is_first and here not in self._readable:
+            is_read = self._judge_value(arrival, row, variable)
+            if is_read and self._homes.get(here, ((), ()))[0]:
+                self._readable.add(here)  # what is written in a register can be read from then on
 
     def _note_repairs(self, arrival: InstructionVisit, row: int, variable: Variable) -> None:
         """Note that a variable is judged by what the producer means, which is not what it has written."""
@@ -354,17 +359,18 @@ class ValueJudge:
             self._undefined[here] = known
         return known
 
-    def _judge_value(self, arrival: InstructionVisit, row: int, frame: Frame, variable: Variable) -> bool:
-        """Return whether a variable can be read; report it if it cannot."""
+    def _judge_value(self, arrival: InstructionVisit, row: int, variable: Variable, *, in_all: bool = False) -> bool:
+        """Return whether a variable can be read in the first and the last lane, or in all; report it if it cannot."""
         lane: int | None = None
         try:
-            active = outer_lanes(frame.active_mask or 0)
-            if frame.has_lanes and not active:
+            active = lanes_in(variable.frame.active_mask or 0)
+            if variable.frame.has_lanes and not active:
                 return False
-            values = answer(variable, variable.name, active or None)
-            failed = next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
-            if failed is None or failed.reason is None or is_read_reference(variable, failed.lane):
+            failed = _first_failed(variable, active if in_all else outer_of(active))
+            if failed is None or is_read_reference(variable, failed.lane):
                 return True
+            if failed.lane is not None and failed.lane != active[0]:
+                failed = _first_failed(variable, active) or failed
             message, lane = failed.reason.message, failed.lane
         except DwarfGpuError as error:
             message = error.message
@@ -425,7 +431,7 @@ class ValueJudge:
         """Return the registers that a variable is in, and the vector registers that its value comes from."""
         read = self.run.registers.read
         read.clear()
-        homes = tuple(_homes(frame, variable))
+        homes = tuple(home for each in variable.in_each_place() for home in _homes(frame, each))
         names = sorted({*read, *(home.register for home in homes)})
         vectors = tuple(int(name[1:]) for name in names if name[0] == "v" and name[1:].isdigit())
         expressions = variable.expressions_at(frame.place_in_file) if vectors else ()
@@ -453,9 +459,15 @@ def is_read_reference(variable: Variable, lane: int | None) -> bool:
     return True
 
 
-def outer_lanes(mask: int) -> list[int]:
-    """Return the first and the last lane of a mask; none if it has none."""
-    return [first_lane(mask), mask.bit_length() - 1] if mask else []
+def _first_failed(variable: Variable, lanes: list[int]) -> Any:
+    """Return the answer of the first of some lanes in which reading a variable is an error; None without one."""
+    values = answer(variable, variable.name, lanes or None)
+    return next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
+
+
+def outer_of(lanes: list[int]) -> list[int]:
+    """Return the first and the last of some lanes; none if there are none."""
+    return [lanes[0], lanes[-1]] if lanes else []
 
 
 def _line_text(place: WatchedInstruction) -> str:

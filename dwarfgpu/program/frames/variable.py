@@ -355,12 +355,23 @@ class Variable(Quantity):
 
     def as_written(self) -> Variable:
         """Return the same variable without repairs."""
-        unrepaired = Variable(self.frame.as_written(), self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
         plan = self._plan_here()
         if isinstance(plan, _Plan):
             plan = _Plan(plan.unit, tuple(map(as_written, plan.expressions)), plan.constant)
-        unrepaired._plan, unrepaired._is_written = plan, True
-        return unrepaired
+        return self._planned(self.frame.as_written(), plan, is_written=True)
+
+    def _planned(self, frame: Frame, plan: _Plan | Unavailable, *, is_written: bool) -> Variable:
+        variable = Variable(frame, self.die, self.code, self.kind, is_shadowed=self.is_shadowed)
+        variable._plan, variable._is_written = plan, is_written
+        return variable
+
+    def in_each_place(self) -> tuple[Variable, ...]:
+        """Return the variable once for each entry of its list that is valid here: where entries overlap, several."""
+        plan = self._plan_here()
+        if isinstance(plan, Unavailable) or len(plan.expressions) < 2:
+            return (self,)
+        alone = (evolve(plan, expressions=(expression,)) for expression in plan.expressions)
+        return tuple(self._planned(self.frame, each, is_written=self._is_written) for each in alone)
 
     def locations(self) -> tuple[Described, ...]:
         """Return every location that the file gives it, with the addresses where each is valid. Needs no state."""

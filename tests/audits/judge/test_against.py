@@ -16,7 +16,7 @@ from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 from tests.builders.commands import document, run
-from tests.builders.compared_builds import GFX942, GFX1100, assembled, defects_of, steps_of
+from tests.builders.compared_builds import GFX942, GFX1100, ListedPlace, assembled, defects_of, ranges_of, steps_of, v
 from tests.builders.folders import ROOT
 from tests.builders.parameters import for_each, some_of
 
@@ -276,6 +276,30 @@ def step_offsets(path, processor):
         offsets.append(offset)
         offset += decode(bytes(section.data[offset : offset + 20]), 0, processor.name, processor.lanes).size
     return offsets
+
+
+@for_each(
+    "place, failed, wrong, missing",
+    (ListedPlace("lane", 6, 29, (v(2),)), {"lane": 0x20}, 1627, 0),  # has another value
+    (ListedPlace("lane", 6, 29, (v(14),)), {"lane": 0x20}, 0, 1600),  # nothing has written the register
+    (ListedPlace("left", 22, 24, (v(8),)), {}, 0, 0),  # has the same value
+    (ListedPlace("lane", 6, 29, ()), {}, 0, 0),  # without any value, which leaves it to the other place
+    (ListedPlace("step", 16, 22, (v(2),)), {"step": 0x4C}, 472, 0),
+)
+def test_each_place_of_entries_that_overlap_has_the_value(place, failed, wrong, missing, tools, tmp_path):
+    (tmp_path / "right").mkdir()
+    paths = (
+        assembled(GFX942, tools, tmp_path, (*ranges_of(steps_of(GFX942)), place)),
+        assembled(GFX942, tools, tmp_path / "right"),
+    )
+    own, other = (Judge(running(path, "steps", ("zeros(40)", 9))).run() for path in paths)
+    found = [each for each in own.report.findings if each.rule.name == "value-failed"]
+    assert all(each.seen.startswith("lane 1 " if place.pieces == (v(2),) else "lane 0 ") for each in found)
+    assert {each.message.split(": ")[1]: each.offset for each in found} == failed
+    assert bool(own.total().variables.wrong) == bool(failed)
+    assert own.total().variables.missing == other.total().variables.missing
+    total = compared(*paths).comparison.total()
+    assert (total.wrong, total.missing) == (wrong, missing)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     POINTER,
     PRIVATE_MEMORY,
     Leaf,
+    NoValue,
     PointedRange,
     PointerNames,
     RecordedValue,
@@ -87,21 +89,27 @@ def test_rounds_with_a_barrier_stay_in_their_order():
 ITEM, VARIABLE = ((1, 1, 1), (1, 1, 1)), DeclarationKey("v", 2, is_parameter=False)
 
 
-def history(stops):
+LACKING = NoValue("it is optimized out")
+
+
+def history(stops, column=1):
     """Return the stops of a work-item: the line, the address, and what the variable is there; None out of scope."""
     made = StatementHistory(PointerNames(()))
     for line, pc, value in stops:
-        values = (
-            {} if value is None else {VARIABLE: [RecordedValue((Leaf("", INTEGER, 32, is_signed=True),), (value,))]}
-        )
-        made.add(StatementStop(pc, "k.cl", line, 1, ("k",), "1:1:1:1", 1, {ITEM: 0}, (0,), values))
+        number = RecordedValue((Leaf("", INTEGER, 32, is_signed=True),), (value,))
+        values = {} if value is None else {VARIABLE: [value if value is LACKING else number]}
+        made.add(StatementStop(pc, "k.cl", line, column, ("k",), "1:1:1:1", 1, {ITEM: 0}, (0,), values))
     return made
 
 
 def compared_histories(own, other, text=None):
-    """Return what comparing histories gives; ``text`` is that of every statement."""
+    """Return what comparing histories gives; ``text`` is that of every statement, or a text for each line."""
     sightings = SimpleNamespace(note=lambda *_each: None, add=lambda *_each: None)
-    return StatementComparison(own, other, "other", StatementUses(lambda _file, _line: text), sightings).run()
+
+    def text_at(_file, line):
+        return text[line] if isinstance(text, dict) else text
+
+    return StatementComparison(own, other, "other", StatementUses(text_at), sightings).run()
 
 
 @for_each("text, is_cut, wrong", ("}", False, 1), ("}", True, 0), ("return v++;", False, 0), (None, False, 0))
@@ -111,6 +119,36 @@ def test_what_is_behind_the_last_statement_is_compared(text, is_cut, wrong):
     own.add_between(history([(4, 12, 8)]).stops[0])
     other.is_cut = is_cut
     assert compared_histories(own, other, text).between.wrong == wrong
+
+
+@for_each("value, behind, use, found",
+    (LACKING, 7, "out[0] = v;", (0, 0, 1)), (LACKING, None, "out[0] = v;", (0, 0, 1)),
+    (LACKING, 7, "v = 1;", (0, 0, 0)),  # the statement needs nothing of it
+    (7, None, "out[0] = v;", (1, 0, 0)), (9, None, "return v;", (0, 1, 0)),
+    (9, None, "out[0] = v++;", (0, 0, 0)), (9, 9, "out[0] = v++;", (1, 0, 0)),
+    ids=str)  # fmt: skip
+def test_a_variable_is_needed_at_the_statement_that_uses_it_last(value, behind, use, found):
+    """Also where the other build has the statement at other columns, so that it may have been executed there."""
+    other = history([(2, 0, 7), (3, 4, 7), (4, 8, 7), (5, 12, behind)])
+    own = history([(2, 0, LACKING), (4, 4, value), (5, 8, None)], column=5)
+    total = compared_histories(own, other, {2: "int v = 7;", 3: "", 4: use, 5: "return;"}).total()
+    assert (total.right, total.wrong, total.missing) == found
+
+
+def test_the_first_lane_is_the_lowest_of_a_statement():
+    """Lanes whose statements are others before are compared one after the other, and may share the statement."""
+    number = RecordedValue((Leaf("", INTEGER, 32, is_signed=True),), (7,))
+    histories = []
+    for change in (1, 0):
+        made = StatementHistory(PointerNames(()))
+        for pc, lanes in ((0, (0, 1, 2)), (4, (0, 2)), (8, (0, 1, 2))):
+            items = {((1, 1, 1), (lane, 1, 1)): position for position, lane in enumerate(lanes)}
+            wrong = evolve(number, patterns=(7 + change,)) if pc == 8 else number
+            values = {VARIABLE: [number if lane == 0 else wrong for lane in lanes]}
+            made.add(StatementStop(pc, "k.cl", 2 + pc, 1, ("k",), "1:1:1:1", 1, items, lanes, values))
+        histories.append(made)
+    (variable,) = compared_histories(*histories).variables
+    assert (variable.wrong, variable.first_wrong.lane) == (2, 1)
 
 
 @for_each("value, is_listed, expected",

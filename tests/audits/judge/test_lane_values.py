@@ -5,7 +5,10 @@ import subprocess
 import numpy as np
 import pytest
 
+from dwarfgpu.audits.judge.judgement import Judge
 from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 
@@ -160,3 +163,18 @@ def test_a_dual_instruction_belongs_to_two_statements_and_its_row_names_one(foun
 def test_a_select_on_the_line_of_an_if_assigns_what_its_branches_assign(found, processor):
     args = {"args": [np.arange(128, dtype=np.int32), np.zeros(64, np.int32), 20]}
     assert found(SELECTED, "selected", processor, rule="value-changed", grid=64, work_group=64, **args) == []
+
+
+def test_variables_where_no_lane_executes_are_neither_right_nor_wrong(require_tool, tmp_path):
+    """Behind a loop that lanes leave one by one, EXEC is 0 until all are active again."""
+    (tmp_path / "k.cl").write_text(LEFT)
+    words = f"{require_tool('clang-22')} -x cl -target amdgcn-amd-amdhsa -mcpu=gfx1100 -g -O2 -nogpulib k.cl -o k.co"
+    subprocess.run(words.split(), check=True, cwd=tmp_path, capture_output=True)
+    program = open_program(str(tmp_path / "k.co"))
+    args = [np.zeros(64, np.int32), np.arange(64, dtype=np.int32)]
+    machine = machine_for(program.file, "rounds")
+    judge = Judge(Running(launch(machine, program.file, "rounds", grid=(64,), work_group=(64,), args=args)))
+    judge.run()
+    judged = {pc for _name, pc in judge.values.located | judge.values.absent}
+    assert judged
+    assert judged <= judge.statements.executed.keys() < judge.sightings.functions["rounds"].seen
