@@ -76,10 +76,10 @@ def text_of(debugger: Debugger, file: SourceFile) -> SourceText:
 def line_text(debugger: Debugger, frame: Frame) -> str | None:
     """Return the source line of a frame with its number, as `frame` shows it; None if it cannot be read."""
     place = file_of(frame)
-    if place is None or not place[1]:
+    number = frame.nearest_line
+    if place is None or number is None:
         return None
-    file, number = place
-    return next(iter(numbered_lines(debugger, file, number, number)), None)
+    return next(iter(numbered_lines(debugger, place[0], number, number)), None)
 
 
 def numbered_lines(debugger: Debugger, file: SourceFile, first: int, last: int) -> list[str]:

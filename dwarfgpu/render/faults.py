@@ -20,7 +20,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import group_text
-from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text
+from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text, place_text
 from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
 from dwarfgpu.render.layout import counted, fitted, labelled, problem_json, ranges_text, shown, style
 from dwarfgpu.render.records import Fact, Record, fact, hexadecimal, nested
@@ -101,7 +101,7 @@ FAULT = Record(
     "waves reasons signal detail? kernel",
     fact("function", value=lambda row: row.frame.name),
     ARGUMENTS,
-    fact("source", value=lambda row: row.source and line_text(row.source)),
+    fact("source", value=lambda row: row.source and _place(row).removeprefix(" at ")),
     "pc# line cause",
     nested("lanes", OUTSIDE),
     nested("accesses", ACCESS),
@@ -185,11 +185,11 @@ def fault_text(fault: WaveFault, kernel: str | None = None, *, goes_back: bool =
     if kernel is None:
         of_kernel = f"kernel {shown(fault.kernel)}: " if fault.kernel and fault.kernel != frame.name else ""
         signal = signal_text(fault.reasons)
-        head = f"{of_kernel}{_call(frame, fault.arguments)}{_at(fault.source)}: {why}"
+        head = f"{of_kernel}{_call(frame, fault.arguments)}{_place(fault)}: {why}"
         head += f" ({signal})" if signal else ""
     else:
         function = f" in {shown(frame.name)}" if frame.name and frame.name != fault.kernel else ""
-        head = f"{demangled(kernel)}: {why}{function}{_at(fault.source)}"
+        head = f"{demangled(kernel)}: {why}{function}{_place(fault)}"
     yield from (style("error", line) for line in fitted(head, 2))
     if fault.line is not None and fault.source is not None:
         yield f"{fault.source.line}\t{shown(fault.line.strip())}"
@@ -269,6 +269,14 @@ def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> I
     if file is not None:
         yield "or run the kernel here, without a GPU:"
         yield from fitted(f"  dwarfgpu run {shown(file.name)} KERNEL --grid N --work-group N ARG...", 4)
+
+
+def _place(fault: WaveFault) -> str:
+    """Return the line that failed; of code that belongs to no line, that it is the one before."""
+    source, frame = fault.source, fault.frame
+    line = None if source is None else source.line or None
+    is_made = source is not None and frame.line is None and (source.file, line) == (frame.file, frame.nearest_line)
+    return f" {place_text(frame)}" if is_made else _at(source)
 
 
 def _at(source: SourceLine | None) -> str:

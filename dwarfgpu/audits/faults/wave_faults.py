@@ -415,6 +415,10 @@ class FaultSearch:
         if not MEMORY_REASONS & set(self.stop.reasons):
             source, cause = self._cause()
         self.source_line, line = source_line, source_line(self.frame, source)
+        shown = line
+        if source is not None and not source.line and source == self.frame.call.source:  # no line accesses that
+            source = evolve(source, line=self.frame.nearest_line or 0)
+            shown = source_line(self.frame, source)
         accesses: list[FailedAccess] = []
         if MEMORY_REASONS & set(self.stop.reasons) and self.frame.has_lanes:
             accesses = sorted(self._accesses(line), key=self._rank)
@@ -439,7 +443,7 @@ class FaultSearch:
             self.pc,
             frame,
             source,
-            line,
+            shown,
             tuple(accesses),
             self._reason(accesses) if len(accesses) > 1 else None,
             tuple(self.arguments(frame, lanes[0] if lanes else None)),

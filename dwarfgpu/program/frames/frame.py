@@ -33,6 +33,7 @@ from dwarfgpu.lanes import LaneSet, lane_number
 from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
+from dwarfgpu.program.code.code_lookup import line_before
 from dwarfgpu.program.code.loaded import FileUnit, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
@@ -270,6 +271,13 @@ class Frame(Handle):
     def line(self) -> int | None:
         """The line of the source; None where no line table has the place."""
         return None if self.call.source is None else self.call.source.line or None
+
+    @property
+    def nearest_line(self) -> int | None:
+        """The line of the source; of code that the compiler has made, and that belongs to no line, the one before."""
+        if self.line is not None or self.code is None or self.file is None:
+            return self.line
+        return line_before(self.code.file, self.place_in_file)
 
     @property
     def unit(self) -> Unit | None:

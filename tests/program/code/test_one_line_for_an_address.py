@@ -3,11 +3,14 @@
 Of several rows at one address it is that of the last that begins a statement, as GDB chooses.
 """
 
+import re
+
 import pytest
 
 import dwarfgpu
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.render.backtrace import place_text, standing_text
+from tests.builders.commands import run
 from tests.builders.divergence import FIXTURES
 
 FILES = (
@@ -35,3 +38,18 @@ def test_code_of_no_line_is_shown_with_the_line_before_it():
         standing = standing_text(program.at(address)[0].state.loaded, address, short=True)
         assert standing.endswith(f" at kernels.cl:0 (made by the compiler after line {line})")
     assert place_text(program.at(0x2210)[0]).endswith("kernels.cl:58")
+
+
+def test_an_access_of_no_line_fails_after_a_line(require_tool, tmp_path):
+    """Clang gives two stores that it has merged the line 0; the values are those of the line before it."""
+    require_tool("clang-22")
+    source = tmp_path / "merged.cl"
+    source.write_text(
+        "kernel void merged(global int *out, global const int *in) {\n  int i = get_global_id(0);\n  if (in[i] > 3)\n"
+        "    out[i] = in[i] * 2;\n  else\n    out[i] = in[i] + 7;\n}\n"
+    )
+    words = "-O2", str(source), "merged", "--grid=64", "--work-group=64", "out=zeros(2)", "in=zeros(64)"
+    text = " ".join(run("run", *words).stdout.split())
+    assert re.match(r"merged: MEMORY_VIOLATION at \S+merged.cl:0 \(made by the compiler after line (\d)\) \1 ", text)
+    text = " ".join(run("debug", *words, "-ex", "continue").stdout.split())
+    assert re.search(r"merged.cl:0 \(made by the compiler after line (\d)\) \1 ", text)
