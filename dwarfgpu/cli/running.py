@@ -103,6 +103,8 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     result, status = (result, OK) if checks is None else checks.report(running, result)
     with may_be_left(sys.stdout):
         _show(session, result, list(running.printed()), faults, history, options)
+    if running.end is not None:
+        points.append((running.end.text, None, [running.end]))
     for missed in _missed(running, points) if halt.has_ended else ():
         session.hint(missed)
     if saves and not halt.has_ended:

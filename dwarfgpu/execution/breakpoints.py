@@ -89,6 +89,8 @@ class Breakpoint:
         self.is_temporary = False
         self.is_enabled = True
         self.hits = 0
+        self.is_passed_without_lanes = False
+        """Whether a wave has come there without any lane that executes."""
         self.ignored = 0
         """How often waves still pass it."""
         self.hit_rule: Callable[[int], bool] | None = None

@@ -519,7 +519,9 @@ class Device:
         arrival = Arrival(self, batch)
         batch.passed = batch.pc  # a condition that fails is not asked again
         hits = {}
+        has_lanes = bool(arrival.lanes.any(axis=1).all())
         for point in self.breakpoints[batch.pc]:
+            point.is_passed_without_lanes |= not has_lanes
             lanes = lane_masks(batch.waves, point.stopping(arrival)) if point.is_enabled else None
             if lanes and point.counts():
                 hits[point] = lanes

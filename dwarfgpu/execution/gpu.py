@@ -159,19 +159,23 @@ class Gpu(Machine):
             self._device.renew()
 
     def run(
-        self, *, until: int | Iterable[int] | Callable[[Arrival], Any] | None = None, limit: int | None = None
+        self,
+        *,
+        until: int | Iterable[int] | Breakpoint | Callable[[Arrival], Any] | None = None,
+        limit: int | None = None,
     ) -> Halt:
         """Run until all waves have ended, one stops at a breakpoint, a fault or a trap, or a limit or ^C stops them.
 
-        ``until`` is an address, or several, at which waves stop this time, or a function that is asked before each
-        instruction, as the condition of a breakpoint is. ``limit`` is a number of instructions, each counted once for
-        each wave.
+        ``until`` is an address, or several, at which waves stop this time, a breakpoint, or a function that is asked
+        before each instruction, as the condition of a breakpoint is. ``limit`` is a number of instructions, each
+        counted once for each wave.
         """
         from dwarfgpu.execution.breakpoints import Breakpoint
         from dwarfgpu.execution.device import interruptible
 
         device, observer = self.device, self.device.observer
-        end = Breakpoint(0, () if until is None or callable(until) else [until] if isinstance(until, int) else until)
+        given = () if until is None or callable(until) else [until] if isinstance(until, int) else until
+        end = given if isinstance(given, Breakpoint) else Breakpoint(0, given)
         device.add_breakpoint(end)
         if callable(until):
             end.holds = until

@@ -50,6 +50,25 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     assert text.endswith("exited normally]\nBreakpoint 1 was never hit: no lane was at kernels.cl:79\n")
 
 
+def test_waves_without_lanes_pass_a_breakpoint_and_this_is_told(run, tmp_path, require_tool):
+    """At the branch around what no lane executes; of `--until`, too, and where nothing was at the place at all."""
+    require_tool("clang-22")
+    source = tmp_path / "around.cl"
+    source.write_text(
+        "kernel void around(global int *out, int n) {\n  int i = get_global_id(0);\n  if (i >= n + 100)\n"
+        "    out[i] = 7;\n  out[i] += 1;\n}\n"
+    )
+    words = str(source), "-O2", "around", "--grid", 64, "--work-group", 64, "out=zeros(64)", "n=5"
+    code = run("debug", *words, "-ex", "x/30i $pc")[1]
+    branch = re.search(r"(0x\w+) <.*s_cbranch_execz", code)[1]
+    for option in ("--break", "--until"):
+        assert (
+            f"hint: only waves without an active lane were at *{branch}\n"
+            in run("run", *words, option, f"*{branch}")[2]
+        )
+        assert "hint: no lane was at around.cl:4\n" in run("run", *words, option, "around.cl:4")[2]
+
+
 def test_elements_of_a_buffer_are_printed_as_python_slices_them(run):
     file, words = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", ("x=arange(64)", "y=zeros(64)", "a=1", "n=64")
     wanted = np.arange(64)

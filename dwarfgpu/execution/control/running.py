@@ -113,6 +113,8 @@ class Running:
             self.program = Program(launched.plan.file) if program is None else program
         self.condition_problem: ConditionProblem | None = None
         """Why the condition of the breakpoint at which waves stopped has no value."""
+        self.end: Breakpoint | None = None
+        """Where the last run was to stop."""
         if self.machine.checks is not None:
             from dwarfgpu.execution.control.source_accesses import SourceAccesses
 
@@ -343,7 +345,9 @@ class Running:
             count = len(self.stops(place))
             where += f", at {count} of the line's {count + more} places: `{place} -all` stops at each"
         left_out = self.left_out_text(place, condition)
-        return f"no lane was at {where}{'' if left_out is None else f'; {left_out}'}"
+        is_passed = condition is None and any(point.is_passed_without_lanes for point in points)
+        who = "only waves without an active lane were" if is_passed else "no lane was"
+        return f"{who} at {where}{'' if left_out is None else f'; {left_out}'}"
 
     def moved_text(self, place: str, addresses: Sequence[int]) -> str | None:
         """Return at which line the breakpoints of a line without code are."""
@@ -421,8 +425,11 @@ class Running:
         ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
         instructions are executed one by one, and the very last perhaps in some of the waves.
         """
+        from dwarfgpu.execution.breakpoints import Breakpoint
+
         self._name_findings()
-        machine, places = self.machine, None if until is None else self.stops(until)
+        machine, places = self.machine, None if until is None else Breakpoint(0, self.stops(until), text=until)
+        self.end = places
         if limit is None:
             return machine.run(until=places)
         device = machine.device
