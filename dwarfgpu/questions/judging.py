@@ -15,6 +15,7 @@ from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.halts import LIMIT
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.progress import counted as counted_progress
@@ -27,6 +28,7 @@ from dwarfgpu.render.layout import WIDTH, counted, laid_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.audits.judge.comparison import ComparedVariable
     from dwarfgpu.audits.judge.judgement import Judgement
     from dwarfgpu.audits.verdicts import Verdict
     from dwarfgpu.audits.verify.findings import FileFinding
@@ -212,24 +214,29 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     hints: list[str] = []
+    variables: list[ComparedVariable] = []
+    file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
     for launch in counted_progress(launches, "kernels"):
         try:
             judge_ = launch.judge(arguments)
-            judgement = judge_.run(arguments.get("limit") or BUDGET)
+            judgement = judge_.run(limit)
         except DwarfGpuError as error:
-            rows.append(JudgedPart(launch.kernel, problem=error.message))
+            rows.append(JudgedPart(launch.kernel, problem=error.message, next_step=_with_arguments(file.name, launch)))
             continue
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
             findings.setdefault(key, finding)
         left_out.update(judgement.report.left_out or {})
-        row = judgement.total(launch.kernel)
+        is_limited = judgement.halt.kind == LIMIT
+        step = f"--limit {10 * limit} executes more" if is_limited else _with_arguments(file.name, launch)
+        row = evolve(judgement.total(launch.kernel), next_step=step)
         rows.append(row if judge_.against is None else evolve(row, problem=row.problem or judge_.against.problem))
+        variables += () if judgement.comparison is None else judgement.comparison.variables
         hints += [hint for hint in _left_out(judgement) if hint not in hints]
-    file = launches[0].program.file
     found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
-    report = wanted.report(FileReport(file.name, tuple(found), left_out=dict(left_out) or None))
-    status, total = report_status(wanted, report), sum_of(rows)
+    total = sum_of(rows)
+    report = wanted.report(FileReport(file.name, tuple(found), total.instructions, dict(left_out) or None))
+    status = report_status(wanted, report)
     low = [*_too_little(total, arguments)]
     if low:
         status = NO_ANSWER
@@ -241,12 +248,11 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
         document = sarif_document([report], RULES, status)
     else:
         made = [launch.made for launch in launches if launch.made is not None]
-        data = text_of.kernels_json(rows, total, report, made)
+        compared = variables if arguments.has("against") else None
+        data = text_of.kernels_json(rows, total, report, made, compared)
 
         def text(output: Output) -> Iterator[str]:
-            yield from text_of.kernels_text(
-                rows, total, report, made, low, is_compared=arguments.has("against"), **shown_of(arguments)
-            )
+            yield from text_of.kernels_text(rows, total, report, made, low, compared, **shown_of(arguments))
 
         document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
         document.hints += [*hints, *_build(selection, arguments)]
@@ -255,10 +261,17 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     return document
 
 
+def _with_arguments(file: str, launch: _Launch) -> str:
+    """Return what to type to judge a kernel with arguments of the user."""
+    sizes = "" if launch.made is None else f" --grid {launch.made.grid} --work-group {launch.made.work_group}"
+    return f"choose its arguments: dwarfgpu judge {file} {launch.kernel}{sizes} ARG ..."
+
+
 def _incomplete(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
     """Yield why not everything was judged, and whether the user wants that; ``problem`` is the other build's."""
     if not judgement.halt.has_ended:
-        yield arguments.has("limit"), "the kernel has not ended: what it has not executed is not judged"
+        more = "; a larger --limit executes more" if judgement.halt.kind == LIMIT else ""
+        yield arguments.has("limit"), f"the kernel has not ended: what it has not executed is not judged{more}"
     compared = judgement.comparison
     if problem is not None:
         yield arguments.has("limit"), f"{problem}; what it has not done is not compared"

@@ -21,7 +21,7 @@ from dwarfgpu.render.verification import FINDING, report_json, report_text, verd
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.judge.comparison import BuildJudgement
+    from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedVariable
     from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
     from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
     from dwarfgpu.audits.judge.made_arguments import MadeLaunch
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_VARIABLES = 12
 """The variables that are shown if nothing else is said, the worst first."""
+MOST_MISSING = 3
+"""The findings of variables without a value that are listed beside their table."""
 LONGEST_NAME, LONGEST_FUNCTION = 34, 18
 """Of a variable beside three numbers, and of a function beside seven, on a screen of 80 columns."""
 
@@ -46,7 +48,10 @@ def judgement_text(
     shows_limits: bool = False,
 ) -> Iterator[str]:
     """Yield the findings, what was judged of each function, and the verdict; ``low`` is what is less than is wanted."""
-    yield from _found_text(report, [] if made is None else [made], shows_all=shows_all, shows_limits=shows_limits)
+    compared = None if judgement.comparison is None else judgement.comparison.variables
+    yield from _found_text(
+        report, [] if made is None else [made], compared, shows_all=shows_all, shows_limits=shows_limits
+    )
     functions, total = judgement.functions, judgement.total()
     rows = [*functions, *([sum_of(functions)] if len(functions) > 1 else [])]
     yield from FUNCTION.lines(rows, width=room(), is_headed=True)
@@ -65,28 +70,41 @@ def kernels_text(
     report: FileReport,
     made: Sequence[MadeLaunch],
     low: Sequence[DwarfGpuError] = (),
+    compared: Sequence[ComparedVariable] | None = None,
     *,
-    is_compared: bool = False,
     shows_all: bool = False,
     shows_limits: bool = False,
 ) -> Iterator[str]:
-    """Yield the findings of all kernels, a table of them, and the verdict."""
-    yield from _found_text(report, made, shows_all=shows_all, shows_limits=shows_limits)
+    """Yield the findings of all kernels, a table of them, and the verdict; ``compared`` are variables of two builds."""
+    yield from _found_text(report, made, compared, shows_all=shows_all, shows_limits=shows_limits)
     yield from KERNEL.lines([*rows, *([total] if len(rows) > 1 else [])], width=room(), is_headed=True)
     for row in rows:
         if row.problem is not None:
             how = "not judged" if not row.executed else "not judged to its end"
-            yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}", 4)
+            step = "" if row.next_step is None else f"; {row.next_step}"
+            yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}{step}", 4)
     yield ""
+    yield from _variables_text(compared or (), shows_all=shows_all)
     done = f"{counted(len(rows), 'kernel')}, {total.executed:,} instructions executed"
-    yield from _verdict_lines(done, total, report, low, rows, is_compared=is_compared)
+    yield from _verdict_lines(done, total, report, low, rows, is_compared=compared is not None)
 
 
 def _found_text(
-    report: FileReport, made: Sequence[MadeLaunch], *, shows_all: bool, shows_limits: bool
-) -> Iterator[str]:
-    """Yield the findings, and what the kernels were launched with that the user has not chosen."""
-    yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
+    report: FileReport, made: Sequence[MadeLaunch], compared: Sequence[ComparedVariable] | None, *,
+    shows_all: bool, shows_limits: bool,
+) -> Iterator[str]:  # fmt: skip
+    """Yield the findings, and what the kernels were launched with that the user has not chosen.
+
+    Variables without a value are a table, if there are many; each finding is in it as well.
+    """
+    listed = [finding for finding in report.findings if finding.rule.name != "against-missing"]
+    missing = len(report.findings) - len(listed)
+    if compared and missing > MOST_MISSING and not shows_all:
+        yield from report_text(evolve(report, findings=tuple(listed)), shows_limits=shows_limits)
+        text = f"{missing} against-missing: the table of variables counts them (--all shows them)"
+        yield from fitted(f"{shown(report.name)}: {text}", 4)
+    else:
+        yield from report_text(report, shows_all=shows_all, shows_limits=shows_limits)
     yield from ("",) if report.findings else ()
     for launch in made:
         arguments = "".join(f", {name} = {text}" for name, text in launch.arguments.items())
@@ -131,11 +149,17 @@ def _verdict_lines(
 
 
 def kernels_json(
-    rows: Sequence[JudgedPart], total: JudgedPart, report: FileReport, made: Sequence[MadeLaunch]
+    rows: Sequence[JudgedPart],
+    total: JudgedPart,
+    report: FileReport,
+    made: Sequence[MadeLaunch],
+    compared: Sequence[ComparedVariable] | None = None,
 ) -> dict[str, Any]:
-    """Return the judgement of all kernels as a JSON document."""
+    """Return the judgement of all kernels as a JSON document; ``compared`` are variables of two builds."""
+    against = {"total": PART.json(total.variables), "variables": [*map(VARIABLE.json, compared or ())]}
     return {
         **report_json(report),
+        **({} if compared is None else {"against": against}),
         "instructions": total.executed,
         "variables": VARIABLES.json(total.variables),
         **_repairs_json(total),
@@ -208,14 +232,7 @@ def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | 
 
 def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> Iterator[str]:
     """Yield the variables that are not right everywhere, and the sums of functions and files in percent."""
-    lacking = [variable for variable in comparison.variables if variable.wrong or variable.missing]
-    lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
-    shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
-    if shown_ones:
-        yield from VARIABLE.lines(shown_ones, width=room(), is_headed=True)
-        if len(shown_ones) < len(lacking):
-            yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
-        yield ""
+    yield from _variables_text(comparison.variables, shows_all=shows_all)
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
     yield from table(rows, PART.sides, longest=LONGEST_NAME + 5, width=room(), is_headed=True)
     other = shown(comparison.other)
@@ -231,6 +248,18 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
         yield from fitted(f"  between statements, {count:,} more values are compared: {between.wrong:,} are wrong", 4)
     if comparison.depends_on_order:
         yield from fitted("  the buffers at the end are not compared: they depend on the order of atomic operations", 4)
+
+
+def _variables_text(variables: Iterable[ComparedVariable], *, shows_all: bool) -> Iterator[str]:
+    """Yield a table of the variables that are not right everywhere, the worst first."""
+    lacking = [variable for variable in variables if variable.wrong or variable.missing]
+    lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
+    shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
+    if shown_ones:
+        yield from VARIABLE.lines(shown_ones, width=room(), is_headed=True)
+        if len(shown_ones) < len(lacking):
+            yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
+        yield ""
 
 
 def sum_rows(comparison: BuildJudgement) -> Iterator[tuple[str, ...]]:
@@ -254,6 +283,7 @@ VARIABLE = Record(
     fact("", "variable", lambda variable: f"{variable.function}: {variable.name}", cut_name),
     "name function file",
     fact("line", "line", side="r"),
+    number("", "values", lambda variable: variable.right + variable.wrong + variable.missing),
     *map(number, ("right", "wrong", "missing")),
     "uncertain first_wrong first_missing",
 )

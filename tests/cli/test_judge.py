@@ -225,11 +225,14 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     assert all(len(line) <= 80 for line in out.splitlines())
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}
     assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "%", "right", "frames", "lanes"]
-    assert "records is not judged to its end: MEMORY_VIOLATION" in " ".join(out.split())  # a list of null pointers
+    text = " ".join(out.split())
+    assert "records is not judged to its end: MEMORY_VIOLATION" in text  # a list of null pointers
+    assert f"4 waves; choose its arguments: dwarfgpu judge {file} records --grid 128 --work-group 64 ARG ..." in text
     assert "1 kernel not judged to the end)" in " ".join(out.split())
     _status, out, _err = run("judge", file, "--json")
     document = json.loads(out)
     kernels = {each["kernel"]: each for each in document["kernels"]}
+    assert document["entries"] == sum(each["instructions"] for each in kernels.values())
     assert set(kernels) == {"saxpy", "divergent", "spaces", "records"}
     assert [rows[name][1].replace(",", "") for name in kernels] == [
         str(each["instructions"]) for each in kernels.values()
@@ -247,6 +250,22 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
         0,
         1,
     ]
+
+
+def test_variables_without_a_value_are_a_table():
+    """Findings of the same variable, one for each range of instructions, would hide all others."""
+    words = "judge", OPTIMIZED[1], *OTHER
+    _status, out, _err = run(*words)
+    document = json.loads(run(*words, "--json")[1])
+    text, missing = " ".join(out.split()), [each for each in document["rules"] if each["rule"] == "against-missing"]
+    assert f"{missing[0]['count']} against-missing: the table of variables counts them (--all shows them)" in text
+    assert "executed; --limit 500 executes more" in " ".join(run("judge", OPTIMIZED[1], "--limit", "50")[1].split())
+    assert "has no value" not in text
+    assert "has no value" in " ".join(run(*words, "--all")[1].split())
+    variables = document["against"]["variables"]
+    assert sum(each["missing"] for each in variables) == document["against"]["total"]["missing"]
+    (limit,) = (each for each in variables if (each["function"], each["name"]) == ("divergent", "limit"))
+    assert f"divergent: limit 84 {limit['right'] + limit['missing']} {limit['right']} 0 {limit['missing']}" in text
 
 
 def test_without_debugging_information_nothing_is_judged(require_tool, tmp_path):

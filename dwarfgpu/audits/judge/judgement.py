@@ -77,6 +77,8 @@ class JudgedPart:
     """What was executed, counted once for each wave."""
     problem: str | None = None
     """Why it was not judged, or not to its end."""
+    next_step: str | None = None
+    """What to type then."""
 
 
 def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> JudgedPart:
@@ -84,16 +86,8 @@ def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> Judge
     parts = list(parts)
     of = [part.variables for part in parts]
     variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in COUNTED))
-    keys = (
-        "instructions",
-        "frames_right",
-        "frames_missing",
-        "lanes_right",
-        "executed",
-        "locations",
-        "locations_repaired",
-    )
-    numbers = {key: sum(getattr(part, key) for part in parts) for key in keys}
+    keys = "instructions frames_right frames_missing lanes_right executed locations locations_repaired"
+    numbers = {key: sum(getattr(part, key) for part in parts) for key in keys.split()}
     repaired = tuple(sorted({each for part in parts for each in part.repaired}))
     return JudgedPart(name, variables=variables, repaired=repaired, **{**numbers, **more})
 
@@ -192,16 +186,23 @@ class Judge:
         findings = [*self._excused([*self.sightings.findings()], limit)]
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
-        report = FileReport(file.name, tuple(findings), left_out=self.sightings.left_out or None)
+        parts = tuple(self._parts())
+        judged = sum_of(parts).instructions
+        report = FileReport(file.name, tuple(findings), judged, self.sightings.left_out or None)
         executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
-        return Judgement(report, tuple(self._parts()), halt, executed, without_text, compared)
+        return Judgement(report, parts, halt, executed, without_text, compared)
 
     def _excused(self, findings: list[FileFinding], limit: int | None) -> Iterator[FileFinding]:
         """Yield findings; a value that differs is a note if the kernel itself has undefined behaviour."""
-        differ = [each for each in findings if each.rule.part == "against" and each.rule.severity == ERROR]
-        fault = self.against.fault(limit) if differ and isinstance(self.against, GpuBuild) else None
+        is_one_run = self._same is not None and self._same.is_same  # which gives both builds the same values
+
+        def differs(finding: FileFinding) -> bool:
+            return finding.rule.part == "against" and finding.rule.severity == ERROR
+
+        may_differ = any(map(differs, findings)) and not is_one_run
+        fault = self.against.fault(limit) if may_differ and isinstance(self.against, GpuBuild) else None
         for each in findings:
-            if fault is None or each not in differ:
+            if fault is None or not differs(each):
                 yield each
             else:
                 yield evolve(each, severity=NOTE, message=f"{each.message}; {fault}: the builds may differ")

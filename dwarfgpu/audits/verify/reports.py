@@ -27,7 +27,7 @@ class FileReport:
     name: str
     findings: tuple[FileFinding, ...] = ()
     entries: int = 0
-    """How many entries were checked."""
+    """How many entries, or instructions of a kernel, were checked."""
     left_out: dict[str, int] | None = None
     """How many findings of a rule are not among the others."""
     known: int = 0
