@@ -77,3 +77,10 @@ static __attribute__((always_inline)) uint dg_items(void) { return LOCAL(0) * LO
   IN R##4 convert_##R##4##s(T##4 a) { return (R##4)(convert_##R##2##s(a.lo), convert_##R##2##s(a.hi)); } IN R##8 convert_##R##8##s(T##8 a) { return (R##8)(convert_##R##4##s(a.lo), convert_##R##4##s(a.hi)); } \
   IN R##16 convert_##R##16##s(T##16 a) { return (R##16)(convert_##R##8##s(a.lo), convert_##R##8##s(a.hi)); }
 #define WIDTHS(M, R, T) M(R, T, 2) M(R, T, 3) M(R, T, 4) M(R, T, 8) M(R, T, 16)
+
+/* ---- pairs: numbers of about 106 bits, as a sum of two ---- */
+typedef double2 dg_pair;
+static dg_pair dg_sum(double a, double b) { double s = a + b, t = s - a; return (dg_pair)(s, (a - (s - t)) + (b - t)); }
+static dg_pair dg_times(dg_pair a, dg_pair b) { double p = a.x * b.x; return dg_sum(p, __builtin_fma(a.x, b.x, -p) + (a.x * b.y + a.y * b.x)); }
+static dg_pair dg_over(dg_pair a, dg_pair b) { double q = a.x / b.x; return dg_sum(q, ((__builtin_fma(-q, b.x, a.x) + a.y) - q * b.y) / b.x); }
+static dg_pair dg_plus(dg_pair a, dg_pair b) { dg_pair s = dg_sum(a.x, b.x); return dg_sum(s.x, s.y + (a.y + b.y)); }

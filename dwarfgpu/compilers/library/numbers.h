@@ -71,11 +71,6 @@ FROM_ALL(PLAIN, float) FROM_ALL(PLAIN, double) FROM_ALL(PLAIN, half) FROM_ALL(RT
 #define EXP_TERMS HORNER(1.0/6227020800, 1.0/479001600, 1.0/39916800, 1.0/3628800, 1.0/362880, 1.0/40320, 1.0/5040, 1.0/720, 1.0/120, 1.0/24, 1.0/6, 0.5) /* (e**z - 1 - z) / z**2 */
 #define LN2_HI 0x1.62e42fefa38p-1
 #define LN2_LO 0x1.ef35793c7673p-45
-/* Pairs: numbers of about 106 bits, as a sum of two. */
-typedef double2 dg_pair;
-static dg_pair dg_sum(double a, double b) { double s = a + b, t = s - a; return (dg_pair)(s, (a - (s - t)) + (b - t)); }
-static dg_pair dg_times(dg_pair a, dg_pair b) { double p = a.x * b.x; return dg_sum(p, __builtin_fma(a.x, b.x, -p) + (a.x * b.y + a.y * b.x)); }
-static dg_pair dg_over(dg_pair a, dg_pair b) { double q = a.x / b.x; return dg_sum(q, ((__builtin_fma(-q, b.x, a.x) + a.y) - q * b.y) / b.x); }
 static double dg_exp_of(double r, double low, double k) { /* e**(r + low) * 2**k, |r| <= 0.35 */
   double sum = r + low; low = (r - sum) + low; r = sum;
   double z = r, q = EXP_TERMS;

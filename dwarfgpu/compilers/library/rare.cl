@@ -78,36 +78,47 @@ THREE(int, min, max) THREE(uint, min, max) THREE(float, fmin, fmax)
 double dg_exp(double); double dg_log(double); double dg_erf(double); double dg_erfc(double); double dg_sin(double); double dg_cos(double);
 #define INFINITE __builtin_inf()
 /* e**(a * a) * erfc(a), a > 0.4, by a continued fraction. */
-static double dg_scaled(double a) { double t = 0; for (int k = (int)(200 / (a * a)) + 25; k > 0; k--) t = 0.5 * k / (a + t); return 0x1.20dd750429b6dp-1 / (a + t); }
+static dg_pair dg_scaled(double a) { double t = 0; for (int k = (int)(200 / (a * a)) + 25; k > 0; k--) t = 0.5 * k / (a + t); return dg_over((dg_pair)(0x1.20dd750429b6dp-1, 0x1.1ae3a914fed80p-57), dg_sum(a, t)); }
 CORE dg_erfcx(double x) {
-  if (x >= 0.5) return x > 1e9 ? 0x1.20dd750429b6dp-1 / x : dg_scaled(x);
-  double z = x * x, low = __builtin_fma(x, x, -z), e = dg_exp(z); return x < -27 ? INFINITE : (e + e * low) * dg_erfc(x);
+  if (x >= 0.5) return x > 1e9 ? 0x1.20dd750429b6dp-1 / x : dg_scaled(x).x;
+  double z = x * x, low = __builtin_fma(x, x, -z), e = dg_exp(z); return x < -27 ? INFINITE : dg_times((dg_pair)(e, e * low), dg_sum(1, -dg_erf(x))).x;
 }
-static double dg_erfc_inverse(double c) { /* Newton's method on the logarithm of erfc, 0 < c < 0.5 */
-  double l = dg_log(c), y = __builtin_sqrt(-l - 0.5 * dg_log(3.2 * (0.3 - l)));
+static dg_pair dg_erfc_inverse(double c) { /* Newton's method on the logarithm of erfc, 0 < c < 0.5; the last step is added to nothing */
+  double l = dg_log(c), y = __builtin_sqrt(-l - 0.5 * dg_log(3.2 * (0.3 - l))), step = 0;
   if (!(y > 0.47)) y = 0.47;
-  for (int i = 0; i < 5; i++) { double e = dg_scaled(y), z = y * y, low = __builtin_fma(y, y, -z); y += (((dg_log(e) - z) - l) - low) * e * 0.886226925452758; }
-  return y;
+  for (int i = 0; i < 6; i++) { y += step; double e = dg_scaled(y).x, z = y * y, low = __builtin_fma(y, y, -z); step = (((dg_log(e) - z) - l) - low) * e * 0.886226925452758; }
+  return dg_sum(y, step);
 }
-CORE dg_erfinv(double x) {
-  double a = __builtin_fabs(x), y;
-  if (!(a < 1)) return a == 1 ? x * INFINITE : __builtin_nan("");
-  if (a > 0.5) return __builtin_copysign(dg_erfc_inverse(1 - a), x);
-  if (a < 1e-8) return x * 0.886226925452758;
-  y = x * 0.9; for (int i = 0; i < 5; i++) y -= (dg_erf(y) - x) * 0.886226925452758 * dg_exp(y * y);
-  return y;
+static dg_pair dg_erf_inverse(dg_pair x) { /* Newton's method on the series of erf, |x| <= 0.75 */
+  dg_pair two = (dg_pair)(0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56); /* 2 / sqrt(pi) */
+  double y = x.x * 0.9, step = 0;
+  for (int i = 0; i < 6; i++) {
+    y += step; double z = y * y; dg_pair term = (dg_pair)(y, 0), sum = term, square = (dg_pair)(-z, -__builtin_fma(y, y, -z));
+    for (int k = 1; k < 20; k++) { term = dg_over(dg_times(term, square), (dg_pair)(k, 0)); sum = dg_plus(sum, dg_over(term, (dg_pair)(2 * k + 1, 0))); }
+    sum = dg_times(sum, two); step = ((x.x - sum.x) + (x.y - sum.y)) * 0.886226925452758 * dg_exp(z);
+  }
+  return dg_sum(y, step);
 }
-CORE dg_erfcinv(double x) { return x == 0 ? INFINITE : x == 2 ? -INFINITE : !(x > 0 && x < 2) ? __builtin_nan("") : x < 0.5 ? dg_erfc_inverse(x) : x > 1.5 ? -dg_erfc_inverse(2 - x) : dg_erfinv(1 - x); }
+static dg_pair dg_both_inverse(dg_pair x, double c) { /* of erf(x) and erfc(c), where x is 1 - c; c is rounded if |x| <= 0.5 */
+  if (!(c > 0 && c < 2)) return (dg_pair)(c == 0 ? INFINITE : c == 2 ? -INFINITE : __builtin_nan(""), 0);
+  return c < 0.25 ? dg_erfc_inverse(c) : c > 1.75 ? -dg_erfc_inverse(2 - c) : dg_erf_inverse(x);
+}
+CORE dg_erfinv(double x) { double a = __builtin_fabs(x); return __builtin_copysign(dg_both_inverse((dg_pair)(a, 0), 1 - a).x, x); }
+CORE dg_erfcinv(double c) { return dg_both_inverse(dg_sum(1, -c), c).x; }
 CORE dg_normcdf(double x) {
-  double a = x * -0x1.6a09e667f3bcdp-1, low = __builtin_fma(x, -0x1.6a09e667f3bcdp-1, -a) + x * 0x1.bdd3413b26456p-55, v = dg_erfc(a); /* a + low is -x / sqrt(2) */
-  return 0.5 * (a > 40 || a < -6 ? v : v - low * 0x1.20dd750429b6dp+0 * dg_exp(-a * a));
+  double a = x * -0x1.6a09e667f3bcdp-1, low = __builtin_fma(x, -0x1.6a09e667f3bcdp-1, -a) + x * 0x1.bdd3413b26456p-55, z = a * a; /* a + low is -x / sqrt(2) */
+  if (a < 0.5 || a > 40) return a < -6 ? 1 : a > 40 ? 0 : 0.5 * ((1 - dg_erf(a)) - low * 0x1.20dd750429b6dp+0 * dg_exp(-z));
+  dg_pair s = dg_scaled(a); s.y -= __builtin_fma(a, a, -z) * s.x + low * 0x1.20dd750429b6dp+0; return 0.5 * dg_times(s, (dg_pair)(dg_exp(-z), 0)).x;
 }
-CORE dg_normcdfinv(double p) { double y = -dg_erfcinv(2 * p), v = 0x1.6a09e667f3bcdp+0 * y; return __builtin_isfinite(y) ? v + (__builtin_fma(0x1.6a09e667f3bcdp+0, y, -v) + y * -0x1.bdd3413b26456p-54) : v; }
+CORE dg_normcdfinv(double p) {
+  dg_pair y = dg_both_inverse(dg_sum(1, -2 * p), 2 * p);
+  return __builtin_isfinite(y.x) ? 0 - dg_times(y, (dg_pair)(0x1.6a09e667f3bcdp+0, -0x1.bdd3413b26456p-54)).x : -y.x;
+}
 
-/* Bessel functions: series of J of all orders up to x = 25, by recurrence downwards; Hankel's expansion beyond. */
+/* Bessel functions: series of J of all orders up to x = 20, by recurrence downwards; Hankel's expansion beyond. */
 typedef struct { double j0, j1, y0, y1; } dg_bessel;
-static double dg_hankel(double n, double x, int odd, double sign) { /* the sum of even or odd terms a(k) / x**k */
-  double term = 1, sum = odd ? 0 : 1, m = 4 * n * n, s = 1;
+static double dg_hankel(double n, double x, int odd, double sign) { /* the sum of even or odd terms a(k) / x**k, without the first, 1 */
+  double term = 1, sum = 0, m = 4 * n * n, s = 1;
   for (int k = 1; k < 60; k++) {
     double next = term * (m - (2 * k - 1.0) * (2 * k - 1.0)) / (8 * k * x);
     if (__builtin_fabs(next) > __builtin_fabs(term) || __builtin_fabs(next) < 1e-19) break;
@@ -118,10 +129,10 @@ static double dg_hankel(double n, double x, int odd, double sign) { /* the sum o
 }
 static dg_bessel dg_j_and_y(double x) { /* x > 0 */
   dg_bessel r = { 0, 0, 0, 0 };
-  if (x > 25) {
+  if (x > 20) {
     double s = dg_sin(x), c = dg_cos(x), f = 1 / __builtin_sqrt(3.141592653589793 * x), p, q;
-    p = dg_hankel(0, x, 0, -1); q = dg_hankel(0, x, 1, -1); r.j0 = f * (p * (c + s) - q * (s - c)); r.y0 = f * (p * (s - c) + q * (c + s));
-    p = dg_hankel(1, x, 0, -1); q = dg_hankel(1, x, 1, -1); r.j1 = f * (p * (s - c) + q * (s + c)); r.y1 = f * (q * (s - c) - p * (s + c));
+    p = 1 + dg_hankel(0, x, 0, -1); q = dg_hankel(0, x, 1, -1); r.j0 = f * (p * (c + s) - q * (s - c)); r.y0 = f * (p * (s - c) + q * (c + s));
+    p = 1 + dg_hankel(1, x, 0, -1); q = dg_hankel(1, x, 1, -1); r.j1 = f * (p * (s - c) + q * (s + c)); r.y1 = f * (q * (s - c) - p * (s + c));
     return r;
   }
   int n = 2 * (int)(0.5 * x + 0.5 * __builtin_sqrt(200 * x) + 12);
@@ -133,8 +144,10 @@ static dg_bessel dg_j_and_y(double x) { /* x > 0 */
     double below = k * two * here - above; above = here; here = below;
     if (__builtin_fabs(here) > 1e200) { here *= 1e-200; above *= 1e-200; sum *= 1e-200; y0 *= 1e-200; y1 *= 1e-200; }
   }
-  double f = 1 / (sum + here), l = dg_log(0.5 * x) + 0.5772156649015329; r.j0 = here * f; r.j1 = above * f;
-  r.y0 = 0.6366197723675814 * (l * r.j0 - 2 * y0 * f); r.y1 = 0.6366197723675814 * ((l - 1) * r.j1 - r.j0 / x - y1 * f);
+  double f = 1 / (sum + here); dg_pair whole = dg_sum(sum, here), over_pi = (dg_pair)(0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55), l = dg_sum(dg_log(0.5 * x), 0x1.2788cfc6fb619p-1); l.y += -0x1.6cb90701fbfabp-58; /* 2 / pi, Euler's constant */
+  dg_pair j0 = dg_over((dg_pair)(here, 0), whole), j1 = dg_over((dg_pair)(above, 0), whole), less = dg_plus(l, (dg_pair)(-1, 0)); r.j0 = j0.x; r.j1 = j1.x;
+  r.y0 = dg_times(dg_plus(dg_times(l, j0), (dg_pair)(-2 * y0 * f, 0)), over_pi).x;
+  r.y1 = dg_times(dg_plus(dg_plus(dg_times(less, j1), -dg_over(j0, (dg_pair)(x, 0))), (dg_pair)(-y1 * f, 0)), over_pi).x;
   return r;
 }
 #define IS_NAN (x != x)
@@ -160,9 +173,16 @@ double dg_yn(int n, double x) {
   double low = dg_y0(x), high = dg_y1(x); for (int k = 1; k < n && !__builtin_isinf(high); k++) { double next = k * 2 / x * high - low; low = high; high = next; } return sign * high;
 }
 static double dg_i_of(double n, double a) { /* modified, of order 0 or 1: all terms are positive */
-  if (a > 30) { double e = dg_exp(0.5 * a), s = dg_hankel(n, a, 0, 1) - dg_hankel(n, a, 1, 1); return e / __builtin_sqrt(6.283185307179586 * a) * s * e; }
-  double z = 0.25 * a * a, low = __builtin_fma(0.25 * a, a, -z), term = n == 0 ? 1 : 0.5 * a, sum = term, slope = 0;
-  for (int k = 1; k < 90; k++) { term *= z / (k * (k + n)); sum += term; slope += k * term; } return z == 0 ? sum : sum + slope * (low / z);
+  if (a > 720) return INFINITE;
+  if (a > 30) {
+    dg_pair s = dg_sum(1, dg_hankel(n, a, 0, 1) - dg_hankel(n, a, 1, 1)), t = dg_times((dg_pair)(0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52), (dg_pair)(a, 0));
+    double root = __builtin_sqrt(t.x), far = a > 600 ? 512 : 0;
+    s = dg_times(dg_over(s, (dg_pair)(root, (__builtin_fma(-root, root, t.x) + t.y) / (2 * root))), (dg_pair)(dg_exp(a - far), 0));
+    return far == 0 ? s.x : s.x * 0x1.9476504ba852ep+738 + (s.y * 0x1.9476504ba852ep+738 + s.x * 0x1.b0272159f0071p+684); /* e**512 */
+  }
+  double z = 0.25 * a * a; dg_pair square = (dg_pair)(z, __builtin_fma(0.25 * a, a, -z)), term = (dg_pair)(n == 0 ? 1 : 0.5 * a, 0), sum = term;
+  for (int k = 1; term.x > 1e-18 * sum.x; k++) { term = dg_over(dg_times(term, square), (dg_pair)(k * (k + n), 0)); sum = dg_plus(sum, term); }
+  return sum.x;
 }
-CORE dg_cyl_bessel_i0(double x) { return IS_NAN ? x : __builtin_isinf(x) ? INFINITE : dg_i_of(0, __builtin_fabs(x)); }
-CORE dg_cyl_bessel_i1(double x) { return IS_NAN || __builtin_isinf(x) ? x : __builtin_copysign(dg_i_of(1, __builtin_fabs(x)), x); }
+CORE dg_cyl_bessel_i0(double x) { return IS_NAN ? x : dg_i_of(0, __builtin_fabs(x)); }
+CORE dg_cyl_bessel_i1(double x) { return IS_NAN ? x : __builtin_copysign(dg_i_of(1, __builtin_fabs(x)), x); }
