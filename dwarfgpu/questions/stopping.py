@@ -150,8 +150,8 @@ def _select(debugger: Debugger, halt: Halt) -> bool:
     if chosen is not None and mask and (halt.kind != "step" or halt.change is not None):
         lane = debugger.lanes.get(chosen)
         if lane is None or not mask >> lane & 1:
-            debugger.lanes[chosen] = (mask & -mask).bit_length() - 1
-            has_switched = has_switched or lane is not None
+            first = debugger.lanes[chosen] = (mask & -mask).bit_length() - 1
+            has_switched = has_switched or first != (lane or 0)  # a launch shows lane 0
     debugger.moved()
     return has_switched
 

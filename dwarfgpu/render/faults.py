@@ -103,7 +103,7 @@ FAULT = Record(
     ARGUMENTS,
     fact("source", value=lambda row: row.source and _place(row).removeprefix(" at ")),
     "pc# line cause",
-    nested("lanes", OUTSIDE),
+    nested("executing=lanes", OUTSIDE),
     nested("accesses", ACCESS),
     "rank",
     VALUES,

@@ -473,3 +473,22 @@ def test_the_last_change_names_the_element_and_says_nothing_of_a_pointer_that_wa
     text = " ".join(run("run", source, *words, "null")[1].split())
     assert "`p` is null" in text
     assert "was last changed" not in text
+
+
+def lists_named(name, value):
+    """Yield what has a name anywhere in a document."""
+    if isinstance(value, dict):
+        yield from (each for key, each in value.items() if key == name)
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from lists_named(name, each)
+
+
+def test_lanes_are_always_numbers_in_json(run, tmp_path, require_tool):
+    """Those that have executed a trap, too, whose waves are described like those of an access."""
+    require_tool("clang-22")
+    source, state = tmp_path / "five.cl", tmp_path / "stop.json"
+    source.write_text("kernel void five(global int *out) {\n  if (get_global_id(0) == 5)\n    __builtin_trap();\n}\n")
+    run("run", source, "five", "--grid", 64, "--work-group", 64, "out=zeros(1)", "--state", state)
+    document = json.loads(run("fault", state, source, "--json")[1])
+    assert [*lists_named("lanes", document)] == [[5]]
+    assert document["faults"][0]["executing"][0]["each"][0]["lane"] == 5

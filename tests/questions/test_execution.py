@@ -41,6 +41,13 @@ def test_a_breakpoint_with_a_condition_says_in_which_lanes_it_stops(launched):
     assert "exited normally" in launched("continue")
 
 
+def test_a_first_stop_in_another_lane_is_told():
+    run = Run(FILE, width=120)
+    launch = "target launch saxpy 64 64 x=zeros(64) y=zeros(64) a=0.5 n=64"
+    assert "[Current wave is 1, lane 0 " in run(launch)
+    assert "\n[Switching to wave 1, lane 23 " in run("break kernels.cl:79 if $_lane > 22", "run")
+
+
 def test_a_place_may_be_an_address_that_the_selected_frame_gives(launched):
     text = launched("start", "break *$pc", "until *$pc+8")
     assert "no state" not in text
