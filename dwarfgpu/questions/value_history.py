@@ -73,8 +73,11 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
         check_path(path)
     wave = None if arguments.get("wave") is None else wave_named(debugging.machine, arguments.get("wave"))
     found = new_history(debugging.running, arguments.text, wave, arguments.get("lane"))
-    with past.replayed(debugging.device.executed, found.observe):
-        found.look()
+    try:
+        with past.replayed(debugging.device.executed, found.observe):
+            found.look()
+    finally:
+        found.stop()
     hint = source_hint("debug {}", debugging.attached, debugging.running.launched) if found.lacking else None
     if (problem := found.problem) is not None:
         problem.hint = hint

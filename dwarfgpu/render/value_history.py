@@ -9,9 +9,9 @@ from dwarfgpu.render.layout import counted, fitted, ranges_text, room
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.execution.control.value_history import PastValue, ValueHistory
+    from dwarfgpu.execution.control.value_history import PastValue, ValueHistory, Writers
 
 MOST_ROWS = 200
 """The rows that text and a picture show."""
@@ -36,14 +36,23 @@ def _number(value: Any) -> str:
 
 
 def _place(row: PastValue) -> str:
-    return f"{(row.position.file or '').rpartition('/')[2]}:{row.position.line}"
+    position = row.position
+    return "(before)" if position is None else f"{(position.file or '').rpartition('/')[2]}:{position.line}"
 
 
-def _record(*, is_pointer: bool = False, has_declarations: bool = False) -> Record:
+def _of_place(name: str) -> Callable[[PastValue], Any]:
+    return lambda row: None if row.position is None else getattr(row.position, name)
+
+
+def _writers(writers: Writers | None) -> str:
+    return "; ".join(f"{wave} lane{'s'[: len(lanes) > 1]} {ranges_text(lanes)}" for wave, lanes in writers or ())
+
+
+def _record(*, is_pointer: bool = False, has_declarations: bool = False, has_writers: bool = False) -> Record:
     return Record(
         fact("time", "instructions", side="r"), fact("wave", "wave"),
-        fact("", "line", value=_place), fact("file", value=lambda row: row.position.file),
-        fact("line", value=lambda row: row.position.line), fact("function", value=lambda row: row.position.function),
+        fact("", "line", value=_place), *(fact(name, value=_of_place(name)) for name in ("file", "line", "function")),
+        fact("writers?*", "written by" if has_writers else None, text=_writers),
         fact("declared", "declared at" if has_declarations else None),
         fact("values", "value", lambda row: row.values.tolist(), partial(values_text, is_pointer=is_pointer)),
     )  # fmt: skip
@@ -58,13 +67,17 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         yield from fitted(history.problem.message, 4)
         return
     most = MOST_ROWS if path is None else MOST_BESIDE_FILE
-    yield from fitted(f"the values of {history.text} where a line begins (changes in between are not shown)", 4)
+    where = " where a line begins (changes in between are not shown)"
+    where = ": a row for each store that changed them" if history.is_shared else where
+    yield from fitted(f"the values of {history.text}{where}", 4)
     declared = history.declarations
     if len(declared) > 1:
         name = history.text if history.text.isidentifier() else f"a name in {history.text}"
         yield from fitted(f"{name} means different variables, declared at {'; '.join(declared)}", 4)
-    record = _record(is_pointer=history.is_pointer, has_declarations=len(declared) > 1)
-    yield from record.lines(history.rows[:most], width=room())
+    shown = history.rows[:most]
+    has_writers = any(row.writers for row in shown)
+    record = _record(is_pointer=history.is_pointer, has_declarations=len(declared) > 1, has_writers=has_writers)
+    yield from record.lines(shown, width=room())
     more = len(history.rows) + history.left - most
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"
@@ -90,5 +103,6 @@ def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
     for row in rows[:MOST_ROWS]:
         values = row.values.tolist()
         cells = (HeatCell("", is_idle=True) if value is None else HeatCell(_number(value), value) for value in values)
-        drawn.append((f"{row.wave} line {row.position.line}", tuple(cells)))
+        line = "before" if row.position is None else f"line {row.position.line}"
+        drawn.append((f"{row.wave} {line}", tuple(cells)))
     return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

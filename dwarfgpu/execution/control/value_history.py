@@ -12,6 +12,7 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
+from dwarfgpu.execution.control.shared_places import SharedPlaces
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import HAS_ENDED
@@ -20,7 +21,7 @@ from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.frames.wave_groups import Cohort
-from dwarfgpu.program.types.model import Array, Pointer, resolved
+from dwarfgpu.program.types.model import Array, Pointer, known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.device import Device
     from dwarfgpu.lanes import LaneSet
+    from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.types.model import Type
+
+    Writers = tuple[tuple[str, tuple[int, ...]], ...]
 
 MOST = 1 << 16
 """The rows that are kept."""
@@ -45,16 +49,18 @@ class PastValue:
     time: int
     """The instructions that were executed before."""
     wave: str
-    position: CodePosition
-    """The line that has changed the values: the one that these lanes have executed before."""
+    position: CodePosition | None
+    """The line that has changed the values; None of what memory had that all lanes share, before a change."""
     values: Any
     """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
     declared: str
     """Where the variables are declared that the names mean there: ``k.cl:14``."""
+    writers: Writers = ()
+    """The waves, each with its lanes, that wrote to memory, where these are others."""
 
 
 class ValueHistory:
-    """Looks at an expression wherever a wave begins another line."""
+    """Looks at an expression wherever a wave begins another line, and at stores to memory that lanes share."""
 
     def __init__(self, running: Running, text: str, wave: int | None = None, lane: int | None = None) -> None:
         self.text = text
@@ -87,6 +93,11 @@ class ValueHistory:
         self.type: Type | None = None
         """The type of the expression; None as long as it is not known."""
         self._latest: dict[tuple[int, str], Any] = {}
+        self._shared = SharedPlaces(self._device)
+        self._views: dict[tuple[int, str], Any] = {}
+        """By wave and declaration, the keys of the places in shared memory that its lanes mean; 0 for no such place."""
+        self._pc = 0
+        """The address of the last instruction."""
         self._declared: dict[int, str | None] = {}
         """By address, where the variables are declared that the names mean there; None before a declaration."""
         self._before: Any = None
@@ -99,13 +110,19 @@ class ValueHistory:
         """Look once more, and no more after that."""
         self._device.observer = self._before
         self.look()
+        self.stop()
 
     def look(self) -> None:
         """Look at the waves that have not ended where they are now, which may be within a line."""
+        self._see_stores()
         for batch, reason in self._device.every_batch():
             rows = [row for row, wave in enumerate(batch.waves.tolist()) if self.wave in (None, wave)]
             if rows and reason != HAS_ENDED and not self._running.reader.at(batch.pc).is_prologue:
                 self._look(batch, rows, self._running.position(batch.pc))
+
+    def stop(self) -> None:
+        """Look at no stores any more."""
+        self._shared.stop()
 
     @property
     def problem(self) -> EvaluationError | None:
@@ -130,8 +147,11 @@ class ValueHistory:
 
     def observe(self, batch: WaveBatch) -> bool:
         """Look before an instruction at the waves that begin another line with it."""
+        self._see_stores()
         if self._before is not None and self._before(batch):
             return True
+        self._pc = batch.pc
+        self._shared.begin(batch)
         known = self._places.get(batch.pc)
         if known is None:
             position = self._running.position(batch.pc)
@@ -142,9 +162,10 @@ class ValueHistory:
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
-        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where and self.wave in (None, wave)]
-        if begin:
-            self._look(batch, begin, position)
+        begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
+        looked = [row for row in begin if self.wave in (None, waves[row])]
+        if looked:
+            self._look(batch, looked, position)
         for row in begin:
             self._where[waves[row]] = where
             executed = self._executed.setdefault(waves[row], [None] * batch.lanes)
@@ -158,8 +179,8 @@ class ValueHistory:
         declared = self._declared[batch.pc] if batch.pc in self._declared else self._declarations(batch)
         if declared is not None:
             self._seen.add(batch.pc)
-            for row, values in self._values(batch, rows):
-                self._keep(int(batch.waves[row]), position, values, declared)
+            for row, values, keys in self._values(batch, rows):
+                self._keep(int(batch.waves[row]), position, values, keys, declared)
 
     def _declarations(self, batch: WaveBatch) -> str | None:
         """Return where the variables are declared that the names mean for waves; None before a declaration."""
@@ -185,12 +206,17 @@ class ValueHistory:
         return self._number(frame, lanes, device)
 
     @property
+    def is_shared(self) -> bool:
+        """Whether the values are in memory that lanes share, whose stores are followed."""
+        return bool(self._shared.by_key)
+
+    @property
     def is_pointer(self) -> bool:
         """Whether the values are addresses."""
         return self.type is not None and isinstance(resolved(self.type), Pointer)
 
-    def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
-        """Yield the values in the lanes of some waves, a masked array for each."""
+    def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any, Any]]:
+        """Yield the values in the lanes of some waves, a masked array for each, and their places in shared memory."""
         found, column = self._found.at(batch), None
         with suppress(Unplaced):
             column = None if found is None else np.broadcast_to(found(batch), (batch.count, batch.lanes))
@@ -199,9 +225,9 @@ class ValueHistory:
             return
         idle = ~executing(batch)
         for row in rows:
-            yield row, np.ma.MaskedArray(column[row], idle[row])
+            yield row, np.ma.MaskedArray(column[row], idle[row]), np.zeros(batch.lanes, np.uint64)
 
-    def _values_of_frames(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
+    def _values_of_frames(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any, Any]]:
         machine = self._device.written(batch)
         row_of = {machine.ids[batch.waves[row]]: row for row in rows}
         try:
@@ -214,12 +240,23 @@ class ValueHistory:
                     message = f"{self.text[:60]} is {values.type}, not a number"
                     part = f"{self.text}[0]" if isinstance(resolved(values.type), Array) else f"{self.text}.MEMBER"
                     raise UsageError(message, kind="no_number", hint=f"name a part of it: `{part}`")
-                yield from ((row_of[name], array[at]) for at, name in enumerate(values.names))
+                keys = self._keys(values, array, batch.lanes)
+                yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
         except DwarfGpuError as error:
             if error.kind == "no_number":
                 raise
             self._note(batch.pc, reason_of(error))
             self._unknown.add(batch.pc)
+
+    def _keys(self, values: Values, array: Any, lanes: int) -> Any:
+        """Return the keys of places whose bytes are the numbers of an array; 0 for all others."""
+        if (
+            values.type is None
+            or array.shape != (len(values.names), lanes)
+            or array.itemsize != known_size(values.type)
+        ):
+            return np.zeros((len(values.names), lanes), np.uint64)
+        return self._shared.keys_of(values, lanes)
 
     def _note(self, pc: int, reason: Reason) -> None:
         """Remember why there is no value; a name that means nothing there only if no line has another reason."""
@@ -230,17 +267,17 @@ class ValueHistory:
             self.lacking = self.lacking or reason
             self._lacking.add(pc)
 
-    def _keep(self, wave: int, position: CodePosition, values: Any, declared: str) -> None:
+    def _keep(self, wave: int, position: CodePosition, values: Any, keys: Any, declared: str) -> None:
+        is_one = len({*keys[~np.ma.getmaskarray(values)].tolist()}) == 1
         if self.lane is not None:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
         latest = self._latest.get((wave, declared))
         if latest is None or latest.dtype != values.dtype:
             latest = self._latest[wave, declared] = np.ma.MaskedArray(np.zeros_like(values.data), mask=True)
-        changed = ~np.ma.getmaskarray(values) & (np.ma.getmaskarray(latest) | (latest.data != values.data))
-        if not changed.any():
-            return
+        has_value, is_first = ~np.ma.getmaskarray(values), self._see_places(wave, values, keys, declared, is_one=is_one)
+        changed = has_value & (np.ma.getmaskarray(latest) | (latest.data != values.data))
         latest[changed] = values[changed]
-        executed, time = self._executed.get(wave, [None] * len(values)), self._device.executed
+        executed = self._executed.get(wave, [None] * len(values))
         writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
         for lane in changed.reshape(len(values), -1).any(axis=1).nonzero()[0].tolist():
             writer = executed[lane] or position
@@ -249,10 +286,69 @@ class ValueHistory:
             own = values.copy()
             if len(writers) > 1:
                 own[[lane for lane in range(len(own)) if lane not in lanes]] = np.ma.masked
-            if len(self.rows) == MOST:
-                self.left += 1
-                continue
-            self.rows.append(PastValue(time, self._running.machine.ids[wave], writer, own, declared))
+            self._add(wave, None if is_first else writer, own, declared)
+
+    def _add(self, wave: int, writer: CodePosition | None, values: Any, declared: str, by: Writers = ()) -> None:
+        if len(self.rows) == MOST:
+            self.left += 1
+        else:
+            name = self._running.machine.ids[wave]
+            self.rows.append(PastValue(self._device.executed, name, writer, values, declared, by))
+
+    # --- Memory that lanes share ----------------------------------------------------------------------------------
+
+    def _see_places(self, wave: int, values: Any, keys: Any, declared: str, *, is_one: bool) -> bool:
+        """Take note of the places that lanes mean now; what they had there is the latest value, whoever wrote it.
+
+        Return whether all lanes share a place that nobody has seen before.
+        """
+        if not keys.any():
+            return False
+        latest, known = self._latest[wave, declared], self._shared.by_key
+        view = self._views.setdefault((wave, declared), np.zeros_like(keys))
+        has_value, was_first = ~np.ma.getmaskarray(values), False
+        for key in {*view[has_value].tolist()} - {0}:
+            latest[has_value & (view == key)] = known[key].value
+        for key in {*keys[has_value].tolist()} - {0}:
+            lanes = has_value & (keys == key)
+            if key not in known:
+                was_first = is_one
+                self._shared.add(key, wave, values.data[lanes][0])
+            elif is_one:
+                latest[lanes & (view == 0)] = known[key].value
+            known[key].value = values.data[lanes][0]
+        view[has_value] = keys[has_value]
+        return was_first
+
+    def _see_stores(self) -> None:
+        """Keep what the last instruction has changed: in the lanes that wrote, or else in those that mean the place."""
+        rows: dict[tuple[tuple[int, str], bool], tuple[Any, dict[str, list[int]]]] = {}
+        position = None
+        for key, writers in self._shared.changed():
+            value = self._shared.by_key[key].value
+            position = position or self._line_of(writers)
+            own = {(wave, name): [lane for lane in writers.get(wave, ()) if view[lane] == key]
+                   for (wave, name), view in self._views.items()}  # fmt: skip
+            is_own = any(own.values())
+            for means, view in self._views.items():
+                lanes = own[means] if is_own else (view == key).nonzero()[0].tolist()
+                if not lanes:
+                    continue
+                blank = np.ma.MaskedArray(np.zeros(len(view), value.dtype), mask=True)
+                row, others = rows.setdefault((means, is_own), (blank, {}))
+                row[lanes] = value
+                for wave, numbers in () if is_own else writers.items():
+                    others.setdefault(self._running.machine.ids[wave], []).extend(numbers)
+        for ((wave, declared), _is_own), (row, others) in rows.items():
+            by = tuple((name, tuple(sorted({*lanes}))) for name, lanes in others.items())
+            self._add(wave, position, row, declared, by)
+
+    def _line_of(self, writers: dict[int, list[int]]) -> CodePosition:
+        """Return the line of the last instruction; in a function without lines, the one that its lanes have begun."""
+        position = self._running.position(self._pc)
+        wave, (lane, *_others) = next(iter(writers.items()))
+        begun = self._executed[wave][lane] if wave in self._executed and not position.line else None
+        return begun or position
 
 
 def csv_of(rows: Sequence[PastValue]) -> bytes:
@@ -262,7 +358,7 @@ def csv_of(rows: Sequence[PastValue]) -> bytes:
     lines.writerow(("time", "wave", "file", "line", "function", "lane", "value", "declared"))
     for row in rows:
         place = row.position
-        first = row.time, row.wave, place.file, place.line, place.function
+        first = row.time, row.wave, *((place.file, place.line, place.function) if place else (None, None, None))
         values = [(lane, value) for lane, value in enumerate(row.values.tolist()) if value is not None]
         lines.writerows((*first, *value, row.declared) for value in values)
     return text.getvalue().encode()
@@ -276,8 +372,8 @@ def npz_of(rows: Sequence[PastValue]) -> bytes:
         stream,
         time=np.array([row.time for row in rows], np.int64),
         wave=np.array([row.wave for row in rows], np.str_),
-        source=np.array([row.position.file or "" for row in rows], np.str_),
-        line=np.array([row.position.line or 0 for row in rows], np.int64),
+        source=np.array([(row.position and row.position.file) or "" for row in rows], np.str_),
+        line=np.array([row.position.line if row.position else 0 for row in rows], np.int64),
         declared=np.array([row.declared for row in rows], np.str_),
         value=array.data,
         has_value=~np.ma.getmaskarray(array),

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+    from dwarfgpu.program.values.storage import Address
 
 T = TypeVar("T")
 
@@ -293,6 +294,14 @@ class Values(ShownInNotebooks):
         for group in groups:
             if self.type is None and group.result is not None:
                 self.type = group.result.type
+
+    def addresses(self) -> Iterator[tuple[Any, Address]]:
+        """Yield the numbers of slots whose objects are in memory, with their addresses there."""
+        for chunk in self._chunks:
+            for group in chunk.groups:
+                address = None if group.result is None else group.result.address
+                if address is not None:
+                    yield chunk.slots(group.positions), address
 
     def raise_misuse(self) -> None:
         """Raise what is wrong with the question itself: the error of all lanes, such as that of an unknown name."""

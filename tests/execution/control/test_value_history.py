@@ -58,6 +58,68 @@ def test_rows_have_the_line_that_wrote(source):
     assert {row["line"]: {*row["values"]} - {None} for row in rows} == {2: {7}, 4: {1}, 6: {2}}
 
 
+SHARED = """kernel void wide(global int *v) {
+  int i = get_global_id(0);
+  int a = i * 2;
+  if (i == 40)
+    v[0] = 7;
+  int b = a + 1;
+  v[i + 1] = b;
+}
+kernel void sides(global int *v) {
+  int i = get_global_id(0);
+  if (i & 1)
+    v[i] = 5;
+  else
+    v[1] = 9;
+  v[i + 64] = i;
+}
+kernel void shifted(global int *v) {
+  local int tile[34];
+  local uint count;
+  int l = get_local_id(0);
+  count = 0;
+  tile[l + 1] = l + 50;
+  if (l > 29)
+    atomic_inc(&count);
+  v[l] = tile[l + 2] + count;
+}
+"""
+
+
+@pytest.mark.parametrize("kernel, words, rows", [
+    ("wide", ["--grid=64", "--watch=v[0]"], [(None, "1:1:1:1", {0: "all"}), (5, "1:1:1:2", {7: [8]})]),
+    ("wide", ["--grid=64", "--watch=v[0]", "--wave=1"],
+     [(None, "1:1:1:1", {0: "all"}), (5, "1:1:1:1", {7: "all"}, ["1:1:1:2", [8]])]),
+    ("sides", ["--grid=32", "--watch=v[1]"],
+     [(None, "1:1:1:1", {0: "all"}), (14, "1:1:1:1", {9: [*range(0, 32, 2)]}), (12, "1:1:1:1", {5: [1]})]),
+    ("sides", ["--grid=32", "--watch=v[1]", "--lane=0"],
+     [(None, "1:1:1:1", {0: [0]}), (14, "1:1:1:1", {9: [0]}), (12, "1:1:1:1", {5: [0]}, ["1:1:1:1", [1]])]),
+    ("shifted", ["--grid=32", "--watch=tile[l + 2]", "--lane=3"],
+     [(20, "1:1:1:1", {0: [3]}), (22, "1:1:1:1", {54: [3]}, ["1:1:1:1", [4]])]),
+    ("shifted", ["--grid=32", "--watch=count"], [(None, "1:1:1:1", {0: "all"}), (24, "1:1:1:1", {2: [30, 31]})]),
+])  # fmt: skip
+def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words, rows):
+    """With the line and the lanes that stored, whichever lanes looked."""
+    source = source.with_name("shared.cl")
+    source.write_text(SHARED)
+    sizes = f"--work-group={words[0][-2:]}", "v=zeros(128)"
+    found = []
+    for row in document("run", str(source), kernel, *words, *sizes)["history"]["rows"]:
+        lanes = {}
+        for lane, value in enumerate(row["values"]):
+            if value is not None:
+                lanes.setdefault(value, []).append(lane)
+        whole = {value: "all" if len(each) == 32 else each for value, each in lanes.items()}
+        found.append((row["line"], row["wave"], whole, *row.get("writers", ())))
+    assert found == rows
+    answer = run("run", str(source), kernel, *words, *sizes).stdout
+    text = words[1].partition("=")[2]
+    assert f"the values of {text}: a row for each store that changed them" in answer
+    assert ("written by" in answer) == any(len(row) > 3 for row in rows)
+    assert ("(before)" in answer) == (rows[0][0] is None)
+
+
 NAMESAKES = """int twice(int v) {
   return v * 2;
 }
