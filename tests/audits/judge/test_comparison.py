@@ -104,7 +104,7 @@ def history(stops, column=1):
 
 def compared_histories(own, other, text=None):
     """Return what comparing histories gives; ``text`` is that of every statement, or a text for each line."""
-    sightings = SimpleNamespace(note=lambda *_each: None, add=lambda *_each: None)
+    sightings = SimpleNamespace(note=lambda *_: None, add=lambda *_: None, of_part=lambda _part: ())
 
     def text_at(_file, line):
         return text[line] if isinstance(text, dict) else text
