@@ -20,7 +20,6 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, largest_float, value_text
-from dwarfgpu.audits.judge.round_order import Place, RoundOrder
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
@@ -49,8 +48,6 @@ RULES: dict[str, CheckRule] = rules(
      "let the location, or the list, say where the value is at the statement that is named"),
     ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
      "end the range of the location where the register gets another value, or begin it where it has its own"),
-    ("round", ERROR, "A.4.1 (1)", "In an unrolled loop, variables have the values of one round after the other.",
-     "give each entry of the list the value of the round that its instructions belong to, or end its range"),
     ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
      "give the instruction the line of the statement that it was made from"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
@@ -137,8 +134,8 @@ class ComparedPart:
 
     @property
     def availability(self) -> float | None:
-        """The share of what is needed that has a value."""
-        available = self.right + self.wrong + self.uncertain
+        """The share of what is needed that has a value, of what is certain."""
+        available = self.right + self.wrong
         return available / (available + self.missing) if available + self.missing else None
 
     @property
@@ -547,24 +544,38 @@ class StatementComparison:
     def _compare_between(self) -> ComparedPart:
         """Compare what variables are at instructions at which no statement begins; return how many are right."""
         counts = {RIGHT: 0, WRONG: 0, UNCERTAIN: 0}
-        passes = [*self._passes()]
-        for item, reference, places in passes:
-            for place in places:
-                if place.is_statement:
+        references: dict[tuple[int, ...], ReferenceStops] = {}
+        for item, between in self.history.between.items():
+            others = _by_context(self.other.by_item.get(item, []))
+            own = self.history.by_item[item]
+            numbers: dict[Context, list[int]] = {}
+            calls = self.other.self_calls.get(item, set())
+            for number, stop in enumerate(own):
+                numbers.setdefault(stop.context, []).append(number)
+            for behind, stop in between:
+                there = others.get(stop.context)
+                count = bisect_left(numbers.get(stop.context, []), behind)
+                if there is None or not count or not stop.values:
                     continue
-                stop = place.stop
+                if any(caller_in(call) == stop.context for call in calls):
+                    continue  # the activations of the other build are rounds here
+                here = [own[number] for number in numbers[stop.context]]
+                key = tuple(map(id, there))
+                reference = references.get(key)
+                if reference is None:
+                    reference = references[key] = ReferenceStops(there, self.uses, here[0].file)
+                truths = self._around(here, count - 1, reference)
+                if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for number in truths):
+                    continue
                 self.sightings.note(RULES["between"], stop.pc)
-                for name in stop.values or ():
-                    compared = self._compare_near(item, name, stop, reference, place.truths)
+                for name in stop.values:
+                    compared = self._compare_near(item, name, stop, reference, truths)
                     if compared is not None:
                         counts[compared.result] += 1
                     if compared is not None and compared.result == WRONG:
                         message = f"{name.name}{compared.path} is {compared.value} between statements, and around them"
                         message += f" other values in {self.name}, such as {compared.other}"
-                        self._add("between", name, item, stop, message)
-        wrong = {(subject.name, pc) for part in ("value", "against") for subject, pc, _ in self.sightings.of_part(part)}
-        for item, reference, places in passes:
-            self._compare_rounds(item, reference, places, wrong)
+                        self._add_between(name, item, stop, message)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
 
     def _compare_everywhere(self, same: SameCode) -> ComparedPart:
@@ -582,15 +593,15 @@ class StatementComparison:
                     if compared is not None and compared.result == WRONG:
                         wrong += 1
                         message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}"
-                        self._add("between", key, item, stop, message)
+                        self._add_between(key, item, stop, message)
         for pc, line, other in same.different_lines():
             message = f"the instruction belongs to line {line}, and to line {other} in {self.name}"
             self.sightings.add(Subject(RULES["row"], f"{line}"), pc, Sighting(message, self.history.stops[0].wave))
         return ComparedPart("between statements", right, wrong, 0)
 
-    def _add(self, rule: str, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
+    def _add_between(self, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
         lane = stop.lanes[stop.positions[item]]
-        subject = Subject(RULES[rule], key.name, key)
+        subject = Subject(RULES["between"], key.name, key)
         self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
 
     def _compare_near(
@@ -610,60 +621,14 @@ class StatementComparison:
             return None
         return self._weighed(item, key, stop, compared, others, reference, truths)
 
-    def _passes(self) -> Iterator[tuple[WorkItem, ReferenceStops, list[Place]]]:
-        """Yield the instructions that work-items come to in one context of both builds, in their order."""
-        references: dict[tuple[int, ...], ReferenceStops] = {}
-        for item, between in self.history.between.items():
-            others = _by_context(self.other.by_item.get(item, []))
-            calls = self.other.self_calls.get(item, set())
-            own = self.history.by_item[item]
-            places = [(2 * behind, stop) for behind, stop in between]
-            places += [(2 * number + 1, stop) for number, stop in enumerate(own)]
-            contexts: dict[Context, list[tuple[int, StatementStop]]] = {}
-            for number, stop in sorted(places, key=lambda place: place[0]):
-                contexts.setdefault(stop.context, []).append((number % 2, stop))
-            for context, here in contexts.items():
-                stops = [stop for is_statement, stop in here if is_statement]
-                if context not in others or not stops or any(caller_in(call) == context for call in calls):
-                    continue  # the activations of the other build are rounds here
-                there = others[context]
-                key = tuple(map(id, there))
-                if key not in references:
-                    references[key] = ReferenceStops(there, self.uses, stops[0].file)
-                yield item, references[key], self._places(here, self._around(stops, references[key]))
-
-    def _places(self, here: list[tuple[int, StatementStop]], around: list[Sequence[int]]) -> list[Place]:
-        """Return the instructions behind the first statement at which the other build is known."""
-        places: list[Place] = []
-        count = 0
-        for is_statement, stop in here:
-            count += is_statement
-            if count and stop.values and around[count - 1]:
-                places.append(Place(stop, around[count - 1], bool(is_statement)))
-        return places
-
-    def _around(self, stops: list[StatementStop], reference: ReferenceStops) -> list[Sequence[int]]:
-        """Return for each stop those of the other build between the certain neighbours of what follows it.
-
-        None are returned where they are too many, or where variables were not read.
-        """
+    def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> Sequence[int]:
+        """Return the stops of the other build between the certain neighbours of what follows a stop."""
         visits = visits_of(stops)
         alignment = self._alignment(visits, reference)
-        certain = [each if each is not None and each.is_certain else None for each in alignment]
-        numbers = [number for number, each in enumerate(certain) if each is not None]
-        around: list[Sequence[int]] = []
-        for number, visit in enumerate(visits):
-            index = bisect_right(numbers, number)
-            before, behind = (certain[numbers[at]] if 0 <= at < len(numbers) else None for at in (index - 1, index))
-            truths = self._enclosed(before, behind, reference)
-            is_known = len(truths) <= MAX_TRUTHS and all(reference.stops[at].values is not None for at in truths)
-            around += [truths if is_known else ()] * len(visit.stops)
-        return around
-
-    def _enclosed(
-        self, before: Counterparts | None, behind: Counterparts | None, reference: ReferenceStops
-    ) -> Sequence[int]:
-        """Return the stops of the other build from one visit to the end of another one, and the one behind."""
+        at = next(index for index, visit in reversed(list(enumerate(visits))) if visit.first <= number)
+        certain = [(index, each) for index, each in enumerate(alignment) if each is not None and each.is_certain]
+        before = [each for index, each in certain if index <= at]
+        behind = next((each for index, each in certain if index > at), None)
         if not (before and behind) and (self.history.is_cut or self.other.is_cut):
             return ()  # where one build may have come further than the other
         end = len(reference.stops)
@@ -672,33 +637,7 @@ class StatementComparison:
             end = min(last.first + len(last.stops) + 1, end)
         elif reference.changes(reference.stops[-1].line):
             return ()
-        return range(reference.visits[before.visits[0]].first if before else 0, end)
-
-    def _compare_rounds(
-        self, item: WorkItem, reference: ReferenceStops, places: list[Place], wrong: set[tuple[str, int]]
-    ) -> None:
-        """Report variables that do not have the values of one round after the other; ``wrong`` are reported already."""
-        keys = dict.fromkeys(key for place in places for key in place.stop.values or ())
-        compared = [
-            key for key in keys if key in self.history.listed and key not in self.other.shared | self.other.listed
-        ]
-        rounds = RoundOrder(item, places, reference.stops, compared, self.values, wrong)
-        for each in (*rounds.back(), *rounds.apart(self._predecessors)):
-            value, before = (value_text(value, self.history.names) for value in (each.value, each.before))
-            if each.other is None:
-                message = f"{each.key.name} is {value} after it was {before}, and {self.name} has them in another order"
-            else:
-                message = f"{each.key.name} becomes {value} and {each.other.name} {before} at once, and {self.name}"
-                message += " never has both"
-            self._add("round", each.key, item, each.stop, message)
-
-    @cached_property
-    def _predecessors(self) -> dict[int, int]:
-        """The address before each one, of the instructions that were executed."""
-        addresses = {stop.pc for stop in self.history.stops}
-        addresses |= {stop.pc for between in self.history.between.values() for _behind, stop in between}
-        ordered = sorted(addresses)
-        return dict(zip(ordered[1:], ordered, strict=False))
+        return range(reference.visits[before[-1].visits[0]].first if before else 0, end)
 
     def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
         lines = tuple((visit.line, visit.stops[0].pc) for visit in visits)

@@ -11,7 +11,14 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.audits.judge.comparison import LineVisit, StatementComparison, StatementUses, align, align_visits
+from dwarfgpu.audits.judge.comparison import (
+    ComparedPart,
+    LineVisit,
+    StatementComparison,
+    StatementUses,
+    align,
+    align_visits,
+)
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     BYTES,
@@ -33,6 +40,11 @@ from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
 from tests.builders.commands import run
 from tests.builders.parameters import for_each
+
+
+def test_shares_leave_out_what_is_uncertain():
+    part = ComparedPart("k", right=60, wrong=20, missing=120, uncertain=1000)
+    assert (part.availability, part.share_right, part.correctness) == (0.4, 0.3, 0.75)
 
 
 def text_of(lines, others):
@@ -104,7 +116,7 @@ def history(stops, column=1):
 
 def compared_histories(own, other, text=None):
     """Return what comparing histories gives; ``text`` is that of every statement, or a text for each line."""
-    sightings = SimpleNamespace(note=lambda *_: None, add=lambda *_: None, of_part=lambda _part: ())
+    sightings = SimpleNamespace(note=lambda *_each: None, add=lambda *_each: None)
 
     def text_at(_file, line):
         return text[line] if isinstance(text, dict) else text
