@@ -114,6 +114,9 @@ def loop_text(loop: EndlessLoop) -> Iterator[str]:
     values = "  ".join(f"{name} = {value_line(value, MAX_VALUE)}" for name, value in loop.values)
     if values:
         yield f"  {values}"
+    for place, waves in loop.waiting.items():
+        who = f"wave {waves[0]} waits" if len(waves) == 1 else f"wave {waves[0]} and {len(waves) - 1:,} more wait"
+        yield from fitted(f"  {who} at the barrier of {f'{place.file}:{place.line}' if place.line else place}", 4)
 
 
 def loop_json(loop: EndlessLoop) -> dict[str, Any]:
@@ -121,6 +124,7 @@ def loop_json(loop: EndlessLoop) -> dict[str, Any]:
     return {
         "first": POSITION.json(loop.first), "last": POSITION.json(loop.last), "end": POSITION.json(loop.end),
         "text": loop.text, "values": _values_json(loop.values),
+        "waiting": [POSITION.json(place) | {"waves": waves} for place, waves in loop.waiting.items()],
     }  # fmt: skip
 
 

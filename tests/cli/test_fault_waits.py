@@ -278,3 +278,32 @@ def test_the_loads_that_a_wait_is_for(run, hang, processor):
 def test_loops_that_change_something_are_not_called_endless(run, hang, kernel, processor, level):
     file, state = hang(kernel, processor, level)
     assert "cannot leave" not in run("fault", state, file)[1]
+
+
+BESIDE_BARRIER = """kernel void beside(global int *out) {
+  local int pair[2], t[64];
+  int l = get_local_id(0);
+  t[l] = pair[l & 1] = l;
+  if (l < THREADS)
+    barrier(CLK_LOCAL_MEM_FENCE);
+  else
+    while (t[1] < 5)
+      ;
+  out[l] = t[63 - l];
+}
+"""
+
+
+def test_a_loop_in_local_memory_beside_a_barrier(run, require_tool, tmp_path):
+    """The run says who waits for the waves in the loop, and `info fault` what the loop reads."""
+    require_tool("clang-22")
+    source = tmp_path / "b.cl"
+    source.write_text(BESIDE_BARRIER.replace("THREADS", "32"))
+    sizes = "--grid=64", "--work-group=64", "out=zeros(64)"
+    _status, text, _ = run("run", source, "beside", *sizes)
+    assert re.search(r"the loop: (\S*/)?b\.cl:8\n", text)
+    assert re.search(r"\n  wave 1:1:1:1 waits at the barrier of\s+(\S*/)?b\.cl:6\n", text)
+    loop = json.loads(run("run", source, "beside", *sizes, "--json")[1])["stop"]["loop"]
+    assert [(each["waves"], each["line"]) for each in loop["waiting"]] == [(["1:1:1:1"], 6)]
+    text = run("debug", source, "beside", *sizes, "-batch", "-ex", "run", "-ex", "info fault")[1]
+    assert re.search(r"4 bytes at local 0x[0-9a-f]+ \(`t \+ 4`\): 1, compared with 5", text)

@@ -64,7 +64,7 @@ class SpinRead:
     compared: tuple[str, ...] = ()
     """What the value is compared with, and by which instruction."""
     name: str | None = None
-    """The argument whose memory it is, with an offset."""
+    """The argument or the variable whose memory it is, with an offset."""
     last_change: LastChange | None = None
     """Who has changed it last, if that is known."""
 

@@ -23,6 +23,7 @@ from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
 from dwarfgpu.machines.protocol import HAS_ENDED, IS_HALTED, WAITS
 from dwarfgpu.program.frames.launch_record import POINTERS
+from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import place_of, waves_of
 
@@ -199,13 +200,20 @@ def _waiting(stopped: Stopped, groups: list[list[int]], found: dict[int, tuple[s
 
 
 def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, LastChange | None]) -> WaitSite:
-    """Return a place with the loop that a wave there cannot leave, its lines, and the arguments it reads through."""
+    """Return a place with the loop that a wave there cannot leave, its lines, and whose memory it reads."""
     spin = spin_of(waves_of(stopped), wave)
     if spin is None:
         return site
-    arguments = [each for each in stopped.wave(wave).launch.arguments if each.kind in POINTERS]
+    own_wave = stopped.wave(wave)
+    arguments = [each for each in own_wave.launch.arguments if each.kind in POINTERS]
+    is_of_group = any(read.space == LOCAL for read in spin.reads)
+    objects = local_objects(own_wave.frame(0), own_wave.launch) if is_of_group else []
 
     def named(read: SpinRead) -> SpinRead:
+        for each in objects if read.space == LOCAL else ():
+            if each.is_certain and each.address is not None and each.address <= read.address < each.address + each.size:
+                distance = read.address - each.address
+                return evolve(read, name=f"{each.name} + {distance}" if distance else each.name)
         for argument in arguments if read.space != LOCAL else ():
             distance, memory = read.address - (argument.number or 0), argument.memory
             if not distance or (memory is not None and memory.is_buffer and 0 <= distance < memory.size):

@@ -80,6 +80,8 @@ class EndlessLoop:
     """The line of the source there."""
     values: tuple[tuple[str, Object], ...]
     """What the names in it are in the first lane."""
+    waiting: dict[CodePosition, list[str]]
+    """Where other waves wait at a barrier, perhaps for those in the loop."""
 
 
 @frozen
@@ -182,7 +184,11 @@ def endless_loop(running: Running, halt: Halt) -> EndlessLoop | None:
     first, last = min(lines, key=lambda place: place.line), max(lines, key=lambda place: place.line)
     answers = _answers(running, wave, first_lane(mask), text) if text and mask else ()
     values = tuple((name, answer.value) for name, answer in answers if answer.value is not None)
-    return EndlessLoop(first, last, exit_, text, values)
+    waiting: dict[CodePosition, list[str]] = {}
+    for batch in running.machine.device.waiting:
+        names = [running.machine.ids[number] for number in sorted(batch.waves.tolist())]
+        waiting.setdefault(running.position(batch.pc), []).extend(names)
+    return EndlessLoop(first, last, exit_, text, values, waiting)
 
 
 def _line(running: Running, halt: Halt) -> StoppedLine | None:
