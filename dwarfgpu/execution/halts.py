@@ -59,7 +59,8 @@ class Halt:
     change: ValueChange | None = None
     """What the first of them has seen, if it is a watchpoint."""
     further: tuple[WatchHit, ...] = ()
-    """The watchpoints after the first that the same instruction has hit."""
+    """The watchpoints after the first that the same instruction has hit; at the start, the last stores that changed
+    nothing."""
     problem: str | None = None
     """Why a condition had no value, and stopped for that."""
     loop: tuple[int, ...] | None = None

@@ -14,6 +14,7 @@ from dwarfgpu.questions.focus import title
 from dwarfgpu.questions.scripts import joined, run_lines
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.stack import show_frame
+from dwarfgpu.render.backtrace import line_text
 from dwarfgpu.render.lanes import lanes_of, signal_text
 from dwarfgpu.render.layout import fitted, ranges_text
 from dwarfgpu.render.values import value_text
@@ -240,6 +241,17 @@ def _data(debugger: Debugger, debugging: Debugging, halt: Halt, printed: list[st
 # --- Text -------------------------------------------------------------------------------------------------------------
 
 
+def _same_lines(debugger: Debugger, halt: Halt) -> Iterator[str]:
+    """Yield where the last stores to what is watched were, which changed nothing, so that going back passed them."""
+    for hit in halt.further:
+        source = debugger.frame.state.loaded.calls_at(hit.pc)[0].source
+        place = f"{hit.pc:#x}" if source is None or not source.line else line_text(source, short=True)
+        wave, mask = next(iter(hit.lanes.items()))
+        text, who = hit.point.text, f"{debugger.noun} {wave + 1}, {lanes_of(mask)}"
+        text = f"`{text}` was last written at {place} ({who}), with the same value; `awatch {text}` stops there"
+        yield from fitted(text, 2)
+
+
 def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     """Yield what has stopped, in the words of GDB."""
     chosen = debugger.wave_number or 0
@@ -253,6 +265,7 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     if halt.is_at_start:
         yield ""
         yield halt.reason
+        yield from _same_lines(debugger, halt)
     elif halt.reason == "scope":
         for point in halt.points:
             yield ""

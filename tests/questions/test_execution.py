@@ -11,6 +11,7 @@ from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.execution import KernelRun
+from tests.builders.commands import run as command_line
 from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
 
@@ -794,3 +795,23 @@ def test_transcripts_are_the_same_compiled(commands, tmp_path):
         return written
 
     assert transcript("on") == transcript("off")
+
+
+def test_a_store_of_the_same_value_is_told_where_going_back_ends(require_tool, tmp_path):
+    require_tool("clang-22")
+    source = tmp_path / "same.cl"
+    source.write_text(
+        "kernel void same(global int *out) {\n  local int tile[33];\n  int l = get_local_id(0);\n  tile[0] = 9;\n"
+        "  tile[l + 1] = l < 7 ? 3 : 0;\n  out[l] = tile[l];\n}\n"
+    )
+    words = "same", "--grid=32", "--work-group=32", "out=zeros(32)", "-batch", "-ex=break 6", "-ex=run", "-ex=delete"
+
+    def back(watch):
+        answer = command_line("debug", str(source), *words, f"-ex={watch}", "-ex=reverse-continue")
+        return " ".join(answer.stdout.split())
+
+    text = back("watch tile[9]")
+    assert "No more reverse-execution history. `tile[9]` was last written at same.cl:5 (wave 1, lane [8])," in text
+    assert "with the same value; `awatch tile[9]` stops there" in text
+    assert "tile[9], with lane [8]" in back("awatch tile[9]")
+    assert "was last written" not in back("watch tile[0]")

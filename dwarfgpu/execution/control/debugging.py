@@ -568,6 +568,11 @@ class Debugging:
     def _last_stop(self) -> Halt:
         device, now = self.device, self.device.executed
         latest: list[tuple[int, Halt]] = []
+        same: dict[int, list[WatchHit]] = {}
+
+        def tell_same(hit: WatchHit) -> None:
+            if hit.is_inside and hit.point.kind == WATCH:
+                same.setdefault(hit.point.number, []).append(hit)
 
         def tell(hit: WatchHit) -> bool:
             if hit.is_inside and not hit.has_left:
@@ -591,11 +596,14 @@ class Debugging:
             Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
         ]
         watched = [point for point in self.points if point.watched is not None and point.is_enabled]
-        for _ in self._stretches(watched, tell, points):
+        last: dict[int, WatchHit] = {}
+        for _ in self._stretches(watched, tell, points, tell_same=tell_same):
             if latest:
                 break
+            last = {number: hits[-1] for number, hits in same.items()} | last
+            same.clear()
         if not latest:
-            return self._back_to(None)
+            return evolve(self._back_to(None), further=tuple(last.values()))
         time, halt = max(latest, key=lambda seen: seen[0])
         self._back_to(time)
         (point,) = halt.points
@@ -612,6 +620,7 @@ class Debugging:
         tell: Callable[[WatchHit], bool],
         points: Sequence[Breakpoint] = (),
         until: float = inf,
+        tell_same: Callable[[WatchHit], object] | None = None,
     ) -> Iterator[None]:
         """Execute the past once more, the latest stretch first, and tell what watchpoints see."""
         device = self.device
@@ -621,7 +630,7 @@ class Debugging:
             if process_time() > until:
                 raise TimeoutError
             if not watcher:  # the stretch begins
-                watcher.append(Watcher(device, watched, self.running.reader, tell))
+                watcher.append(Watcher(device, watched, self.running.reader, tell, tell_same))
                 watcher[0].start()
             watcher[0].observe(batch)
             return False

@@ -108,12 +108,18 @@ class Watcher:
     """Looks at watchpoints while a machine runs, and tells of what they see."""
 
     def __init__(
-        self, device: Device, points: list[Breakpoint], reader: CodeMap, tell: Callable[[WatchHit], bool]
+        self,
+        device: Device,
+        points: list[Breakpoint],
+        reader: CodeMap,
+        tell: Callable[[WatchHit], bool],
+        tell_same: Callable[[WatchHit], object] | None = None,
     ) -> None:
         self._device = device
         self._points = points
         self._reader = reader
-        self._tell = tell
+        self._tell, self._tell_same = tell, tell_same
+        """The second is told of stores to what is watched that have changed nothing."""
         self._groups = device.machine.groups()
         self._before: tuple[WaveBatch, int, int] | None = None
         """The batch that executes an instruction, the time before it, and its address."""
@@ -223,10 +229,13 @@ class Watcher:
         for point in self._points:
             watched = point.watched
             actions, lanes = self._accessed.get(point.number, (set(), {watched.wave: 1 << watched.lane}))
+            text, data = watched.text, watched.bytes
             has_left = bool(watched.function) and self._has_left(watched, before, pc)
             if not has_left and not (point.is_enabled and self._triggers(point, actions, before)):
+                if self._tell_same is not None and actions & {"store", "atomic"}:
+                    change = ValueChange(text, text)
+                    self._tell_same(WatchHit(point, time, pc, lanes, change, self._is_inside(watched, before, pc)))
                 continue
-            text, data = watched.text, watched.bytes
             if not has_left:
                 watched.look()
                 if point.kind == WATCH and text == watched.text and data == watched.bytes:
