@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.81,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 24.43,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
+    "execution": 24.47,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
     "program.types": 2.13,
     "program.code": 5.97,  # the code of frames and of declarations; stacks of profiles; static variables of copies
@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 9.38,  # threadIdx; arguments of a launch; tables of pandas; where local memory is; templates
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 7.93,  # idioms, overlaps, rounds of loops, made arguments, roundings, the source; undefined results
+    "audits.judge": 7.72,  # idioms, overlaps, made arguments, roundings, the source; kernels that define no result
     "audits.campaign": 1.4,  # random kernels, sources reduced, passes found, answers and causes that are kept
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,
@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.36,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.85,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.46,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "questions": 13.47,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.66,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.43,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 93.33
+MOST_LINES_OF_TESTS = 93.29
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

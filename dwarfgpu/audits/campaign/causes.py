@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer
     from dwarfgpu.audits.campaign.source_levels import LevelVerdict
 
-RULES = (RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "against-round",
-         "value-changed", LOST)  # fmt: skip
+RULES = (
+    RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "value-changed", LOST,
+)  # fmt: skip
 """The rules, the gravest first."""
 MOST_OF_RULE = 12
 """The findings of a rule whose passes are looked for."""

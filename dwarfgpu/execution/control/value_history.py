@@ -20,6 +20,7 @@ from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
+from dwarfgpu.program.frames.variable import LOCAL
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, known_size, resolved
 
@@ -100,6 +101,10 @@ class ValueHistory:
         """The address of the last instruction."""
         self._declared: dict[int, str | None] = {}
         """By address, where the variables are declared that the names mean there; None before a declaration."""
+        self._has_code: dict[str, bool] = {}
+        """By its place, whether the line of a declaration has code, which sets the variable."""
+        self._begun: dict[tuple[int, str], Any] = {}
+        """By wave and line, ``k.cl:14``, the lanes that have begun it."""
         self._before: Any = None
 
     def start(self) -> None:
@@ -168,8 +173,10 @@ class ValueHistory:
             self._look(batch, looked, position)
         for row in begin:
             self._where[waves[row]] = where
-            executed = self._executed.setdefault(waves[row], [None] * batch.lanes)
-            for lane in executing(batch)[row].nonzero()[0].tolist():
+            executed, lanes = self._executed.setdefault(waves[row], [None] * batch.lanes), executing(batch)[row]
+            begun = self._begun.setdefault((waves[row], _line_text(position.file, position.line)), np.zeros_like(lanes))
+            begun |= lanes
+            for lane in lanes.nonzero()[0].tolist():
                 executed[lane] = position
         return False
 
@@ -192,7 +199,12 @@ class ValueHistory:
                 place = declared_at(variable.code.file, variable.die)
                 is_everywhere &= variable.frame is frame  # others depend on the caller
                 if place is not None:
-                    places.append(f"{PurePath(place.file or '').name}:{place.line}")
+                    places.append(_line_text(place.file, place.line))
+                    location = variable.die.find("DW_AT_location")
+                    is_fixed = location is not None and location.value_class == "exprloc"
+                    if variable.kind == LOCAL and is_fixed and places[-1] not in self._has_code:
+                        found = self._running.addresses(f"{place.file}:{place.line}")
+                        self._has_code[places[-1]] = self._running.position(found[0]).line == place.line
                 if variable.is_before_declaration:
                     self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
                     is_declared = False
@@ -268,6 +280,9 @@ class ValueHistory:
             self._lacking.add(pc)
 
     def _keep(self, wave: int, position: CodePosition, values: Any, keys: Any, declared: str) -> None:
+        unset = self._unset(wave, declared, len(values))
+        if unset.any():
+            values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | unset)
         is_one = len({*keys[~np.ma.getmaskarray(values)].tolist()}) == 1
         if self.lane is not None:
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | (np.arange(len(values)) != self.lane))
@@ -287,6 +302,14 @@ class ValueHistory:
             if len(writers) > 1:
                 own[[lane for lane in range(len(own)) if lane not in lanes]] = np.ma.masked
             self._add(wave, None if is_first else writer, own, declared)
+
+    def _unset(self, wave: int, declared: str, lanes: int) -> Any:
+        """Return the lanes that have gone past a declaration without executing it."""
+        unset, nobody = np.zeros(lanes, bool), np.zeros(lanes, bool)
+        for place in declared.split(", "):
+            if self._has_code.get(place):
+                unset |= ~self._begun.get((wave, place), nobody)
+        return unset
 
     def _add(self, wave: int, writer: CodePosition | None, values: Any, declared: str, by: Writers = ()) -> None:
         if len(self.rows) == MOST:
@@ -349,6 +372,10 @@ class ValueHistory:
         wave, (lane, *_others) = next(iter(writers.items()))
         begun = self._executed[wave][lane] if wave in self._executed and not position.line else None
         return begun or position
+
+
+def _line_text(file: str | None, line: int | None) -> str:
+    return f"{PurePath(file or '').name}:{line}"
 
 
 def csv_of(rows: Sequence[PastValue]) -> bytes:

@@ -155,6 +155,20 @@ def test_variables_of_one_name_are_told_apart(source):
     assert f"v means different variables, declared at {declared} instructions" in text
 
 
+def test_lanes_that_never_execute_a_declaration_have_no_value(source):
+    source = source.with_name("early.cl")
+    source.write_text(
+        "kernel void early(global int *out) {\n  int i = get_global_id(0);\n  if (i >= 40)\n    return;\n"
+        "  int right = i + 5;\n  out[i] = right;\n}\n"
+    )
+    words = "run", str(source), "early", "--grid=128", "--work-group=128", "out=zeros(128)", "--watch=right"
+    rows = document(*words)["history"]["rows"]
+    assert {(row["wave"], row["line"], row["declared"]) for row in rows} == {
+        ("1:1:1:1", 5, "early.cl:5"), ("1:1:1:2", 5, "early.cl:5"),
+    }  # fmt: skip
+    assert sorted(each for row in rows for each in row["values"] if each is not None) == [*range(5, 45)]
+
+
 def test_what_only_the_frame_can_tell(source):
     rows = rows_of(source, "sum")
     assert (at_line(rows, 1), at_line(rows, 3)) == ([], [[0.0] * 32])
