@@ -613,7 +613,8 @@ def _unknown(name: str) -> UsageError:
     from dwarfgpu.questions.table import COMMANDS
 
     names = (*AT_SHELL, *debug.COMMANDS)
-    hint = nearest_hint(name, names, f"the commands are {', '.join(names)}")
     if any(command.name == name for command in COMMANDS):
-        hint = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
-    return UsageError(f"there is no command {name!r}", hint=hint)
+        near: str | None = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
+    else:
+        near = nearest_hint(name, names, f"the commands are {', '.join(names)}")
+    return UsageError(f"there is no command {name!r}", hint=near)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.render.layout import counted, fitted, ranges_text, room
 from dwarfgpu.render.records import Record, fact
 
@@ -19,14 +21,17 @@ MOST_BESIDE_FILE = 10
 """The rows that text shows where a file has all."""
 
 
-def values_text(values: Sequence[Any], *, is_pointer: bool = False) -> str:
-    """Return the values of lanes that have one: ``7`` where all are equal, else ``{[0-31]=1, [32]=5}``."""
+def values_text(values: Sequence[Any], *, is_pointer: bool = False, is_of_lane: bool = False) -> str:
+    """Return the values of lanes that have one: ``7`` where all have the same, else ``{[0-31]=1, [32]=5}``.
+
+    ``is_of_lane``: a single lane was asked for, which needs no number.
+    """
     number = hex if is_pointer else _number
     lanes: dict[Any, list[int]] = {}
     for lane, value in enumerate(values):
         if value is not None:
             lanes.setdefault(value, []).append(lane)
-    if len(lanes) == 1:
+    if len(lanes) == 1 and (is_of_lane or None not in values):
         return number(next(iter(lanes)))
     return f"{{{', '.join(f'[{ranges_text(found)}]={number(value)}' for value, found in lanes.items())}}}"
 
@@ -48,13 +53,16 @@ def _writers(writers: Writers | None) -> str:
     return "; ".join(f"{wave} lane{'s'[: len(lanes) > 1]} {ranges_text(lanes)}" for wave, lanes in writers or ())
 
 
-def _record(*, is_pointer: bool = False, has_declarations: bool = False, has_writers: bool = False) -> Record:
+def _record(
+    *, is_pointer: bool = False, is_of_lane: bool = False, has_declarations: bool = False, has_writers: bool = False
+) -> Record:
+    text = partial(values_text, is_pointer=is_pointer, is_of_lane=is_of_lane)
     return Record(
         fact("time", "instructions", side="r"), fact("wave", "wave"),
         fact("", "line", value=_place), *(fact(name, value=_of_place(name)) for name in ("file", "line", "function")),
         fact("writers?*", "written by" if has_writers else None, text=_writers),
         fact("declared", "declared at" if has_declarations else None),
-        fact("values", "value", lambda row: row.values.tolist(), partial(values_text, is_pointer=is_pointer)),
+        fact("values", "value", lambda row: row.values.tolist(), text),
     )  # fmt: skip
 
 
@@ -74,17 +82,34 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
     if len(declared) > 1:
         name = history.text if history.text.isidentifier() else f"a name in {history.text}"
         yield from fitted(f"{name} means different variables, declared at {'; '.join(declared)}", 4)
-    shown = history.rows[:most]
-    has_writers = any(row.writers for row in shown)
-    record = _record(is_pointer=history.is_pointer, has_declarations=len(declared) > 1, has_writers=has_writers)
+    rows = [evolve(same[0], wave=_waves(same)) for same in _alike(history.rows)]
+    shown = rows[:most]
+    record = _record(
+        is_pointer=history.is_pointer, is_of_lane=history.lane is not None, has_declarations=len(declared) > 1,
+        has_writers=any(row.writers for row in shown),
+    )  # fmt: skip
     yield from record.lines(shown, width=room())
-    more = len(history.rows) + history.left - most
+    more = len(rows) + history.left - most
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"
     if path is not None:
         yield f"written: {path}"
     if history.gap is not None:
         yield from fitted(history.gap, 4)
+
+
+def _waves(rows: Sequence[PastValue]) -> str:
+    more = f" and {len(rows) - 2} more" if len(rows) > 2 else ""
+    return ", ".join(row.wave for row in rows[:2]) + more
+
+
+def _alike(rows: Sequence[PastValue]) -> Iterator[list[PastValue]]:
+    """Yield rows that differ in nothing but the wave together."""
+    found: dict[Any, list[PastValue]] = {}
+    for row in rows:
+        same = row.time, _of_place("file")(row), _of_place("line")(row), row.declared, row.writers
+        found.setdefault((*same, tuple(row.values.tolist())), []).append(row)
+    yield from found.values()
 
 
 def history_json(history: ValueHistory) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from dwarfgpu.program.code.code_lookup import declared_at
 from dwarfgpu.program.frames.all_waves import all_waves, frame_of
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
-from dwarfgpu.program.frames.variable import LOCAL
+from dwarfgpu.program.frames.variable import LOCAL, owner_of
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, known_size, resolved
 
@@ -199,12 +199,13 @@ class ValueHistory:
                 place = declared_at(variable.code.file, variable.die)
                 is_everywhere &= variable.frame is frame  # others depend on the caller
                 if place is not None:
-                    places.append(_line_text(place.file, place.line))
+                    line, owner = _line_text(place.file, place.line), owner_of(variable) or ""
+                    places.append(line + (f" in {owner}" if "<" in owner else ""))
                     location = variable.die.find("DW_AT_location")
                     is_fixed = location is not None and location.value_class == "exprloc"
-                    if variable.kind == LOCAL and is_fixed and places[-1] not in self._has_code:
+                    if variable.kind == LOCAL and is_fixed and line not in self._has_code:
                         found = self._running.addresses(f"{place.file}:{place.line}")
-                        self._has_code[places[-1]] = self._running.position(found[0]).line == place.line
+                        self._has_code[line] = self._running.position(found[0]).line == place.line
                 if variable.is_before_declaration:
                     self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
                     is_declared = False
@@ -307,8 +308,9 @@ class ValueHistory:
         """Return the lanes that have gone past a declaration without executing it."""
         unset, nobody = np.zeros(lanes, bool), np.zeros(lanes, bool)
         for place in declared.split(", "):
-            if self._has_code.get(place):
-                unset |= ~self._begun.get((wave, place), nobody)
+            line = place.partition(" in ")[0]
+            if self._has_code.get(line):
+                unset |= ~self._begun.get((wave, line), nobody)
         return unset
 
     def _add(self, wave: int, writer: CodePosition | None, values: Any, declared: str, by: Writers = ()) -> None:

@@ -183,8 +183,12 @@ class SourceFiles:
             return None
         file = self._numbered(code, number.die.unit, table, number.unsigned())
         files = next((numbers for _, _, its, numbers in file.parts if its is table), set[int]()) if file else set[int]()
-        ranges = next(variable.ancestors()).ranges()
+        block = next(variable.ancestors())
+        ranges = block.ranges()
         inside = [start for start in self.lines(table).starts if start.file in files and covers(ranges, start.address)]
+        if block.tag == dw.DW_TAG_subprogram and inside:
+            prologue = self.prologue(code.in_program(inside[0].address)) or ()
+            inside = [start for start in inside if code.in_program(start.address) not in prologue]
         declared = line.unsigned()
         own = [start for start in inside if start.line == declared]
         later = [start.address for start in inside if start.line > declared]
@@ -196,7 +200,7 @@ class SourceFiles:
             for start in inside
             if start.address > own[0].address and (start.line not in (0, declared) or start.is_statement)
         )
-        return next(behind, own[0].address + 1)
+        return next(behind, max(own[-1].address, own[0].address + 1))
 
     def lines(self, table: LineTable) -> Lines:
         """Return the lines of a table."""

@@ -352,7 +352,10 @@ def test_code_that_is_not_optimized_is_the_same_on_another_processor(level, proc
 
 @pytest.mark.slow
 def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
-    """After `result += recurse(...)` LLVM 24 says that result is what it was before, and it is in lanes from 1 on."""
+    """After `result += recurse(...)` LLVM 24 says that result is what it was before, and it is in lanes from 1 on.
+
+    The statement of line 94 has another column in the other build: 50 is right before it, and 55 behind it.
+    """
     path = str(ROOT / "fixtures/llvm24/hip-calls.{}.co")
     arguments = ("zeros(4096)", "zeros(4096)", 20)
     judgement = compared(
@@ -360,7 +363,7 @@ def test_a_value_that_the_compiler_has_not_followed_is_wrong_in_its_lane():
     )
     (result,) = [each for each in judgement.comparison.variables if (each.function, each.name) == ("calls", "result")]
     assert (result.wrong, result.first_wrong.line, result.first_wrong.lane) == (1, 94, 1)
-    assert (result.first_wrong.value, result.first_wrong.other) == ("49", "50")
+    assert (result.first_wrong.value, result.first_wrong.other) == ("49", "50 or 55")
     (finding,) = [
         each for each in of_variables(judgement) if each.message.startswith("calls(int*, float*, int)+0x8c: res")
     ]

@@ -271,3 +271,26 @@ def test_a_trace_of_lines_shows_no_variable_before_its_declaration(source):
     assert "    sum = 0" in lines
     assert "    i = 0" not in text
     assert "at = 0" not in text
+
+
+TWICE = """#include <hip/hip_runtime.h>
+template <typename T> __device__ T twice(T a) { T v = a;
+  v = v * 2;
+  return v; }
+__global__ void both(int *out) { int i = threadIdx.x;
+  out[i] = twice<int>(7) + (int)twice<float>(8); }
+"""
+
+
+def test_instances_of_a_template_have_variables_of_their_own(source):
+    """Equal waves are one row of the text; where a lane has no value, lanes are named."""
+    source = source.with_name("twice.hip")
+    source.write_text(TWICE)
+    words = "run", str(source), "both", "--grid=72", "--work-group=72", "out=zeros(72)", "--watch=v"
+    rows = document(*words)["history"]["rows"]
+    found = [(row["declared"], row["values"][0]) for row in rows if row["wave"] == "1:1:1:1"]
+    names = [f"twice.hip:2 in twice<{name}>" for name in ("int", "float")]
+    assert found == [(names[0], 7), (names[0], 14), (names[1], 8.0), (names[1], 16.0)]
+    text = " ".join(run(*words).stdout.split())
+    assert f"1:1:1:1, 1:1:1:2 twice.hip:2 {names[0]} 7 " in text
+    assert f"1:1:1:3 twice.hip:2 {names[0]} {{[0-7]=7}} " in text
