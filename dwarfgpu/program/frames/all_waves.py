@@ -1,8 +1,8 @@
 """Questions about all waves: evaluated once for each place in the code, for all lanes of the waves that are there.
 
 Waves at one place differ in their data only: a variable is looked up and its location decoded once, and
-evaluated over an array of slots. Where waves differ in more, as in their callers, each wave is evaluated by
-itself.
+evaluated over an array of slots. Each wave has its own callers, so these are evaluated wave by wave, and the results
+of callers at one place are one.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
+
+    _Members = list[tuple[Frame, Sequence[int]]]
+    """Frames at one place in the code, with the waves of each."""
 
 
 CHUNK = 16_384
@@ -91,29 +94,59 @@ def by_place(
 
 
 def _of_group(attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int) -> Iterator[Values]:
-    names = [attached.stopped.machine.ids[wave] for wave in group.numbers]
     if group.pc is None:
+        names = [attached.stopped.machine.ids[wave] for wave in group.numbers]
         values = Values(lanes, None, text=text, waves=b.array(group.numbers, 64), names=names)
         values.refuse(unknown_place(names[0]))
         yield values
         return
     try:
-        yield _together(attached, group, text, lanes, number, names)
+        yield _together(attached, [(frame_of(attached, group, number), group.numbers)], text, lanes, group.pc)
     except (Parted, Diverge, LaneFault):
-        for wave in group.numbers:  # each has its own caller
-            yield from _of_group(attached, Cohort([wave], group.pc), text, lanes, number)
+        if len(group.numbers) == 1:
+            raise
+        for alike in _by_caller(attached, group, number):
+            try:
+                yield _together(attached, alike, text, lanes, group.pc)
+            except (Parted, Diverge, LaneFault):
+                if len(alike) == 1:
+                    raise
+                for each in alike:
+                    yield _together(attached, [each], text, lanes, group.pc)
 
 
-def _together(
-    attached: Attached, group: Cohort, text: str, lanes: tuple[int, ...], number: int, names: list[str]
-) -> Values:
-    """Evaluate for all waves of a group at once; raise `Parted` where that is not possible."""
-    frame, numbers = frame_of(attached, group, number), b.array(group.numbers, 64)
+def _by_caller(attached: Attached, group: Cohort, number: int) -> list[_Members]:
+    """Return the frame of each wave, those together that are at one place of one function with a known mask."""
+    found: dict[Any, _Members] = {}
+    for wave in group.numbers:
+        frame = attached[wave].frame(number)
+        function = None if frame.function is None else frame.function.offset
+        try:
+            has_mask = frame.activation is None or Simt(frame).active_mask() is not None
+        except DwarfGpuError:
+            has_mask = False
+        found.setdefault((frame.pc, function, has_mask), []).append((frame, [wave]))
+    return list(found.values())
+
+
+def _masks_of(members: _Members) -> Any:
+    """Return the active lanes of the waves: a mask for all of them, or one for each."""
+    masks = [(Simt(frame).active_mask(), len(waves)) for frame, waves in members]
+    if len(masks) == 1:
+        return masks[0][0]
+    return b.array([int(mask) for mask, _count in masks], 64)
+
+
+def _together(attached: Attached, members: _Members, text: str, lanes: tuple[int, ...], pc: int) -> Values:
+    """Evaluate for all waves at once; raise `Parted` where that is not possible."""
+    frame = members[0][0]
+    chosen = [wave for _frame, waves in members for wave in waves]
+    numbers, names = b.array(chosen, 64), [attached.stopped.machine.ids[wave] for wave in chosen]
     problems: list[DwarfGpuError] = []
     masks: Any = None
     if frame.activation is not None:
         try:
-            masks = Simt(frame).active_mask()
+            masks = _masks_of(members)
         except DwarfGpuError as error:
             problems.append(unknown_mask(names[0], error))
     quantity: Quantity | DwarfGpuError
@@ -128,21 +161,17 @@ def _together(
     known = None if isinstance(quantity, DwarfGpuError) else quantity
     values = Values(lanes, frame, known, text, active=masks, waves=numbers, names=names)
     values.problems = problems
-    values.pc = group.pc if frame.pc is None else frame.pc
-    frame.repaired.clear()
-    frame.possible_repairs.clear()
+    values.pc = pc if frame.pc is None else frame.pc
+    for each, _waves in members:
+        each.repaired.clear()
+        each.possible_repairs.clear()
     if isinstance(quantity, DwarfGpuError):
         values.refuse(quantity)
         return values
-    places = places_of(frame, quantity, lanes, len(numbers))
-    if places is None:
-        step = max(1, CHUNK // len(lanes)) if lanes else 1
-        for first in range(0, len(numbers) if lanes else 0, step):
-            values.ask(first * len(lanes), LaneSet.product(numbers[first : first + step], b.array(lanes, 64)))
-            values.read()  # while it is in the cache
-    else:
-        for place, positions in places:
-            _ask_at(values, place, positions)
+    first = 0
+    for each, waves in members:
+        _ask(values, each, first, b.array(waves, 64))
+        first += len(waves) * len(lanes)
     if values.type is None and isinstance(quantity, Variable):
         values.type = quantity.type
     if len(numbers) > 1 and values.type is not None and has_dynamic_parts(values.type):
@@ -153,6 +182,22 @@ def _together(
         for variable in list(frame.repaired.values())
     )
     return values
+
+
+def _ask(values: Values, frame: Frame, start: int, numbers: b.Array) -> None:
+    """Evaluate in the waves of a frame, whose slots are from ``start`` on."""
+    lanes: Any = values.lanes
+    quantity = frame.quantity(values.text)
+    places = places_of(frame, quantity, lanes, len(numbers))
+    if places is not None:
+        for place, positions in places:
+            _ask_at(values, place, positions + start)
+        return
+    step = max(1, CHUNK // len(lanes)) if lanes else 1
+    for first in range(0, len(numbers) if lanes else 0, step):
+        slots = LaneSet.product(numbers[first : first + step], b.array(lanes, 64))
+        values.ask(start + first * len(lanes), slots, quantity)
+        values.read()  # while it is in the cache
 
 
 def places_of(

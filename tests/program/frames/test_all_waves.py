@@ -270,3 +270,13 @@ def test_waves_without_an_expression_are_items_of_the_state(attached):
     assert "the first wave is `attached[0]`" in str(raised(UsageError, all_waves, attached))
     assert "no variable `nosuch` in" in str(raised(KeyError, all_waves, attached, "nosuch"))
     assert "a str has no waves" in str(raised(UsageError, all_waves, "blur.core", "lane"))
+
+
+def test_callers_at_one_place_are_one_result():
+    core = dwarfgpu.open_core(str(FIXTURES.parent / "dwarfgpu/examples/blur.core"))
+    (found,) = all_waves(core, "n", frame=1, lanes="all")
+    assert found.waves.tolist() == [0, 1]
+    for position, wave in enumerate(core):
+        alone = wave.frame(1)["n"].values("all")
+        assert (found.names[position], found.array[position].tolist()) == (wave.id, alone.array.tolist())
+        assert found.states[position] == alone.states
