@@ -48,6 +48,10 @@ class CodeCache:
         """Keep code, if it can be kept."""
         self.keep(key.hex(), _MAGIC + _digest(key, code) + code)
 
+    def has(self, path: str) -> bool:
+        """Return whether a file is in the folder."""
+        return self.folder is not None and Path(path).resolve().parent == self.folder.resolve()
+
     def keep(self, name: str, content: bytes) -> Path | None:
         """Write a file, whole or not at all; return where it is, or None if it cannot be written."""
         if self.folder is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.gpu_core.core_waves import SavedGpu
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents, write_gpu, write_host, write_merged
@@ -85,9 +86,13 @@ def images_of(stopped: Stopped, *, embeds: bool = False) -> Iterator[LoadedImage
 
 
 def _uri_of(image: Image, free: int, *, embeds: bool) -> tuple[str, tuple[int, bytes] | None]:
-    """Return the URI of a code object: of its file, or of a copy in the memory of the host."""
+    """Return the URI of a code object: of its file, or of a copy in the memory of the host.
+
+    A file in the user's cache may be gone when the core file is read, so it is copied.
+    """
     path = image.path
-    if not embeds and path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data):  # noqa: PTH113, PTH202
+    has_file = path is not None and os.path.isfile(path) and os.path.getsize(path) == len(image.data)  # noqa: PTH113, PTH202
+    if not embeds and has_file and path is not None and not CodeCache("code").has(path):
         return file_uri(os.path.abspath(path), 0, None), None  # noqa: PTH100
     return f"memory://0#offset={free:#x}&size={len(image.data):#x}", (free, bytes(image.data))
 

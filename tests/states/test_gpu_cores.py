@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents
@@ -380,3 +381,14 @@ def test_two_work_groups_at_one_position_are_two_dispatches_of_a_small_snapshot(
     local = small.target.space_named("local")
     for wave in range(4):
         assert small.read_memory(local, 0, 64, wave, None) == source.read_memory(local, 0, 64, wave, None)
+
+
+def test_code_in_the_cache_of_the_user_is_copied_into_the_core_file(tmp_path, monkeypatch):
+    """The cache may be emptied, or be on another machine, when the core file is read."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = CodeCache("code").keep("k.co", TINY.read_bytes())
+    stopped = open_program(str(kept)).attach(EXAMPLES / "launch.json").stopped
+    paths = write_core(stopped, str(tmp_path / "core")).names
+    kept.unlink()
+    (found,) = open_core_waves(paths).found
+    assert (found.where, found.file is not None) == ("in the core file", True)
