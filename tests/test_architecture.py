@@ -191,7 +191,7 @@ BUDGETS: dict[str, float] = {
     "program.code": 5.98,  # the code of frames and of declarations; stacks of profiles; static variables of copies
     "program.values": 1.92,
     "program.language": 2.12,
-    "program.frames": 9.38,  # threadIdx; arguments of a launch; tables of pandas; where local memory is; templates
+    "program.frames": 9.43,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.51,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 7.72,  # idioms, overlaps, made arguments, roundings, the source; kernels that define no result
