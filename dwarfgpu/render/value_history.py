@@ -77,6 +77,7 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
     most = MOST_ROWS if path is None else MOST_BESIDE_FILE
     where = " where a line begins (changes in between are not shown)"
     where = ": a row for each store that changed them" if history.is_shared else where
+    where += " (weak memory: late stores have the line before they were seen)" if history.sees_late else ""
     yield from fitted(f"the values of {history.text}{where}", 4)
     declared = history.declarations
     if len(declared) > 1:

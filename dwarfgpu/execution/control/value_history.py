@@ -224,6 +224,11 @@ class ValueHistory:
         return bool(self._shared.by_key)
 
     @property
+    def sees_late(self) -> bool:
+        """Whether stores may change the values later, when nobody knows any more who stored."""
+        return self.is_shared and self._device.memory.is_weak
+
+    @property
     def is_pointer(self) -> bool:
         """Whether the values are addresses."""
         return self.type is not None and isinstance(resolved(self.type), Pointer)

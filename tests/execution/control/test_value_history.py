@@ -118,6 +118,8 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
     assert f"the values of {text}: a row for each store that changed them" in answer
     assert ("written by" in answer) == any(len(row) > 3 for row in rows)
     assert ("(before)" in answer) == (rows[0][0] is None)
+    weak = run("run", str(source), kernel, *words, *sizes, "--weak-memory=1").stdout
+    assert ("weak memory: late stores" in " ".join(weak.split()), "weak memory" in answer) == (True, False)
 
 
 NAMESAKES = """int twice(int v) {
