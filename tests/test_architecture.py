@@ -203,7 +203,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.36,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.87,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.88,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.47,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.66,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.5,

@@ -30,7 +30,7 @@ HANGS = {
     "lock": ("in the loop of {spin}", "cannot leave it while it reads: 4 bytes at", "(`flag`): 1"),
     "swap": ("in the loop of {spin}", "cannot leave it while it reads: 4 bytes at", "(`flag`): 1"),
     "sleep": ("in the loop of {spin}", "cannot leave it while it reads", "(`flag`): 0, compared with 7 (v_cmp_"),
-    "group": ("in the loop of {spin}", "4 bytes at local 0x0: 3, compared with 9 (v_cmp_"),
+    "group": ("in the loop of {spin}", "4 bytes at local 0x0 (`ready`): 3, compared with 9 (v_cmp_"),
     "two": (
         "wave 1 waits at the barrier of {first}; not there: wave 2",
         "wave 3 waits at the barrier of {barrier}; not there: wave 2",
