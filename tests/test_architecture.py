@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.36,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.88,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.47,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "questions": 13.48,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.66,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,

@@ -32,9 +32,10 @@ PAGE, PICTURES = "campaign.md", ("variables.svg", "causes.svg")
 
 def campaign(selection: Selection, arguments: Arguments) -> Document:
     """Answer ``judge`` with one of the options that are about sources."""
+    way = next(name for name in ("fuzz", "reduce", "campaign") if arguments.has(name))
     for name in ("against", "html", "sarif", "grid", "work-group", "baseline"):
         if arguments.has(name):
-            raise arguments.wrong(f"judges sources at all levels: -{name} is for a code object")
+            raise arguments.wrong(f"-{way} compiles sources at -O0 to -O3, and launches them itself: leave -{name} out")
     with budget.apart():  # the instructions of each kernel are bounded, and so are the tests of a reduction
         if arguments.has("fuzz"):
             if selection.given is not None:
@@ -96,10 +97,13 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
     if answer.problem is not None:
         raise UsageError(answer.problem)
     kernel = arguments.words[0] if arguments.words else None
-    found = _chosen([*examples([answer], most=None)], wanted, kernel)
+    every = [*examples([answer], most=None)]
+    found = _chosen(every, wanted, kernel)
     if found is None:
         what = "no variable is wrong" if wanted is None else f"no finding of {wanted}"
-        raise NotFound("no_finding", f"{path} has at -O1 to -O3 {what}", hint=f"`{LOST}` is about lost variables")
+        others = ", ".join(sorted({each.finding.rule for each in every}))
+        hint = f"there are findings of {others}" if others else None
+        raise NotFound("no_finding", f"{path} has at -O1 to -O3 {what}", hint=hint)
     source = source_levels(path, answer.processor)
     cause = CauseFinder(source, found.verdict.kernel, found.verdict.level, found.finding).cause()
     document = Document(asdict(cause), [*text_of.report_text(cause)])

@@ -123,7 +123,8 @@ def test_a_report_has_what_the_tracker_wants():
         (("judge", "--fuzz", "0"), "needs one kernel at least"),
         (("judge", "--reduce"), "needs a source"),
         (("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "--reduce"), "not a code object"),
-        (("judge", "--fuzz", "1", "--html"), "judges sources at all levels"),
+        (("judge", "--fuzz", "1", "--html"), "-fuzz compiles sources at -O0 to -O3, and launches them itself"),
+        (("judge", str(UNROLLED), "--reduce", "--against", str(UNROLLED)), "leave -against out"),
         (("judge",), "FILE"),
     ],
 )
