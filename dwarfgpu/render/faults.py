@@ -273,10 +273,7 @@ def not_logged_text(faults: Sequence[LoggedFault], file: CodeObject | None) -> I
 
 def _place(fault: WaveFault) -> str:
     """Return the line that failed; of code that belongs to no line, that it is the one before."""
-    source, frame = fault.source, fault.frame
-    line = None if source is None else source.line or None
-    is_made = source is not None and frame.line is None and (source.file, line) == (frame.file, frame.nearest_line)
-    return f" {place_text(frame)}" if is_made else _at(source)
+    return f" {place_text(fault.frame)}" if fault.is_made else _at(fault.source)
 
 
 def _at(source: SourceLine | None) -> str:

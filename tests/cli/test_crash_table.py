@@ -82,7 +82,7 @@ def mistakes(crash: list[str], fault: dict[str, Any], text: str, width: int) -> 
         yield f"{fault['source']} is not {where}"
     access = fault["accesses"][0] if fault["accesses"] else {"missed": [], "null": False}
     found: set[int] = set()
-    for row in access.get("outside", fault["lanes"]):
+    for row in access.get("outside", fault["executing"]):
         first = width * (int(row["wave"].split(":")[3]) - 1)
         found.update(first + lane for lane in row["lanes"] or range(width))
     if found != expected(items):

@@ -247,6 +247,8 @@ class WaveFault:
     """What changed its variables, or those of a caller, last, where that is known."""
     depth: int = 0
     """If private memory overflows in a function that calls itself: how many of its calls have not returned."""
+    is_made: bool = False
+    """Whether the instruction belongs to no line: `source` is the line before it."""
 
 
 def wave_faults(
@@ -415,8 +417,8 @@ class FaultSearch:
         if not MEMORY_REASONS & set(self.stop.reasons):
             source, cause = self._cause()
         self.source_line, line = source_line, source_line(self.frame, source)
-        shown = line
-        if source is not None and not source.line and source == self.frame.call.source:  # no line accesses that
+        shown, is_made = line, source is not None and not source.line and source == self.frame.call.source
+        if source is not None and is_made:  # no line accesses that
             source = evolve(source, line=self.frame.nearest_line or 0)
             shown = source_line(self.frame, source)
         accesses: list[FailedAccess] = []
@@ -455,6 +457,7 @@ class FaultSearch:
             len(self.waves),
             tuple(self.problems),
             depth=self._depth(frame) if any(access.overflows for access in accesses) else 0,
+            is_made=is_made,
         )
 
     @staticmethod
