@@ -43,6 +43,9 @@ RULES = rules(
      "write the base of the unit's table, which is where its offsets begin"),
     ("several-locations", ERROR, "A.3.3.5", "What is in one place has one entry of a list for each address.",
      "leave the address range out of one of the entries", "{name} has two locations from {low:#x} to {high:#x}"),
+    ("several-places", WARNING, "A.2.5.3", "All places in which a variable is at one address have the same value.",
+     "end the earlier entry where the other begins, unless the value is in both places; `dwarfgpu judge` reads both",
+     "{name} gives two places from {low:#x} to {high:#x}"),
     ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
      "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
      "{low:#x} to {high:#x} is outside of all sections of code"),
@@ -123,10 +126,18 @@ class ListChecks:
             if span is not None and span[0] < span[1]:
                 spans.append((*span, entry.offset))
         clause = SINGLE.get(attribute.name)
-        if (function is None or clause is not None) and self.expressions.code.file.image.is_linked:
-            # where nothing is linked, each section begins at 0
-            yield from _overlaps(spans, section, attribute, clause)
-        if function is not None and spans and self.expressions.code.file.image.is_linked:
+        if not self.expressions.code.file.image.is_linked:
+            return  # each section begins at 0
+        rule = "overlap" if function is None else "several-places" if clause is None else "several-locations"
+        expressions = {entry.offset: entry.expression for entry in entries}
+        for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
+            is_same = rule == "several-places" and expressions[first] == expressions[offset]
+            if other < high and not is_same:
+                values = {"name": attribute.name, "low": other, "high": min(high, end)}
+                values = {"other": other, "low": low, "high": high} if function is None else values
+                yield RULES.problem(rule, section, offset, die, clause, **values)
+                break
+        if function is not None and spans:
             yield from self._outside(spans, section, die, function())
 
     def _outside(
@@ -161,19 +172,3 @@ def spans_text(spans: list[tuple[int, int]]) -> str:
 def _context(unit: Unit) -> ListContext:
     """Return what the entries of lists depend on, as far as it is known."""
     return unit.list_context if has_addresses(unit) else ListContext(unit.address_size, unit.format.byte_order)
-
-
-def _overlaps(
-    spans: list[tuple[int, int, int]], section: str, attribute: Attribute, clause: str | None
-) -> Iterator[Problem]:
-    """Yield the first range that overlaps another one; ``clause`` says that this gives a place two locations."""
-    ordered = sorted(spans)
-    for (low, high, _), (other, end, offset) in pairwise(ordered):
-        if other < high:
-            at = section, offset, attribute.die
-            if clause is None:
-                yield RULES.problem("overlap", *at, other=other, low=low, high=high)
-            else:
-                values = {"name": attribute.name, "low": other, "high": min(high, end)}
-                yield RULES.problem("several-locations", *at, clause, **values)
-            return

@@ -85,6 +85,7 @@ SEEDS = (
     ranges("list-unknown-entry-kind", "of kind 0x44", b"\x44" + rnglist("end_of_list")),
     ranges("list-reversed", "by offsets", rnglist(("offset_pair", 8, 4), "end_of_list")),
     ranges("list-address-index", "without a table", rnglist(("startx_length", 7, 4), "end_of_list")),
+    locations("list-several-places", "two registers", loclist(at(0, 16), at(8, 24, "908114"), "end_of_list")),
     locations("list-truncated", "no end", loclist(at(0, 8))),
     locations("list-truncated", "an address cut short", loclist(at(0, 8)) + b"\x07\x00"),
     locations("list-truncated", "an expression cut short", b"\x05\x09\x30"),
