@@ -55,6 +55,11 @@ def lanes_in(mask: int) -> list[int]:
     return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
 
 
+def outer_of(lanes: list[int]) -> list[int]:
+    """Return the first and the last of some lanes; none if there are none."""
+    return [lanes[0], lanes[-1]] if lanes else []
+
+
 @immutable
 class LaneSet:
     """The slots an evaluation runs over: the wave and the lane of each.

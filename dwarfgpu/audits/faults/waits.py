@@ -211,8 +211,7 @@ def _followed(stopped: Stopped, wave: int, site: WaitSite, known: dict[int, Last
 
     def named(read: SpinRead) -> SpinRead:
         for each in objects if read.space == LOCAL else ():
-            if each.is_certain and each.address is not None and each.address <= read.address < each.address + each.size:
-                distance = read.address - each.address
+            if each.is_certain and (distance := each.offset_of(read.address)) is not None:
                 return evolve(read, name=f"{each.name} + {distance}" if distance else each.name)
         for argument in arguments if read.space != LOCAL else ():
             distance, memory = read.address - (argument.number or 0), argument.memory

@@ -25,6 +25,7 @@ from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceEx
 from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import outer_of
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
@@ -182,7 +183,7 @@ class SourceValues:
         is_parameter = isinstance(known, KnownValue) and not known.expression
         if not is_parameter and (location is None or location.value_class != "loclist"):
             return  # it is there before it has its value
-        chosen: list[int | None] = [lanes[0], lanes[-1]] if lanes else [None]
+        chosen: list[int | None] = [*outer_of(lanes)] or [None]
         if isinstance(known, InitialValue):
             if is_first:
                 self._judge_first(arrival, row, frame, variable, known, chosen)

@@ -12,13 +12,13 @@ from attrs import evolve
 
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import live_rows
-from dwarfgpu.audits.judge.variable_values import is_read_reference, outer_of
+from dwarfgpu.audits.judge.variable_values import is_read_reference
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOWHERE
 from dwarfgpu.execution.control.stepping import CodeMap
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import first_lane, lanes_in
+from dwarfgpu.lanes import first_lane, lanes_in, outer_of
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER

@@ -22,7 +22,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import lanes_in
+from dwarfgpu.lanes import lanes_in, outer_of
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.frames.answers import answer
@@ -463,11 +463,6 @@ def _first_failed(variable: Variable, lanes: list[int]) -> Any:
     """Return the answer of the first of some lanes in which reading a variable is an error; None without one."""
     values = answer(variable, variable.name, lanes or None)
     return next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
-
-
-def outer_of(lanes: list[int]) -> list[int]:
-    """Return the first and the last of some lanes; none if there are none."""
-    return [lanes[0], lanes[-1]] if lanes else []
 
 
 def _line_text(place: WatchedInstruction) -> str:

@@ -75,7 +75,7 @@ THREE(int, min, max) THREE(uint, min, max) THREE(float, fmin, fmax)
 
 /* ---- what HIP adds: double functions by the names that its header calls ---- */
 #define CORE __attribute__((noinline)) double
-double dg_exp(double); double dg_log(double); double dg_erf(double); double dg_erfc(double); double dg_sin(double); double dg_cos(double);
+double dg_exp(double); double dg_log(double); double dg_erf(double); double dg_sin(double); double dg_cos(double);
 #define INFINITE __builtin_inf()
 /* e**(a * a) * erfc(a), a > 0.4, by a continued fraction. */
 static dg_pair dg_scaled(double a) { double t = 0; for (int k = (int)(200 / (a * a)) + 25; k > 0; k--) t = 0.5 * k / (a + t); return dg_over((dg_pair)(0x1.20dd750429b6dp-1, 0x1.1ae3a914fed80p-57), dg_sum(a, t)); }

@@ -379,8 +379,8 @@ class FindingNames:
         If the file does not tell where variables are, it is the only one that both lines name.
         """
         for each in self._local_objects:
-            if each.address is not None and each.address <= address < each.address + each.size:
-                offset, size = address - each.address, known_size(each.type) or 0
+            if (offset := each.offset_of(address)) is not None:
+                size = known_size(each.type) or 0
                 index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
                 part, kind = element_at(each.type, rest)
                 return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind

@@ -568,11 +568,11 @@ class Debugging:
     def _last_stop(self) -> Halt:
         device, now = self.device, self.device.executed
         latest: list[tuple[int, Halt]] = []
-        same: dict[int, list[WatchHit]] = {}
+        same: dict[int, WatchHit] = {}
 
         def tell_same(hit: WatchHit) -> None:
             if hit.is_inside and hit.point.kind == WATCH:
-                same.setdefault(hit.point.number, []).append(hit)
+                same[hit.point.number] = max(hit, same.get(hit.point.number, hit), key=lambda each: each.time)
 
         def tell(hit: WatchHit) -> bool:
             if hit.is_inside and not hit.has_left:
@@ -596,14 +596,11 @@ class Debugging:
             Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
         ]
         watched = [point for point in self.points if point.watched is not None and point.is_enabled]
-        last: dict[int, WatchHit] = {}
         for _ in self._stretches(watched, tell, points, tell_same=tell_same):
             if latest:
                 break
-            last = {number: hits[-1] for number, hits in same.items()} | last
-            same.clear()
         if not latest:
-            return evolve(self._back_to(None), further=tuple(last.values()))
+            return evolve(self._back_to(None), further=tuple(same.values()))
         time, halt = max(latest, key=lambda seen: seen[0])
         self._back_to(time)
         (point,) = halt.points

@@ -428,13 +428,13 @@ class Running:
         from dwarfgpu.execution.breakpoints import Breakpoint
 
         self._name_findings()
-        machine, places = self.machine, None if until is None else Breakpoint(0, self.stops(until), text=until)
-        self.end = places
+        machine = self.machine
+        self.end = None if until is None else Breakpoint(0, self.stops(until), text=until)
         if limit is None:
-            return machine.run(until=places)
+            return machine.run(until=self.end)
         device = machine.device
         end, slack = device.executed + limit, LONGEST * min(machine.wave_count, WIDEST)
-        halt = machine.run(until=places, limit=limit - slack) if limit > slack else None
+        halt = machine.run(until=self.end, limit=limit - slack) if limit > slack else None
         if halt is not None and halt.kind != halts.LIMIT:
             return halt
         last: list[WaveBatch] = []
@@ -449,7 +449,7 @@ class Running:
 
         device.observer = is_there
         try:
-            halt = machine.run(until=places)
+            halt = machine.run(until=self.end)
         finally:
             device.observer = before
         if halt.kind != halts.LIMIT:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL
+from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 IS_LOCAL = 1 << 63
 """The bit of a key that tells local memory, of a work-group, from global memory."""
-GENERIC = ("generic", "flat")
 
 
 class SharedPlace:
@@ -67,12 +67,12 @@ class SharedPlaces:
             space = target.default_space if address.space is None else target.space(address.space)
             at = np.asarray(slots, np.intp)
             numbers = np.broadcast_to(np.asarray(address.value, np.uint64), at.shape)
-            if space is None or space.name.startswith("private"):
+            if space is None or (kind := kind_of(space)) in ("", PRIVATE):
                 continue
-            if space.name in ("local", "group"):
+            if kind == LOCAL:
                 keys[at] = self._of_local(numbers, waves[at])
             else:
-                keys[at] = self._of_generic(numbers, waves[at]) if space.name in GENERIC else numbers
+                keys[at] = self._of_generic(numbers, waves[at]) if kind == FLAT else numbers
             self._spaces |= dict(zip(keys[at].tolist(), ((space, number) for number in numbers.tolist()), strict=True))
         return keys.reshape(-1, lanes)
 

@@ -28,18 +28,24 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.targets.target import AddressSpace
 
     Registers = tuple[tuple[str, int], ...]
     """Registers by the letter and the number of their names."""
 
 PRIVATE = "private"
-_KINDS = {"private_lane": PRIVATE, "local": LOCAL, "group": LOCAL}
-"""The spaces that lanes or work-groups have of their own; other memory is one for all."""
+_KINDS = {"private_lane": PRIVATE, "local": LOCAL, "group": LOCAL, "generic": FLAT, "flat": FLAT}
+"""The spaces that lanes or work-groups have of their own, or that may lead there; other memory is one for all."""
 MAX_BYTES = 1 << 20
 """The size of what can be watched."""
 _REGISTER = re.compile(r"([vas])(\d+)$")
 STACK_POINTER = 32
 """The number of the scalar register that has the end of the stack."""
+
+
+def kind_of(space: AddressSpace) -> str:
+    """Return what an address space leads to: ``private``, ``ds``, ``flat`` or ``global``; empty for none of these."""
+    return _KINDS.get(space.name, "" if space.name.startswith("private") else GLOBAL)
 
 
 class Watched:
@@ -91,15 +97,12 @@ class Watched:
         space = target.default_space if place.space is None else target.space(place.space)
         if space is None:
             raise UsageError("the address has no memory", kind="no_address")
-        address, name = place.value, space.name
-        memory = machine.device.memory
-        upper = address >> 32 << 32
-        if name in ("generic", "flat") and upper == memory.private_aperture:
-            name, address = "private_lane", address & 0xFFFFFFFF
-        elif name in ("generic", "flat") and upper == memory.shared_aperture:
-            name, address = "local", address & 0xFFFFFFFF
-        self.space = _KINDS.get(name, "" if name.startswith("private") else GLOBAL)
-        self.address, self.size = address, size
+        address, kind = place.value, kind_of(space)
+        if kind == FLAT:
+            memory = machine.device.memory
+            kind = {memory.private_aperture: PRIVATE, memory.shared_aperture: LOCAL}.get(address >> 32 << 32, GLOBAL)
+            address = address if kind == GLOBAL else address & 0xFFFFFFFF
+        self.space, self.address, self.size = kind, address, size
         self.data = lambda: machine.read_memory(space, place.value, size, self.wave, self.lane)
         self.data()  # an error if there is no memory
 

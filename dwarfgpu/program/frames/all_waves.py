@@ -131,10 +131,8 @@ def _by_caller(attached: Attached, group: Cohort, number: int) -> list[_Members]
 
 def _masks_of(members: _Members) -> Any:
     """Return the active lanes of the waves: a mask for all of them, or one for each."""
-    masks = [(Simt(frame).active_mask(), len(waves)) for frame, waves in members]
-    if len(masks) == 1:
-        return masks[0][0]
-    return b.array([int(mask) for mask, _count in masks], 64)
+    masks = [Simt(frame).active_mask() for frame, _waves in members]
+    return masks[0] if len(masks) == 1 else b.array([int(mask) for mask in masks], 64)
 
 
 def _together(attached: Attached, members: _Members, text: str, lanes: tuple[int, ...], pc: int) -> Values:

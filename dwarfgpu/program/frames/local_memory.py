@@ -37,6 +37,11 @@ class LocalObject:
     """Whether no other variable, as large and as aligned, may have its place: their names alone decide."""
     is_argument: bool = False
 
+    def offset_of(self, address: int) -> int | None:
+        """Return how far an address in it is from its beginning; None if it is elsewhere, as far as the file tells."""
+        offset = None if self.address is None else address - self.address
+        return offset if offset is not None and 0 <= offset < self.size else None
+
 
 def local_objects(frame: Frame, launch: LaunchRecord) -> list[LocalObject]:
     """Return what lies in the local memory of a work-group, as far as it is known."""
