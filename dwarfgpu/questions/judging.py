@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -264,7 +265,7 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
 def _with_arguments(file: str, launch: _Launch) -> str:
     """Return what to type to judge a kernel with arguments of the user."""
     sizes = "" if launch.made is None else f" --grid {launch.made.grid} --work-group {launch.made.work_group}"
-    return f"choose its arguments: dwarfgpu judge {file} {launch.kernel}{sizes} ARG ..."
+    return f"choose its arguments: dwarfgpu judge {shlex.join((file, launch.kernel))}{sizes} ARG ..."
 
 
 def _incomplete(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
