@@ -9,7 +9,15 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits import run_checks
-from dwarfgpu.audits.judge import comparison, lane_places, source_places, statements, unwinding, variable_values
+from dwarfgpu.audits.judge import (
+    comparison,
+    file_rules,
+    lane_places,
+    source_places,
+    statements,
+    unwinding,
+    variable_values,
+)
 from dwarfgpu.audits.judge.comparison import COUNTED, ComparedPart, StatementComparison, StatementUses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
@@ -41,12 +49,18 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.code.code_object import CodeObject
 
-RULES: dict[str, CheckRule] = {
-    rule.name: rule
-    for part in (unwinding, lane_places, variable_values, statements, source_places, comparison)
-    for rule in part.RULES.values()
-} | run_checks.RULES
+RULES: dict[str, CheckRule] = (
+    {
+        rule.name: rule
+        for part in (unwinding, lane_places, variable_values, statements, source_places, comparison)
+        for rule in part.RULES.values()
+    }
+    | file_rules.RULES
+    | run_checks.RULES
+)
 
 
 NO_VARIABLES = ComparedPart("", 0, 0, 0)
@@ -183,7 +197,7 @@ class Judge:
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
         file = self.running.launched.plan.file
-        findings = [*self._excused([*self.sightings.findings()], limit)]
+        findings = [*self._excused([*self.sightings.findings()], limit), *self._of_file()]
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
         parts = tuple(self._parts())
@@ -191,6 +205,17 @@ class Judge:
         report = FileReport(file.name, tuple(findings), judged, self.sightings.left_out or None)
         executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
         return Judgement(report, parts, halt, executed, without_text, compared)
+
+    def _of_file(self) -> Iterator[FileFinding]:
+        """Yield what is wrong with the entries of the functions that were executed."""
+        functions: dict[Die, CodeObject] = {}
+        for pc in self.statements.executed:
+            code = self.running.attached.state.loaded.at(pc)
+            scopes = () if code is None or not code.file.has_dwarf else code.functions_at(pc)
+            if code is not None and scopes:
+                functions[scopes[-1].die] = code.file
+        for file in dict.fromkeys(functions.values()):
+            yield from file_rules.findings_of_entries(file, [die for die, of in functions.items() if of is file])
 
     def _excused(self, findings: list[FileFinding], limit: int | None) -> Iterator[FileFinding]:
         """Yield findings; a value that differs is a note if the kernel itself has undefined behaviour."""

@@ -22,7 +22,6 @@ from dwarfgpu.audits.verify.attribute_rules import (
     SPACE_OF_BASE_TYPE,
     UNITS,
     can_complete,
-    has_usual_size,
 )
 from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
@@ -35,12 +34,13 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
+from dwarfgpu.program.types.base_sizes import has_usual_size
 from dwarfgpu.program.types.model import contradiction
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
     from typing import TypeAlias
 
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -213,9 +213,9 @@ class EntryChecks:
         self.functions: list[tuple[int, int, Unit, int]] = []
         """The code of functions: first address, end, unit and offset of the entry."""
 
-    def problems(self) -> Iterator[Problem]:
-        """Yield the problems of the units in order."""
-        for unit in counted((*self.dwarf.units, *self.dwarf.split_units), "units"):
+    def problems(self, units: Sequence[Unit] | None = None) -> Iterator[Problem]:
+        """Yield the problems of units in order: of some, or of all."""
+        for unit in counted((*self.dwarf.units, *self.dwarf.split_units) if units is None else units, "units"):
             try:
                 root = unit.root
                 if self.image.address_size != unit.address_size:

@@ -69,7 +69,7 @@ class FileCheck:
             if reported[name] > MAX_REPORTED:
                 self.left_out[name] = self.left_out.get(name, 0) + 1
             else:
-                yield self._finding(problem)
+                yield self.finding(problem)
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems of every part of the file, and what the readers have noted beside them."""
@@ -119,7 +119,8 @@ class FileCheck:
         is_named = not {problem.rule.name, problem.rule.part}.isdisjoint(self.ignored)
         return is_named or (not {"idioms", "limits"}.isdisjoint(self.ignored) and problem.idiom_name is not None)
 
-    def _finding(self, problem: Problem) -> FileFinding:
+    def finding(self, problem: Problem) -> FileFinding:
+        """Return a problem with what a reader needs to find its cause."""
         die = problem.die
         path: tuple[str, ...] = ()
         source = None

@@ -19,6 +19,7 @@ from dwarfgpu.execution.launch.images import FORM, is_image_or_sampler
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.columns import MAX_DEPTH, dtype_of
 from dwarfgpu.program.types import model as t
+from dwarfgpu.program.types.base_sizes import has_usual_size
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, element_bits, known_size, resolved
 from dwarfgpu.program.values.scalars import complex_parts, scalar_of
@@ -165,10 +166,15 @@ def _code_of(kind: t.Type) -> str | None:
         return None
     if scalar is None or scalar.kind == "bytes" or scalar.storage_bits not in (8, 16, 32, 64):
         return None
-    if isinstance(kind, t.Base) and "bf" in kind.name:
+    if isinstance(kind, t.Base) and ("bf" in kind.name or not _has_own_size(kind)):
         return None
     letter = "f" if scalar.layout is not None else "i" if scalar.is_signed else "u"
     return f"{letter}{scalar.storage_bits // 8}"
+
+
+def _has_own_size(kind: t.Base) -> bool:
+    """Return whether a base type has the size that its name says; the values of another one are not known."""
+    return kind.vector_size is not None or has_usual_size(kind.name, kind.encoding, kind.byte_size or 0, is_c=True)
 
 
 # --- Objects ------------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def found(assembler, judged):
             path, kernel, grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
         )
         findings = [(finding.rule.name, finding.message) for finding in judgement.report.findings]
-        return [(rule, text) for rule, text in findings if rule.startswith("source-") or rule == "value-source"]
+        return [each for each in findings if each[0].startswith(("source-", "entry-")) or each[0] == "value-source"]
 
     return find
 
@@ -186,6 +186,17 @@ def test_a_variable_of_another_type_is_found(found):
     assert any(
         "sum is declared as int in line 10, and its type, int, is like float" in message for _rule, message in findings
     ), findings
+
+
+def test_a_type_whose_size_is_not_that_of_its_name_is_found_once(found):
+    """Its arguments are taken as they are: what the type says of them cannot be right."""
+
+    def change(text):
+        size = "\t.byte\t4                               ; DW_AT_byte_size"
+        return text.replace(size, "\t.byte\t2 ; DW_AT_byte_size")
+
+    findings = found(change)
+    assert [message for rule, message in findings if rule == "entry-base-size"] == ["int, DW_ATE_signed, has 2 bytes"]
 
 
 def test_a_variable_in_another_register_is_found(found):
