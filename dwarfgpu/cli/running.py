@@ -114,7 +114,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
     limits = () if result.checked is None else _not_shown(running, result.checked)
-    for hint in chain(_hints(options, result, faults), limits, _value_hints(running, options.kernel, result, history)):
+    for hint in chain(_hints(options, result, faults), limits, _value_hints(running, options, result, history)):
         session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -170,20 +170,23 @@ def _not_shown(running: Running, checked: CheckReport) -> Iterator[str]:
 
 def _debugger(options: Any, *steps: str) -> str:
     """Return the command that launches the same in the debugger, and takes some steps."""
+    return _launching(options, "debug", *(part for step in steps for part in ("-ex", step)))
+
+
+def _launching(options: Any, command: str, *more: str) -> str:
+    """Return a command that launches the same, with more words behind the arguments."""
     kernel = _kernel_words(options)
-    words = ["dwarfgpu", "debug", *BUILD.words(), options.file, *kernel[:1]]
+    words = ["dwarfgpu", command, *BUILD.words(), options.file, *kernel[:1]]
     for option in (*SIZES, *HOW_LAUNCHED):
         given, flag = getattr(options, option.name.replace("-", "_")), f"--{option.name}"
         if given is not None and given is not False:
             values = given if isinstance(given, list) else [given]
             words += (flag if each is True else f"{flag}={each}" for each in values)
-    return shlex.join((*words, *kernel[1:], *(part for step in steps for part in ("-ex", step))))
+    return shlex.join((*words, *kernel[1:], *more))
 
 
-def _value_hints(
-    running: Running, kernel: str | None, result: RunReport, history: ValueHistory | None
-) -> Iterator[str]:
-    """Yield what to ask for in place of an address, and where optimized code has no value of a name."""
+def _value_hints(running: Running, options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
+    """Yield what to ask for in place of an address, where optimized code has no value of a name, and who wrote one."""
     lacking = {} if result.line is None else result.line.lacking
     if history is not None:
         from dwarfgpu.questions.value_history import hints_of
@@ -194,7 +197,23 @@ def _value_hints(
     if lacking:
         from dwarfgpu.questions.optimized_code import hints_of_run
 
-        yield from hints_of_run(running, kernel or result.kernel, lacking, None if history is None else history.text)
+        kernel = options.kernel or result.kernel
+        yield from hints_of_run(running, kernel, lacking, None if history is None else history.text)
+    yield from _writer_hints(options, result, history)
+
+
+def _writer_hints(options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
+    """Yield how to find which lane has written an element of a buffer, and then what that lane did."""
+    if history is None:
+        from dwarfgpu.execution.control.report import buffer_in
+
+        for text in options.print[:1] if options.print and result.halt.has_ended and options.trace is None else ():
+            element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{buffer_in(text)}[N]"
+            yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
+    elif (writer := history.last_writer) is not None:
+        wave, lane = writer
+        again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
+        yield f"`{again}` shows each line of wave {wave + 1}, lane {lane}, which stored there last"
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

@@ -243,20 +243,33 @@ class TraceWriter:
     def lines(self, step: TracedStep) -> Iterator[str]:
         """Yield the lines of a step."""
         position = step.position
-        results = [f"{name} = {value}" for name, value in step.results]
-        changed = "  ".join(results)
         if step.text is None:
-            yield from (f"    {line}" for line in packed(map(shown, results), room(4), 2))
+            yield from _named(step.results)
             function = "" if position.function is None else f" in {position.inlined or position.function}"
             at = f"{style('name', f'{position.file}:{position.line}')}{function}"
             yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
+            yield from _source_line(step)
+            yield from _named(step.read)
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
             where = f"{position.file}:{position.line}" if position.file else position.place or "no line"
             yield f"{style('name', where)}, {lanes_text(step.active)}"
+            yield from _source_line(step)
+        changed = "  ".join(f"{name} = {value}" for name, value in step.results)
+        changed += "" if step.idle is None else f"{'  ' * bool(changed)}(lane {step.idle} is inactive)"
         result = f"  # {changed}" if changed else ""
         yield f"  {position.address:#x}  {step.text}{style('dim', result)}"
+
+
+def _source_line(step: TracedStep) -> Iterator[str]:
+    if step.source is not None:
+        yield f"{step.position.line}\t{shown(step.source.strip())}"
+
+
+def _named(values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    texts = (shown(f"{name} = {value}") for name, value in values)
+    yield from (f"    {line}" for line in packed(texts, room(4), 2))
 
 
 STEP = Record(
@@ -264,6 +277,9 @@ STEP = Record(
     "line=position.line? instruction=text",
     fact("lanes", value=lambda step: lanes_in(step.active)),
     fact("results", value=lambda step: dict(step.results)),
+    "source?",
+    fact("read?", value=lambda step: dict(step.read) or None),
+    "inactive_lane=idle?",
 )
 
 

@@ -492,3 +492,15 @@ def test_lanes_are_always_numbers_in_json(run, tmp_path, require_tool):
     document = json.loads(run("fault", state, source, "--json")[1])
     assert [*lists_named("lanes", document)] == [[5]]
     assert document["faults"][0]["executing"][0]["each"][0]["lane"] == 5
+
+
+def test_an_index_that_is_loaded_is_a_value_of_the_line(run, require_tool, tmp_path):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(
+        "kernel void k(global const int *in, global const int *at, global int *out) {\n"
+        "  int i = get_local_id(0);\n  out[i] = in[at[i]];\n}\n"
+    )
+    words = "--grid", "8", "--work-group", "8", "in=ones(9)", "at=[1, 2, 0, 40, 3, 0, 0, 0]", "out=zeros(9)", "--json"
+    (fault,) = json.loads(run("run", tmp_path / "k.cl", "k", *words)[1])["faults"]
+    assert (fault["accesses"][0]["expression"], fault["accesses"][0]["outside"][0]["lanes"]) == ("in[at[i]]", [3])
+    assert {row["name"]: row["value"] for row in fault["values"]}["at[i]"] == "40"

@@ -33,7 +33,7 @@ from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
-from dwarfgpu.program.language.tokens import split_at_commas
+from dwarfgpu.program.language.named_objects import FIRST, NAME, bases, indexes_in, objects_in
 from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
 
@@ -83,9 +83,6 @@ HIDDEN_OF_NULL = (
 )
 """What is wrong where unoptimized functions of gfx803 look for the place of private memory."""
 _POINTER = re.compile(r"(?:^|[^\w\s)\]]|\breturn)\s*\*+\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)\s*(?:\[|->)")
-_FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
-_STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
-_NAME = re.compile(r"\b[A-Za-z_]\w*")
 _ASSIGNMENT = re.compile(r"(?<![-=<>!+*/%&|^])=(?!=)")
 """The operator that stores to its left side, and loads nothing from there."""
 
@@ -311,48 +308,6 @@ def source_at(frame: Frame, pc: int) -> SourceLine | None:
     return None if code is None else code.calls_at(pc)[0].source
 
 
-def _closing(text: str, at: int) -> int:
-    """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] in "([") - (text[place] in ")]")
-        if not depth:
-            return place
-    return len(text)
-
-
-def _steps(text: str, at: int) -> Iterator[int]:
-    """Yield where a name ends, and where each subscript and member behind it does."""
-    yield at
-    while (step := _STEP.match(text, at)) is not None:
-        at = _closing(text, step.end() - 1) + 1 if step[0].endswith("[") else step.end()
-        yield at
-
-
-def _objects_in(line: str) -> Iterator[str]:
-    """Yield the expressions of a line that may be objects in memory: ``a[i].m``, ``*p``, ``*(p + i)`` for ``p + i``."""
-    sums: list[str] = []
-    for match in _FIRST.finditer(line):
-        ends = [*_steps(line, match.end())]
-        yield from (line[match.start() : end] for end in ends[1:])
-        if line[: match.start()].rstrip().endswith("*"):
-            yield f"*{line[match.start() : ends[-1]]}"
-    for match in re.finditer(r"\(", line):
-        piece = line[match.end() : _closing(line, match.start())]
-        sums += [part.strip().removeprefix("&") for part in split_at_commas(piece, "([)]")]
-    yield from (f"*({text})" for text in sums if re.search(r"\w\s*[+-]", text))
-
-
-def _bases(expression: str) -> Iterator[str]:
-    """Yield the parts of an expression that may be the pointer it counts from, the last step first."""
-    first = _NAME.match(expression)
-    if first is not None:
-        yield from [expression[:end] for end in _steps(expression, first.end())][-2::-1]
-        return
-    for match in _FIRST.finditer(expression):
-        yield expression[match.start() : [*_steps(expression, match.end())][-1]]
-
-
 def _accessed(line: str, action: str) -> str:
     """Return the part of a line that names what is stored to, or what is loaded; the line if both may be."""
     sides = _ASSIGNMENT.split(line)
@@ -360,6 +315,11 @@ def _accessed(line: str, action: str) -> str:
         return line
     target, *index = re.split(r"(?=\[|->|\.)", sides[0].rpartition(";")[2], maxsplit=1)
     return target if action == "store" else " ".join([*index, sides[1]])
+
+
+def _span(numbers: list[Any]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low}" if low == high else f"{low} .. {high}"
 
 
 def _begins(variable: Any, source: SourceLine | None) -> bool:
@@ -783,7 +743,7 @@ class FaultSearch:
         if not chosen and words == {row[0] for row in named}:  # else a variable has the address
             chosen, why = named, "the line names no other"
         if near:
-            is_other = len(chosen) == 1 and chosen[0] not in near and near[0][0] not in _NAME.findall(line or "")
+            is_other = len(chosen) == 1 and chosen[0] not in near and near[0][0] not in NAME.findall(line or "")
             return [*chosen, *near] if is_other else near, "it is the nearest"
         if not chosen:
             frame = self.stopped.wave(first.number).frame(0)
@@ -793,7 +753,7 @@ class FaultSearch:
                 for number in self._numbers(frame, f"(unsigned long) {name}", first.lanes) or ()
             }
             chosen, why = [row for row in rows if row[3] in held], "a pointer of the line has its address"
-        passed = self._passed() or (set() if words else set(_NAME.findall(line or "")))
+        passed = self._passed() or (set() if words else set(NAME.findall(line or "")))
         if not chosen and passed:
             words, why = passed, "the line or the call names no other"
             chosen = [row for row in rows if row[0] in words]
@@ -806,7 +766,7 @@ class FaultSearch:
             return set()
         line = self.source_line(caller, caller.call.source)
         call = re.search(rf"\b{re.escape(self.frame.name or '?')}\s*\((.*)\)", line or "")
-        return set() if call is None else set(_NAME.findall(call[1]))
+        return set() if call is None else set(NAME.findall(call[1]))
 
     def _in_local(
         self, addresses: list[int], expression: str | None, line: str | None, first: LanesOutside
@@ -818,7 +778,7 @@ class FaultSearch:
         values = None if base is None else self._numbers(frame, f"(unsigned long) ({base})", first.lanes)
         starts = {value & 0xFFFFFFFF for value in values or ()}
         held = [row for row in rows if row.address is not None and starts == {row.address}]
-        names = {*_NAME.findall(line or ""), *self._passed()}
+        names = {*NAME.findall(line or ""), *self._passed()}
         why = f"`{expression}` counts from there" if held else "nothing else is in local memory"
         if not held and len(rows) > 1:
             rows, why = [row for row in rows if row.name in names], "the line names no other in local memory"
@@ -832,7 +792,7 @@ class FaultSearch:
     ) -> Iterator[MissedBuffer]:
         """Yield the variable of the frame that an expression with these addresses, or the line alone, names."""
         frame = self.stopped.wave(first.number).frame(0)
-        words, found = _NAME.findall(line or ""), []
+        words, found = NAME.findall(line or ""), []
         for variable in self._variables(frame):
             with suppress(DwarfGpuError):
                 size, place = known_size(variable.type), variable.object(first.lanes[0]).address
@@ -849,7 +809,7 @@ class FaultSearch:
         """Yield the variables outside of functions that a line names, as arguments with the memory that they are."""
         frame = self.stopped.wave(first.number).frame(0)
         own = {each.name for each in self._variables(frame)}
-        for name in dict.fromkeys(_FIRST.findall(line or "")):
+        for name in dict.fromkeys(FIRST.findall(line or "")):
             if name not in own and isinstance(self._type_of(frame, name, first.lanes), (Array, Struct)):
                 numbers = [
                     self._numbers(frame, f"(unsigned long) {text}", first.lanes[:1])
@@ -884,7 +844,7 @@ class FaultSearch:
 
     def _pointer_in(self, expression: str, frame: Frame, first: LanesOutside) -> str | None:
         """Return the part of an expression that is the pointer it counts from."""
-        texts = _bases(expression)
+        texts = bases(expression)
         return next((text for text in texts if isinstance(self._type_of(frame, text, first.lanes), Pointer)), None)
 
     def _null_pointer(self, expression: str | None, first: LanesOutside) -> str | None:
@@ -924,7 +884,7 @@ class FaultSearch:
         if not outside.lanes:
             return None
         if line is not None:
-            texts = [*_objects_in(line)]
+            texts = [*objects_in(line)]
         else:
             variables = self._variables(self.frame)
             pointers = [each.name for each in variables if isinstance(self._type(each), Pointer)]
@@ -939,7 +899,7 @@ class FaultSearch:
             and SPACES.get(self._type_of(frame, f"&({text})", outside.lanes).address_space) == own
         ]
         fitting = [text for text in fitting if not any(other != text and other.startswith(text) for other in fitting)]
-        names = {match[0] for text in fitting if (match := _NAME.search(text)) is not None}
+        names = {match[0] for text in fitting if (match := NAME.search(text)) is not None}
         return "` or `".join(fitting) if len(names) == 1 and (line is not None or len(fitting) == 1) else None
 
     @staticmethod
@@ -975,8 +935,11 @@ class FaultSearch:
             yield CallingLine(frame, arguments, line, tuple(self._values(line, frame, lanes)))
 
     def _values(self, line: str | None, frame: Frame, lanes: tuple[int, ...]) -> Iterator[tuple[str, str]]:
-        """Yield the variables that a line names, with their values in some lanes; not those that begin there."""
-        names = None if line is None else set(_NAME.findall(line))
+        """Yield the variables of a line and the indexes that it loads, with their values in some lanes.
+
+        Variables that begin there have no value yet.
+        """
+        names = None if line is None else set(NAME.findall(line))
         known = [variable for variable in self._variables(frame) if names is None or variable.name in names]
         if names is None or "for" not in names:
             known = [variable for variable in known if not _begins(variable, frame.call.source)]
@@ -992,8 +955,11 @@ class FaultSearch:
                 numbers = [python_value(each) for each in objects]
                 is_pointer = isinstance(self._type(variable), Pointer)
                 if all(isinstance(number, (int, float)) for number in numbers) and not is_pointer:
-                    low, high = min(numbers), max(numbers)
-                    yield variable.name, f"{low}" if low == high else f"{low} .. {high}"
+                    yield variable.name, _span(numbers)
                     continue
                 texts = dict.fromkeys(self.written(frame, each) for each in objects)
                 yield variable.name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
+        for text in indexes_in(line or "") if lanes else ():
+            numbers = self._numbers(frame, text, lanes)
+            if numbers is not None and None not in numbers:
+                yield text, _span(numbers)

@@ -260,6 +260,11 @@ def _objects_text(array: Any, pointed: Type | None) -> str:
     return f"{count} {safe_text(pointed).removeprefix('const ')}{more}"
 
 
+def buffer_in(text: str) -> str:
+    """Return the name of the buffer of a preview."""
+    return _part(text)[0]
+
+
 def check_preview(running: Running, text: str) -> None:
     """Refuse a preview of a buffer, an element or a member that is not there."""
     name, bounds, members = _part(text)

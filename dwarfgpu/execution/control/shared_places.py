@@ -57,6 +57,8 @@ class SharedPlaces:
         self._batch: WaveBatch | None = None
         """The waves that execute an instruction."""
         self._stores: list[tuple[Any, Any, int]] = []
+        self.last_writer: tuple[int, int] | None = None
+        """The wave and the lane that stored last to a place, whether that changed it or not."""
 
     def keys_of(self, values: Values, lanes: int) -> Any:
         """Return the keys of the places that values are at, ``[wave, lane]``; 0 of one that no lanes share."""
@@ -147,5 +149,6 @@ class SharedPlaces:
                     assert batch is not None  # noqa: S101 (without waves there are no stores)
                     writers.setdefault(key, {}).setdefault(int(batch.waves[row]), []).append(int(lane))
         for key, waves in writers.items():
+            self.last_writer = next((wave, lanes[0]) for wave, lanes in waves.items())
             if self.by_key[key].look():
                 yield key, waves

@@ -15,7 +15,9 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
+from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
+from dwarfgpu.program.language.named_objects import objects_read
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
@@ -47,6 +49,12 @@ class TracedStep:
     """How many instructions the wave has executed before."""
     callers: tuple[int, ...] | None = ()
     """The return addresses of the calls that it is in, innermost first; None if they are not known."""
+    source: str | None = None
+    """The text of the line."""
+    idle: int | None = None
+    """The lane that is traced, if it does not execute the instruction."""
+    read: tuple[tuple[str, str], ...] = ()
+    """The objects in memory that a line is going to load."""
 
 
 class StepTrace:
@@ -75,6 +83,10 @@ class StepTrace:
         self._known: dict[FrameKey, dict[str, str]] = {}
         """The texts of the variables by name, of the frames that the wave is in."""
         self._positions: dict[int, CodePosition] = {}
+        self._sources: dict[int, str | None] = {}
+        self._reads: dict[str, list[str]] = {}
+        """By the text of a line, the objects in memory that it loads."""
+        self._reader = SourceTexts()
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
         self._texts: dict[tuple[int, str], tuple[bytes | None, str | None]] = {}
         """The latest bits and text of each variable, by the address and the name."""
@@ -126,8 +138,17 @@ class StepTrace:
         instruction = executed(code, 0, device.processor, device.lanes)
         mask = _mask(batch, row)
         position = self.running.position(batch.pc)
-        step = TracedStep(position, mask, text(instruction), (), *self._when(batch, row))
-        self._pending = instruction, self._lane(mask), step
+        lane = self._lane(mask)
+        idle = None if mask >> lane & 1 else lane
+        step = TracedStep(position, mask, text(instruction), (), *self._when(batch, row), self._source(batch.pc), idle)
+        self._pending = instruction, lane, step
+
+    def _source(self, pc: int) -> str | None:
+        """Return the text of the line of an instruction."""
+        if pc not in self._sources:
+            line = self.running.line_at(pc)
+            self._sources[pc] = None if line is None else self._reader.read(line.file).line(line.line)
+        return self._sources[pc]
 
     def _when(self, batch: WaveBatch, row: int) -> tuple[int, tuple[int, ...] | None]:
         """Return the time of a step, and its callers."""
@@ -158,8 +179,10 @@ class StepTrace:
             return  # where a line ends, the lane may be active again: that is no part in it
         time, callers = self._when(batch, row)
         known = self._known_in(batch.pc, callers)
-        changed = () if known is None else tuple(self._changed(batch, row, self._lane(mask), known))
-        self.tell(TracedStep(position, mask, None, changed, time, callers))
+        lane, source = self._lane(mask), self._source(batch.pc)
+        changed = () if known is None else tuple(self._changed(batch, row, lane, known))
+        read = () if known is None or source is None else tuple(self._read(batch, row, lane, source))
+        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
 
     def _known_in(self, pc: int, callers: tuple[int, ...] | None) -> dict[str, str] | None:
         """Return the known texts of the innermost function; None where a frame begins, which has set nothing yet."""
@@ -202,6 +225,16 @@ class StepTrace:
             if shown is not None and known.get(variable.name) != shown:
                 known[variable.name] = shown
                 yield variable.name, shown
+
+    def _read(self, batch: WaveBatch, row: int, lane: int, source: str) -> Iterator[tuple[str, str]]:
+        """Yield the objects in memory that a line is going to load, with what they are before it."""
+        if source not in self._reads:
+            self._reads[source] = objects_read(source)
+        for name in self._reads[source]:
+            self.running.machine.device.written(batch)
+            value = self._value(int(batch.waves[row]), name, lane)
+            if value is not None:
+                yield name, value
 
     def _variables(self, wave: int) -> list[PlacedVariable]:
         """Return the variables where only the frame can tell their values."""

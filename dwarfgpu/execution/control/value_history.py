@@ -224,6 +224,11 @@ class ValueHistory:
         return bool(self._shared.by_key)
 
     @property
+    def last_writer(self) -> tuple[int, int] | None:
+        """The wave and the lane that stored last to the values in shared memory, perhaps what was there already."""
+        return self._shared.last_writer
+
+    @property
     def sees_late(self) -> bool:
         """Whether stores may change the values later, when nobody knows any more who stored."""
         return self.is_shared and self._device.memory.is_weak

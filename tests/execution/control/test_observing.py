@@ -50,7 +50,21 @@ def test_instructions_of_a_wave_with_their_results(built, key):
     numbers = [np.array(word, "u4").view("f4") for word in words]
     assert {float(number) for number in numbers} == {lanes + 5.0, 1.0}
     assert steps[-1].text == "s_endpgm"
-    assert [line for step in steps[:1] for line in TraceWriter().lines(step)][1].startswith(f"  {pcs[0]:#x}  s_")
+    heading, source, first = [line for step in steps[:1] for line in TraceWriter().lines(step)]
+    assert (heading.partition(", ")[2], source) == (f"lanes 0-{lanes - 1}", "15\tint i = get_global_id(0);")
+    assert first.startswith(f"  {pcs[0]:#x}  s_")
+
+
+def test_instructions_that_the_traced_lane_does_not_execute_are_marked(built):
+    numbers = {"y": "ones(32)", "x": "arange(32)", "a": 2, "n": 7}
+    run = running(built("gfx1100", "O2"), "saxpy", numbers, count=32, group=32)
+    steps = []
+    StepTrace(run, steps.append, lane=9)
+    assert run.run().has_ended
+    stores = [step for step in steps if step.text.startswith("global_store")]
+    assert [(step.active, step.idle) for step in stores] == [(0x7F, 9)]
+    assert [*TraceWriter().lines(stores[0])][-1].endswith("  # (lane 9 is inactive)")
+    assert steps[0].idle is None
 
 
 def test_lines_with_variables_that_changed(built):

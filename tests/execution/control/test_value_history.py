@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -296,3 +297,22 @@ def test_instances_of_a_template_have_variables_of_their_own(source):
     text = " ".join(run(*words).stdout.split())
     assert f"1:1:1:1, 1:1:1:2 twice.hip:2 {names[0]} 7 " in text
     assert f"1:1:1:3 twice.hip:2 {names[0]} {{[0-7]=7}} " in text
+
+
+def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored_it(source):
+    source = source.with_name("turn.cl")
+    source.write_text(
+        "kernel void turn(global const int *in, global int *out) {\n  int i = get_global_id(0);\n"
+        "  int from = i == 37 ? 3 : 63 - i;\n  out[i] = in[from] - in[from];\n}\n"
+    )
+    words = "turn", "--grid=64", "--work-group=64", "in=arange(64)", "out=zeros(64)"
+    hints = [run("run", str(source), *words, f"--print={part}").stderr for part in ("out", "out[2:4]", "out[37]")]
+    assert [re.findall(r"--watch \S+", hint) for hint in hints] == [
+        ["--watch 'out[N]'"], ["--watch 'out[N]'"], ["--watch 'out[37]'"],
+    ]  # fmt: skip
+    watched = run("run", str(source), *words, "--watch=out[37]")
+    assert "turn.cl:4" not in watched.stdout  # the store has changed nothing
+    command = re.search(r"`dwarfgpu (.*?)` shows each line of wave 2, lane 5, which stored there last", watched.stderr)
+    trace = run(*shlex.split(command[1])).stdout
+    assert "turn.cl:3 in turn, lanes 0-31\n3\tint from = i == 37 ? 3 : 63 - i;\n    from = 3\n" in trace
+    assert "4\tout[i] = in[from] - in[from];\n    in[from] = 3\n" in trace

@@ -1,0 +1,76 @@
+"""The objects in memory that a line of the source names: ``a[i].m``, ``*p``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dwarfgpu.program.language.tokens import split_at_commas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
+"""A name that is no member of something."""
+NAME = re.compile(r"\b[A-Za-z_]\w*")
+_STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
+_STORED = re.compile(r"\s*=(?!=)")
+"""What follows an object that a line stores to, and does not load."""
+_CHANGES = re.compile(r"\+\+|--|(?<![=<>!])=(?!=)|\w\s*\(")
+"""Parts of an expression that change a variable, or call a function."""
+
+
+def _closing(text: str, at: int) -> int:
+    """Return where the bracket that opens at a place is closed, and the end of the text where it is not."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] in "([") - (text[place] in ")]")
+        if not depth:
+            return place
+    return len(text)
+
+
+def _steps(text: str, at: int) -> Iterator[int]:
+    """Yield where a name ends, and where each subscript and member behind it does."""
+    yield at
+    while (step := _STEP.match(text, at)) is not None:
+        at = _closing(text, step.end() - 1) + 1 if step[0].endswith("[") else step.end()
+        yield at
+
+
+def objects_in(line: str) -> Iterator[str]:
+    """Yield the expressions of a line that may be objects in memory: ``a[i].m``, ``*p``, ``*(p + i)`` for ``p + i``."""
+    sums: list[str] = []
+    for match in FIRST.finditer(line):
+        ends = [*_steps(line, match.end())]
+        yield from (line[match.start() : end] for end in ends[1:])
+        if line[: match.start()].rstrip().endswith("*"):
+            yield f"*{line[match.start() : ends[-1]]}"
+    for match in re.finditer(r"\(", line):
+        piece = line[match.end() : _closing(line, match.start())]
+        sums += [part.strip().removeprefix("&") for part in split_at_commas(piece, "([)]")]
+    yield from (f"*({text})" for text in sums if re.search(r"\w\s*[+-]", text))
+
+
+def bases(expression: str) -> Iterator[str]:
+    """Yield the parts of an expression that may be the pointer it counts from, the last step first."""
+    first = NAME.match(expression)
+    if first is not None:
+        yield from [expression[:end] for end in _steps(expression, first.end())][-2::-1]
+        return
+    for match in FIRST.finditer(expression):
+        yield expression[match.start() : [*_steps(expression, match.end())][-1]]
+
+
+def indexes_in(line: str) -> list[str]:
+    """Return the objects that a line loads as a part of the address of another: ``idx[i]`` of ``in[idx[i]]``."""
+    known = [*objects_in(line)]
+    return [text for text in objects_read(line) if any(text in each[1:] for each in known)]
+
+
+def objects_read(line: str) -> list[str]:
+    """Return the objects that a line loads, each with all its members and subscripts, if reading it changes nothing."""
+    code = line.partition("//")[0]
+    found = [text for text in dict.fromkeys(objects_in(code)) if text in code and not _CHANGES.search(text)]
+    whole = [text for text in found if not any(re.match(re.escape(text) + r"\s*(?:\[|->|\.)", each) for each in found)]
+    return [text for text in whole if not _STORED.match(code.partition(text)[2])]

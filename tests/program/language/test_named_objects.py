@@ -1,0 +1,20 @@
+"""The objects in memory that a line of the source names."""
+
+import pytest
+
+from dwarfgpu.program.language.named_objects import indexes_in, objects_read
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("sum += in[j];", ["in[j]"]), ("out[i] = in[idx[i]] + w[k].x;", ["in[idx[i]]", "idx[i]", "w[k].x"]),
+    ("t[l] += add;", ["t[l]"]), ("if (t[l] == 3)", ["t[l]"]), ("x = f(a, v[wrap(i - 1, n)]);", []),
+    ("x = in[i++];  // in[i]", []), ("x = p->next->key * s.m;", ["p->next->key", "s.m"]), ("x = *p;", ["*p"]),
+    ("*p = 3;", []), ("x = f(p + 1);", []), ("x = in[(i + 1) & 7];", ["in[(i + 1) & 7]"]),
+])  # fmt: skip
+def test_what_a_line_loads(line, expected):
+    assert objects_read(line) == expected
+
+
+def test_indexes_are_parts_of_addresses():
+    assert indexes_in("out[map[j]] = in[idx[i].at] + w[k];") == ["map[j]", "idx[i].at"]
+    assert indexes_in("out[i] = in[j];") == []
