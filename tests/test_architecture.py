@@ -185,12 +185,12 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.81,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 24.49,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
+    "execution": 24.56,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
     "program.types": 2.17,  # sizes of base types
     "program.code": 5.98,  # the code of frames and of declarations; stacks of profiles; static variables of copies
     "program.values": 1.92,
-    "program.language": 2.12,
+    "program.language": 2.21,
     "program.frames": 9.43,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
@@ -201,11 +201,11 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
-    "audits.faults": 2.36,  # which access failed, by which pointer or local array, what waits, what a console says
+    "audits.faults": 2.3,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.88,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.48,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.66,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
+    "render": 10.89,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 13.49,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "cli": 2.68,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
     "serve": 1.08,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.43,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 93.36
+MOST_LINES_OF_TESTS = 93.45
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

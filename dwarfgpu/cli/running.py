@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from argparse import Namespace
+from functools import partial
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -417,6 +418,7 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
     if options.trace is None:
         return None
     from dwarfgpu.execution.control.tracing import StepTrace
+    from dwarfgpu.render.faults import BRIEF
     from dwarfgpu.render.running import STEP, TraceWriter
     from dwarfgpu.render.values import value_text
 
@@ -436,7 +438,7 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
         tell if options.profile_file is None else steps.append,
         wave=0 if options.wave is None else options.wave - 1,
         lane=options.lane,
-        show=value_text if options.trace == "lines" else None,
+        show=partial(value_text, look=BRIEF) if options.trace == "lines" else None,
     )
 
 

@@ -57,12 +57,10 @@ def save_history(history: ValueHistory, path: str) -> None:
 
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
-    """Run the kernel once more, up to here, and show the values of an expression in all lanes: a row for each line that
-    has changed them. They are read where a line begins, and where the waves are now; changes in between are not shown.
-    Without an expression, show the last ten lines that you typed, or N.
+    """Run the kernel once more, up to here, and show the values of an expression in the selected lane: a row for each
+    line that has changed them. They are read where a line begins, and where the waves are now; changes in between are
+    not shown. -wave alone is all lanes of a wave. Without an expression, show the last ten lines that you typed, or N.
     """
-    from dwarfgpu.program.frames.selectors import wave_named
-
     if not arguments.text or arguments.text.lstrip("-").isdecimal():
         return _typed(debugger, arguments)
     debugging, path = session(debugger, arguments.command), arguments.get("to")
@@ -71,8 +69,7 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
         raise UsageError("The launch cannot be run again: memory or registers were changed since.", kind="no_history")
     if path is not None:
         check_path(path)
-    wave = None if arguments.get("wave") is None else wave_named(debugging.machine, arguments.get("wave"))
-    found = new_history(debugging.running, arguments.text, wave, arguments.get("lane"))
+    found = new_history(debugging.running, arguments.text, *_selected(debugger, arguments))
     try:
         with past.replayed(debugging.device.executed, found.observe):
             found.look()
@@ -87,6 +84,18 @@ def history(debugger: Debugger, arguments: Arguments) -> Document:
     document = Document(history_json(found), lambda _output: history_text(found, path))
     document.hints += [*hints_of(found), *filter(None, (hint,))]
     return document
+
+
+def _selected(debugger: Debugger, arguments: Arguments) -> tuple[int | None, int | None]:
+    """Return the wave and the lane that options name, or else those that are selected; None for all."""
+    from dwarfgpu.program.frames.selectors import wave_named
+
+    wave, lane = arguments.get("wave"), arguments.get("lane")
+    if arguments.has("all"):
+        return None, None
+    if wave is not None:
+        return wave_named(debugger.machine.stopped.machine, wave), lane
+    return debugger.wave_number, debugger.lane if lane is None else lane
 
 
 def hints_of(history: ValueHistory) -> list[str]:

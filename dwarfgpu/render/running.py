@@ -249,7 +249,7 @@ class TraceWriter:
             at = f"{style('name', f'{position.file}:{position.line}')}{function}"
             yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
             yield from _source_line(step)
-            yield from _named(step.read)
+            yield from _named(step.read, "reads ")
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
@@ -267,9 +267,9 @@ def _source_line(step: TracedStep) -> Iterator[str]:
         yield f"{step.position.line}\t{shown(step.source.strip())}"
 
 
-def _named(values: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _named(values: Iterable[tuple[str, str]], head: str = "") -> Iterator[str]:
     texts = (shown(f"{name} = {value}") for name, value in values)
-    yield from (f"    {line}" for line in packed(texts, room(4), 2))
+    yield from (f"    {head}{line}" for line in packed(texts, room(4 + len(head)), 2))
 
 
 STEP = Record(

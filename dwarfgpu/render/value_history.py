@@ -53,12 +53,16 @@ def _writers(writers: Writers | None) -> str:
     return "; ".join(f"{wave} lane{'s'[: len(lanes) > 1]} {ranges_text(lanes)}" for wave, lanes in writers or ())
 
 
+def _waves(waves: Sequence[str]) -> str:
+    return ", ".join(waves[:2]) + (f" and {len(waves) - 2} more" if len(waves) > 2 else "")
+
+
 def _record(
     *, is_pointer: bool = False, is_of_lane: bool = False, has_declarations: bool = False, has_writers: bool = False
 ) -> Record:
     text = partial(values_text, is_pointer=is_pointer, is_of_lane=is_of_lane)
     return Record(
-        fact("time", "instructions", side="r"), fact("wave", "wave"),
+        fact("time", "instructions", side="r"), fact("waves", "wave", text=_waves),
         fact("", "line", value=_place), *(fact(name, value=_of_place(name)) for name in ("file", "line", "function")),
         fact("writers?*", "written by" if has_writers else None, text=_writers),
         fact("declared", "declared at" if has_declarations else None),
@@ -83,7 +87,7 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
     if len(declared) > 1:
         name = history.text if history.text.isidentifier() else f"a name in {history.text}"
         yield from fitted(f"{name} means different variables, declared at {'; '.join(declared)}", 4)
-    rows = [evolve(same[0], wave=_waves(same)) for same in _alike(history.rows)]
+    rows = _merged(history.rows)
     shown = rows[:most]
     record = _record(
         is_pointer=history.is_pointer, is_of_lane=history.lane is not None, has_declarations=len(declared) > 1,
@@ -99,25 +103,20 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         yield from fitted(history.gap, 4)
 
 
-def _waves(rows: Sequence[PastValue]) -> str:
-    more = f" and {len(rows) - 2} more" if len(rows) > 2 else ""
-    return ", ".join(row.wave for row in rows[:2]) + more
-
-
-def _alike(rows: Sequence[PastValue]) -> Iterator[list[PastValue]]:
-    """Yield rows that differ in nothing but the wave together."""
+def _merged(rows: Sequence[PastValue]) -> list[PastValue]:
+    """Return rows that differ in nothing but the wave as one."""
     found: dict[Any, list[PastValue]] = {}
     for row in rows:
-        same = row.time, _of_place("file")(row), _of_place("line")(row), row.declared, row.writers
+        same = row.time, _of_place("file")(row), _of_place("line")(row), row.declarations, row.writers
         found.setdefault((*same, tuple(row.values.tolist())), []).append(row)
-    yield from found.values()
+    return [evolve(same[0], waves=tuple(wave for row in same for wave in row.waves)) for same in found.values()]
 
 
 def history_json(history: ValueHistory) -> dict[str, Any]:
     """Return a history as JSON."""
     problem = {} if history.problem is None else {"problem": history.problem.message}
     problem |= {} if history.gap is None else {"incomplete": history.gap}
-    rows = [*map(PAST.json, history.rows)]
+    rows = [*map(PAST.json, _merged(history.rows))]
     return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
 
 
@@ -130,5 +129,5 @@ def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
         values = row.values.tolist()
         cells = (HeatCell("", is_idle=True) if value is None else HeatCell(_number(value), value) for value in values)
         line = "before" if row.position is None else f"line {row.position.line}"
-        drawn.append((f"{row.wave} {line}", tuple(cells)))
+        drawn.append((f"{_waves(row.waves)} {line}", tuple(cells)))
     return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

@@ -960,6 +960,6 @@ class FaultSearch:
                 texts = dict.fromkeys(self.written(frame, each) for each in objects)
                 yield variable.name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
         for text in indexes_in(line or "") if lanes else ():
-            numbers = self._numbers(frame, text, lanes)
-            if numbers is not None and None not in numbers:
-                yield text, _span(numbers)
+            found = self._numbers(frame, text, lanes)
+            if found is not None and None not in found:
+                yield text, _span(found)

@@ -17,7 +17,7 @@ from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
-from dwarfgpu.program.language.named_objects import objects_read
+from dwarfgpu.program.language.named_objects import NAME, objects_read, objects_stored
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
@@ -86,6 +86,8 @@ class StepTrace:
         self._sources: dict[int, str | None] = {}
         self._reads: dict[str, list[str]] = {}
         """By the text of a line, the objects in memory that it loads."""
+        self._stored: tuple[Any, list[str]] = None, []
+        """The variables of the frame of the line before, and the objects in memory that it stores to."""
         self._reader = SourceTexts()
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
         self._texts: dict[tuple[int, str], tuple[bytes | None, str | None]] = {}
@@ -181,6 +183,12 @@ class StepTrace:
         known = self._known_in(batch.pc, callers)
         lane, source = self._lane(mask), self._source(batch.pc)
         changed = () if known is None else tuple(self._changed(batch, row, lane, known))
+        frame, stored = self._stored
+        if known is not None and frame is known:
+            names = {name for name, _value in changed}  # what is indexed with a new value is another object
+            stored = [text for text in stored if names.isdisjoint(NAME.findall(text))]
+            changed += tuple(self._values(batch, row, lane, stored))
+        self._stored = known, [] if source is None else objects_stored(source)
         read = () if known is None or source is None else tuple(self._read(batch, row, lane, source))
         self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
 
@@ -230,7 +238,10 @@ class StepTrace:
         """Yield the objects in memory that a line is going to load, with what they are before it."""
         if source not in self._reads:
             self._reads[source] = objects_read(source)
-        for name in self._reads[source]:
+        return self._values(batch, row, lane, self._reads[source])
+
+    def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
+        for name in names:
             self.running.machine.device.written(batch)
             value = self._value(int(batch.waves[row]), name, lane)
             if value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import suppress
+from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from dwarfgpu.program.types.model import Type
 
     Writers = tuple[tuple[str, tuple[int, ...]], ...]
+    Meaning = tuple[int, tuple["DeclaredAt", ...]]
+    """A wave, and the variables that the names mean."""
 
 MOST = 1 << 16
 """The rows that are kept."""
@@ -43,21 +46,39 @@ KINDS = "biuf"
 """The kinds of arrays of numpy that a history is made of: numbers."""
 
 
+@frozen
+class DeclaredAt:
+    """Where a variable is declared."""
+
+    line: str
+    """``k.cl:14``."""
+    owner: str
+    """The function."""
+
+    def __str__(self) -> str:
+        return f"{self.line} in {self.owner}" if "<" in self.owner else self.line
+
+
 @frozen(eq=False)
 class PastValue:
-    """The values of an expression in the lanes of a wave, where a line begins."""
+    """The values of an expression in the lanes of a wave, or of waves with equal ones, where a line begins."""
 
     time: int
     """The instructions that were executed before."""
-    wave: str
+    waves: tuple[str, ...]
     position: CodePosition | None
     """The line that has changed the values; None of what memory had that all lanes share, before a change."""
     values: Any
     """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
-    declared: str
-    """Where the variables are declared that the names mean there: ``k.cl:14``."""
+    declarations: tuple[DeclaredAt, ...]
+    """Where the variables are declared that the names mean there."""
     writers: Writers = ()
     """The waves, each with its lanes, that wrote to memory, where these are others."""
+
+    @property
+    def declared(self) -> str:
+        """The declarations as text."""
+        return ", ".join(map(str, self.declarations))
 
 
 class ValueHistory:
@@ -93,13 +114,13 @@ class ValueHistory:
         """What the first place says that lacks a name."""
         self.type: Type | None = None
         """The type of the expression; None as long as it is not known."""
-        self._latest: dict[tuple[int, str], Any] = {}
+        self._latest: dict[Meaning, Any] = {}
         self._shared = SharedPlaces(self._device)
-        self._views: dict[tuple[int, str], Any] = {}
+        self._views: dict[Meaning, Any] = {}
         """By wave and declaration, the keys of the places in shared memory that its lanes mean; 0 for no such place."""
         self._pc = 0
         """The address of the last instruction."""
-        self._declared: dict[int, str | None] = {}
+        self._declared: dict[int, tuple[DeclaredAt, ...] | None] = {}
         """By address, where the variables are declared that the names mean there; None before a declaration."""
         self._has_code: dict[str, bool] = {}
         """By its place, whether the line of a declaration has code, which sets the variable."""
@@ -189,18 +210,19 @@ class ValueHistory:
             for row, values, keys in self._values(batch, rows):
                 self._keep(int(batch.waves[row]), position, values, keys, declared)
 
-    def _declarations(self, batch: WaveBatch) -> str | None:
+    def _declarations(self, batch: WaveBatch) -> tuple[DeclaredAt, ...] | None:
         """Return where the variables are declared that the names mean for waves; None before a declaration."""
         self._device.written(batch)
         frame = frame_of(self._running.attached, Cohort([int(batch.waves[0])], batch.pc), 0)
-        places, is_declared, is_everywhere = [], True, True
+        places: list[DeclaredAt] = []
+        is_declared, is_everywhere = True, True
         with suppress(DwarfGpuError):
             for variable in variables_in(frame, frame.expression(self.text).tree):
                 place = declared_at(variable.code.file, variable.die)
                 is_everywhere &= variable.frame is frame  # others depend on the caller
                 if place is not None:
-                    line, owner = _line_text(place.file, place.line), owner_of(variable) or ""
-                    places.append(line + (f" in {owner}" if "<" in owner else ""))
+                    line = _line_text(place.file, place.line)
+                    places.append(DeclaredAt(line, owner_of(variable) or ""))
                     location = variable.die.find("DW_AT_location")
                     is_fixed = location is not None and location.value_class == "exprloc"
                     if variable.kind == LOCAL and is_fixed and line not in self._has_code:
@@ -209,7 +231,7 @@ class ValueHistory:
                 if variable.is_before_declaration:
                     self._unnamed = f"no line began behind the declaration of {variable.name} in its scope"
                     is_declared = False
-        declared = ", ".join(places) if is_declared else None
+        declared = tuple(places) if is_declared else None
         if is_everywhere:
             self._declared[batch.pc] = declared
         return declared
@@ -290,7 +312,9 @@ class ValueHistory:
             self.lacking = self.lacking or reason
             self._lacking.add(pc)
 
-    def _keep(self, wave: int, position: CodePosition, values: Any, keys: Any, declared: str) -> None:
+    def _keep(
+        self, wave: int, position: CodePosition, values: Any, keys: Any, declared: tuple[DeclaredAt, ...]
+    ) -> None:
         unset = self._unset(wave, declared, len(values))
         if unset.any():
             values = np.ma.MaskedArray(values, np.ma.getmaskarray(values) | unset)
@@ -314,25 +338,26 @@ class ValueHistory:
                 own[[lane for lane in range(len(own)) if lane not in lanes]] = np.ma.masked
             self._add(wave, None if is_first else writer, own, declared)
 
-    def _unset(self, wave: int, declared: str, lanes: int) -> Any:
+    def _unset(self, wave: int, declared: tuple[DeclaredAt, ...], lanes: int) -> Any:
         """Return the lanes that have gone past a declaration without executing it."""
         unset, nobody = np.zeros(lanes, bool), np.zeros(lanes, bool)
-        for place in declared.split(", "):
-            line = place.partition(" in ")[0]
-            if self._has_code.get(line):
-                unset |= ~self._begun.get((wave, line), nobody)
+        for place in declared:
+            if self._has_code.get(place.line):
+                unset |= ~self._begun.get((wave, place.line), nobody)
         return unset
 
-    def _add(self, wave: int, writer: CodePosition | None, values: Any, declared: str, by: Writers = ()) -> None:
+    def _add(
+        self, wave: int, writer: CodePosition | None, values: Any, declared: tuple[DeclaredAt, ...], by: Writers = ()
+    ) -> None:
         if len(self.rows) == MOST:
             self.left += 1
         else:
             name = self._running.machine.ids[wave]
-            self.rows.append(PastValue(self._device.executed, name, writer, values, declared, by))
+            self.rows.append(PastValue(self._device.executed, (name,), writer, values, declared, by))
 
     # --- Memory that lanes share ----------------------------------------------------------------------------------
 
-    def _see_places(self, wave: int, values: Any, keys: Any, declared: str, *, is_one: bool) -> bool:
+    def _see_places(self, wave: int, values: Any, keys: Any, declared: tuple[DeclaredAt, ...], *, is_one: bool) -> bool:
         """Take note of the places that lanes mean now; what they had there is the latest value, whoever wrote it.
 
         Return whether all lanes share a place that nobody has seen before.
@@ -357,7 +382,7 @@ class ValueHistory:
 
     def _see_stores(self) -> None:
         """Keep what the last instruction has changed: in the lanes that wrote, or else in those that mean the place."""
-        rows: dict[tuple[tuple[int, str], bool], tuple[Any, dict[str, list[int]]]] = {}
+        rows: dict[tuple[Meaning, bool], tuple[Any, dict[str, list[int]]]] = {}
         position = None
         for key, writers in self._shared.changed():
             value = self._shared.by_key[key].value
@@ -397,7 +422,7 @@ def csv_of(rows: Sequence[PastValue]) -> bytes:
     lines.writerow(("time", "wave", "file", "line", "function", "lane", "value", "declared"))
     for row in rows:
         place = row.position
-        first = row.time, row.wave, *((place.file, place.line, place.function) if place else (None, None, None))
+        first = row.time, *row.waves, *((place.file, place.line, place.function) if place else (None, None, None))
         values = [(lane, value) for lane, value in enumerate(row.values.tolist()) if value is not None]
         lines.writerows((*first, *value, row.declared) for value in values)
     return text.getvalue().encode()
@@ -410,7 +435,7 @@ def npz_of(rows: Sequence[PastValue]) -> bytes:
     np.savez_compressed(
         stream,
         time=np.array([row.time for row in rows], np.int64),
-        wave=np.array([row.wave for row in rows], np.str_),
+        wave=np.array([*chain.from_iterable(row.waves for row in rows)], np.str_),
         source=np.array([(row.position and row.position.file) or "" for row in rows], np.str_),
         line=np.array([row.position.line if row.position else 0 for row in rows], np.int64),
         declared=np.array([row.declared for row in rows], np.str_),

@@ -16,6 +16,8 @@ NAME = re.compile(r"\b[A-Za-z_]\w*")
 _STEP = re.compile(r"\s*(?:\[|(?:->|\.)\s*[A-Za-z_]\w*)")
 _STORED = re.compile(r"\s*=(?!=)")
 """What follows an object that a line stores to, and does not load."""
+_TARGET = re.compile(r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)")
+"""What follows an object that a line stores to."""
 _CHANGES = re.compile(r"\+\+|--|(?<![=<>!])=(?!=)|\w\s*\(")
 """Parts of an expression that change a variable, or call a function."""
 
@@ -70,7 +72,17 @@ def indexes_in(line: str) -> list[str]:
 
 def objects_read(line: str) -> list[str]:
     """Return the objects that a line loads, each with all its members and subscripts, if reading it changes nothing."""
+    return [text for text, behind in _readable(line) if not _STORED.match(behind)]
+
+
+def objects_stored(line: str) -> list[str]:
+    """Return the objects that a line stores to, if reading them changes nothing."""
+    return [text for text, behind in _readable(line) if _TARGET.match(behind)]
+
+
+def _readable(line: str) -> list[tuple[str, str]]:
+    """Return the objects of a line that can be read, each with the code behind it."""
     code = line.partition("//")[0]
     found = [text for text in dict.fromkeys(objects_in(code)) if text in code and not _CHANGES.search(text)]
     whole = [text for text in found if not any(re.match(re.escape(text) + r"\s*(?:\[|->|\.)", each) for each in found)]
-    return [text for text in whole if not _STORED.match(code.partition(text)[2])]
+    return [(text, code.partition(text)[2]) for text in whole]

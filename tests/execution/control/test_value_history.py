@@ -37,7 +37,7 @@ def rows_of(source, text):
 
 
 def at_line(rows, line, wave="1:1:1:1"):
-    return [row["values"] for row in rows if row["line"] == line and row["wave"] == wave]
+    return [row["values"] for row in rows if row["line"] == line and wave in row["waves"]]
 
 
 def test_an_integer_in_each_turn_of_a_loop(source):
@@ -112,7 +112,7 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
             if value is not None:
                 lanes.setdefault(value, []).append(lane)
         whole = {value: "all" if len(each) == 32 else each for value, each in lanes.items()}
-        found.append((row["line"], row["wave"], whole, *row.get("writers", ())))
+        found.append((row["line"], *row["waves"], whole, *row.get("writers", ())))
     assert found == rows
     answer = run("run", str(source), kernel, *words, *sizes).stdout
     text = words[1].partition("=")[2]
@@ -166,7 +166,7 @@ def test_lanes_that_never_execute_a_declaration_have_no_value(source):
     )
     words = "run", str(source), "early", "--grid=128", "--work-group=128", "out=zeros(128)", "--watch=right"
     rows = document(*words)["history"]["rows"]
-    assert {(row["wave"], row["line"], row["declared"]) for row in rows} == {
+    assert {(wave, row["line"], row["declared"]) for row in rows for wave in row["waves"]} == {
         ("1:1:1:1", 5, "early.cl:5"), ("1:1:1:2", 5, "early.cl:5"),
     }  # fmt: skip
     assert sorted(each for row in rows for each in row["values"] if each is not None) == [*range(5, 45)]
@@ -247,7 +247,15 @@ def test_many_rows_are_in_the_file_alone(source, tmp_path):
 def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
     target = f"target launch walk 64 64 {' '.join(SIZES[2:])}"
     path = tmp_path / "h.csv"
-    steps = target, "break 8", "continue", "history at", f"history -to {path} at", "print sum", "history nothere"
+    steps = (
+        target,
+        "break 8",
+        "continue",
+        "history -all at",
+        f"history -all -to {path} at",
+        "print sum",
+        "history nothere",
+    )
     words = [word for step in steps for word in ("-ex", step)]
     answer = run("debug", str(source), "-batch", *words)
     shown = run("run", str(source), "walk", *SIZES, "--watch=at").stdout.partition("the values of at where")[2]
@@ -255,6 +263,25 @@ def test_the_debugger_shows_what_the_run_shows(source, tmp_path):
     assert "$1 = 12\n" in answer.stdout
     assert path.read_text().count("\n") > 12
     assert "error: no variable `nothere` in walk, at column 1" in answer.stderr
+
+
+def test_the_debugger_shows_the_history_of_the_selected_lane(source):
+    """As `print` does; several waves and lanes are asked for."""
+    steps = f"target launch walk 64 64 {' '.join(SIZES[2:])}", "break 8", "continue", "lane 7"
+    steps += "history at", "history -lane 9 at", "history -wave 1 i", "history out[3]"
+    shown = run("debug", str(source), "-batch", *(word for step in steps for word in ("-ex", step))).stdout
+    lane_7, lane_9, wave, element = (part.splitlines()[2:] for part in shown.split("the values of ")[1:])
+    assert [row.split()[1:] for row in lane_7] == [["1:1:1:1", "w.cl:4", "7"], ["1:1:1:1", "w.cl:4", "10"]]
+    assert [row.split()[1:] for row in lane_9] == [["1:1:1:1", "w.cl:4", "9"]]
+    assert [row.split()[1:3] for row in wave if "w.cl" in row] == [["1:1:1:1", "w.cl:2"]]
+    assert "[31]=31}" in " ".join(wave)
+    assert [row.split()[1:3] for row in element] == [["1:1:1:1", "(before)"]]
+
+
+def test_equal_waves_are_one_row_of_text_and_of_json(source):
+    rows = rows_of(source, "n")
+    assert [row["waves"] for row in rows] == [["1:1:1:1", "1:1:1:2"]]
+    assert "  1:1:1:1, 1:1:1:2  w.cl:" in run("run", str(source), "walk", *SIZES, "--watch=n").stdout
 
 
 @pytest.mark.parametrize("words, status, message", [
@@ -291,7 +318,7 @@ def test_instances_of_a_template_have_variables_of_their_own(source):
     source.write_text(TWICE)
     words = "run", str(source), "both", "--grid=72", "--work-group=72", "out=zeros(72)", "--watch=v"
     rows = document(*words)["history"]["rows"]
-    found = [(row["declared"], row["values"][0]) for row in rows if row["wave"] == "1:1:1:1"]
+    found = [(row["declared"], row["values"][0]) for row in rows if "1:1:1:1" in row["waves"]]
     names = [f"twice.hip:2 in twice<{name}>" for name in ("int", "float")]
     assert found == [(names[0], 7), (names[0], 14), (names[1], 8.0), (names[1], 16.0)]
     text = " ".join(run(*words).stdout.split())
@@ -315,4 +342,4 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
     command = re.search(r"`dwarfgpu (.*?)` shows each line of wave 2, lane 5, which stored there last", watched.stderr)
     trace = run(*shlex.split(command[1])).stdout
     assert "turn.cl:3 in turn, lanes 0-31\n3\tint from = i == 37 ? 3 : 63 - i;\n    from = 3\n" in trace
-    assert "4\tout[i] = in[from] - in[from];\n    in[from] = 3\n" in trace
+    assert "4\tout[i] = in[from] - in[from];\n    reads in[from] = 3\n    out[i] = 0\n" in trace

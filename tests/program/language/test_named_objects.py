@@ -2,7 +2,7 @@
 
 import pytest
 
-from dwarfgpu.program.language.named_objects import indexes_in, objects_read
+from dwarfgpu.program.language.named_objects import indexes_in, objects_read, objects_stored
 
 
 @pytest.mark.parametrize("line, expected", [
@@ -13,6 +13,14 @@ from dwarfgpu.program.language.named_objects import indexes_in, objects_read
 ])  # fmt: skip
 def test_what_a_line_loads(line, expected):
     assert objects_read(line) == expected
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("t[l] += add;", ["t[l]"]), ("out[at[i]] = in[j];", ["out[at[i]]"]), ("if (t[l] == 3)", []), ("n[b]++;", ["n[b]"]),
+    ("out[i++] = 3;", []), ("*p = q->next;", ["*p"]), ("s.count <<= 1;", ["s.count"]),
+])  # fmt: skip
+def test_what_a_line_stores_to(line, expected):
+    assert objects_stored(line) == expected
 
 
 def test_indexes_are_parts_of_addresses():
