@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.sightings import Subject
+from dwarfgpu.audits.judge.source_scopes import TextBlock, TextBlocks, is_wrapper
 from dwarfgpu.audits.judge.source_statements import quiet, source_loops
 from dwarfgpu.audits.verify.findings import ERROR, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, Type, stripped
 from dwarfgpu.program.types.reader import Types
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.source_statements import SourceLoop, SourceStatements
     from dwarfgpu.audits.judge.statements import CodeLine, CodeLines
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.info.dies import Attribute, Die
 
 RULES: dict[str, CheckRule] = rules(
     "source",
@@ -38,6 +41,11 @@ RULES: dict[str, CheckRule] = rules(
      "correct the line of the row, or the function whose code it is"),
     ("column", ERROR, "DWARF 5, 6.2.2", "The column of an instruction is where a word or a sign of its line begins.",
      "correct the line or the column of the row"),
+    ("scope", ERROR, "DWARF 5, 3.5", "A block or an inlined call has the code whose lines are its own, and no other.",
+     "correct the ranges of the block or of the inlined call, or the line of the row"),
+    ("name", ERROR, "DWARF 5, 2.14",
+     "The line of a declaration or of an inlined call has the name of what it declares or calls.",
+     "correct DW_AT_decl_line or DW_AT_call_line"),
     ("type", ERROR, "DWARF 5, 4.1 (6)", "A variable has the type that its declaration names.",
      "let DW_AT_type refer to the type that the source names"),
 )  # fmt: skip
@@ -77,6 +85,19 @@ class FunctionText:
     has_references: bool
     """Whether a call may change its arguments, as in C++ and of macros."""
     loops: tuple[SourceLoop, ...]
+
+    @property
+    def head_end(self) -> int:
+        """The line of its opening brace."""
+        return self.first + self.code.count("\n", 0, max(0, self.code.find("{")))
+
+    def block(self, first: int, last: int) -> TextBlock:
+        """Return the block between two positions of the code."""
+        return TextBlock(self._place(first), self._place(last))
+
+    def _place(self, position: int) -> tuple[int, int]:
+        before = self.code[:position]
+        return self.first + before.count("\n"), len(before.rpartition("\n")[2].encode()) + 1
 
     def is_in_loop(self, line: int) -> bool:
         """Return whether a line may be executed more than once in a call of the function."""
@@ -143,7 +164,33 @@ class FunctionTexts:
 
     def declared_at(self, die: Die) -> tuple[str, int] | None:
         """Return the file and the line of a declaration."""
-        file, line = die.find("DW_AT_decl_file"), die.find("DW_AT_decl_line")
+        return self._place(die.find("DW_AT_decl_file"), die.find("DW_AT_decl_line"))
+
+    def called_at(self, die: Die) -> tuple[str, int] | None:
+        """Return the file and the line of an inlined call."""
+        return self._place(die.get("DW_AT_call_file"), die.get("DW_AT_call_line"))
+
+    def is_unnamed(self, name: str, file: str, line: int, first: int = 1, last: int | None = None) -> bool:
+        """Return whether a line is certain not to name something that other lines, or those of a function, name.
+
+        A macro may stand for a name. If a macro of the command line does so, no line of the text has the name.
+        """
+        lines = self.lines(file)
+        text = "\n".join(lines)
+        if not lines or not name.isidentifier() or name.startswith("__") or _LIKE_A_FUNCTION.search(text):
+            return False
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        if any(word.search(each) for each in lines if each.lstrip().startswith("#")):
+            return False
+        here = lines[line - 1] if 0 < line <= len(lines) else ""
+        return not word.search(here) and any(word.search(each) for each in lines[first - 1 : last])
+
+    def is_only_called(self, name: str, file: str) -> bool:
+        """Return whether a file has a name only where it is declared or called, so that no pointer leads to it."""
+        found = [*re.finditer(rf"\b{re.escape(name)}\b\s*(.?)", "\n".join(self.lines(file)))]
+        return len(found) > 1 and all(each[1] == "(" for each in found)
+
+    def _place(self, file: Attribute | None, line: Attribute | None) -> tuple[str, int] | None:
         if file is None or line is None:
             return None
         unit = file.die.unit
@@ -191,6 +238,9 @@ class SourceJudge:
         self.texts = texts
         self.sightings = sightings
         self._types = Types()
+        self._scopes = TextBlocks(texts)
+        self._calls: set[Die] = set()
+        """The inlined calls whose lines were judged."""
 
     def judge(self, executed: Mapping[int, Sighting]) -> None:
         """Judge the instructions that lanes have executed, each with the first of them."""
@@ -227,11 +277,54 @@ class SourceJudge:
             message = f"no word or sign begins in column {line.column} of line {line.line}: {text.strip()[:60]}"
             subject = Subject(RULES["column"], f"{line.line}:{line.column}")
             self.sightings.add(subject, pc, evolve(sighting, message=message))
+        else:
+            self._judge_scopes(pc, line, sighting)
+
+    def _judge_scopes(self, pc: int, line: CodeLine, sighting: Sighting) -> None:
+        """Report the blocks and inlined calls that an instruction is in, or is not in, by its line and column."""
+        code = self.texts.running.attached.state.loaded.at(pc)
+        scopes = () if code is None else code.functions_at(pc)
+        if code is None or not scopes:
+            return
+        self.sightings.note(RULES["scope"], pc)
+        with noting(code.file.dwarf.note):
+            for scope, caller in pairwise(scopes):
+                if scope.die not in self._calls:
+                    self._calls.add(scope.die)
+                    self._judge_call(scope.die, caller.die, pc, sighting)
+            for die, message in self._scopes.problems(line, scopes, code.in_file(pc)):
+                self.sightings.add(Subject(RULES["scope"], f"{die.offset}"), pc, evolve(sighting, message=message))
+
+    def _judge_call(self, call: Die, caller: Die, pc: int, sighting: Sighting) -> None:
+        """Report the line of an inlined call that is certain not to call the function."""
+        place, function, name = self.texts.called_at(call), self.texts.of(caller), call.name
+        if place is None or function is None or place[0] != function.file or name is None:
+            return
+        problem = None
+        if is_wrapper(caller) and is_body(call.linkage_name):
+            if place[1] != function.head_end:  # clang's call of the body has the place of its brace
+                problem = f"and the body of the kernel begins in line {function.head_end}"
+        elif not function.first <= place[1] <= function.last:
+            problem = f"which is not in {caller.name}"
+        elif self._is_no_call(call, name, place):
+            problem = "which does not name it"
+        if problem is not None:
+            message = f"the inlined call of {name} is in line {place[1]}, {problem}"
+            self.sightings.add(Subject(RULES["name"], name, call), pc, evolve(sighting, message=message))
+
+    def _is_no_call(self, call: Die, name: str, place: tuple[str, int]) -> bool:
+        declared = self.texts.declared_at(call)
+        is_here = declared is not None and declared[0] == place[0]
+        return is_here and self.texts.is_unnamed(name, *place) and self.texts.is_only_called(name, place[0])
 
     # --- Declarations ---------------------------------------------------------------------------------------------
 
     def _judge_declarations(self, function: Die, pc: int, sighting: Sighting) -> None:
+        text = self.texts.of(function)
+        self._judge_name(function, pc, sighting)
         for die in declarations(function):
+            if text is not None:
+                self._judge_name(die, pc, sighting, text.first, text.last)
             kind = self._types.type_of(die)
             self._judge_type(die, kind, pc, sighting)
             inner, _depth = _innermost(kind)
@@ -239,6 +332,13 @@ class SourceJudge:
                 for member in inner.body.members:
                     if member.die is not None:
                         self._judge_type(member.die, member.type, pc, sighting)
+
+    def _judge_name(self, die: Die, pc: int, sighting: Sighting, *lines: int) -> None:
+        """Report an entry whose line does not have its name, which is in some lines."""
+        place = self.texts.declared_at(die)
+        if place is not None and self.texts.is_unnamed(die.name or "", *place, *lines):
+            message = f"{die.name} is declared in line {place[1]}, which does not name it"
+            self.sightings.add(Subject(RULES["name"], f"{die.name}", die), pc, evolve(sighting, message=message))
 
     def _judge_type(self, die: Die, kind: Type, pc: int, sighting: Sighting) -> None:
         """Report an entry whose type is no base type like that of its declaration."""

@@ -175,6 +175,61 @@ def test_a_row_of_another_place_is_found(found, change, rule, words):
     assert any(words in message for _rule, message in findings), findings
 
 
+NESTED = """\
+static int sum_of(global const int *in, int from) {
+  int sum = 0;
+  for (int i = 0; i < (from & 7); ++i) {
+    int v = in[from + i];
+    sum += v * v;
+  }
+  return sum;
+}
+kernel void nested(global int *out, global const int *in) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int sum = sum_of(in, id);
+  int next = in[id + 8] * 3;
+  out[id] = sum + next;
+}
+"""
+"""A block in a loop in a function that is inlined, in a kernel whose body is inlined."""
+
+
+def of_entry(tag, change):
+    """Change what stands behind the tag of an entry, up to the next entry."""
+
+    def changed(text):
+        entry = re.search(rf"Abbrev \[\d+\] [^\n]*{tag}\n(?:(?!Abbrev).)*", text, re.DOTALL)
+        assert entry is not None
+        new = change(entry[0])
+        assert new != entry[0]
+        return text.replace(entry[0], new, 1)
+
+    return changed
+
+
+def sooner(text):
+    """Let code end 24 bytes earlier."""
+    return re.sub(r"(\.long\t\.Ltmp\d+-\S+)", r"\g<1>-24", text)
+
+
+def of_line(line, name="call_line"):
+    return lambda text: re.sub(rf"\d+(\s+; DW_AT_{name})", rf"{line}\g<1>", text, count=1)
+
+
+@pytest.mark.parametrize("assembler", [NESTED], indirect=True)
+@for_each("change, rule, words",
+    (lambda text: text, None, ""),
+    (of_entry("DW_TAG_inlined_subroutine", sooner), "source-scope", "is in the body of nested, whose inlined"),
+    (of_entry("DW_TAG_inlined_subroutine", of_line(10)), "source-name", "line 10, and the body of the kernel begins"),
+    (with_line(5, 7, 3), "source-scope", "line 7, column 3, is not in the block of v, whose code this is"),
+    (with_line(12, 4, 17), "source-line", "line 4 is not in nested"),
+    (of_entry("DW_TAG_variable", of_line(5, "decl_line")), "source-name", "which does not name it"))  # fmt: skip
+def test_blocks_and_inlined_calls_have_the_code_of_their_text(found, change, rule, words):
+    findings = [each for each in found(change) if each[0] != "value-source"]
+    assert {each for each, _message in findings} == ({rule} if rule else set()), findings
+    assert not rule or any(words in message for _rule, message in findings), findings
+
+
 def test_a_variable_of_another_type_is_found(found):
     def change(text):
         return text.replace(
