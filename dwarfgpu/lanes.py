@@ -17,7 +17,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError, shown
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.bits import Array, Bits, Flags, Positions
 
@@ -53,6 +53,11 @@ def first_lane(mask: int) -> int:
 def lanes_in(mask: int) -> list[int]:
     """Return the lanes of a mask, in order."""
     return [lane for lane in range(mask.bit_length()) if mask >> lane & 1]
+
+
+def mask_of(lanes: Iterable[int]) -> int:
+    """Return the mask of some lanes."""
+    return sum(1 << lane for lane in set(lanes))
 
 
 def outer_of(lanes: list[int]) -> list[int]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
-from dwarfgpu.render.layout import counted, fitted, problem_json, shown, style, uri
+from dwarfgpu.lanes import lanes_in
+from dwarfgpu.render.layout import counted, fitted, problem_json, ranges_text, shown, style, uri
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
     from dwarfgpu.audits.verify.reports import FileReport
 
+MAX_RANGES = 8
+"""How many ranges of lanes are shown of a finding."""
 MAX_SHOWN = 10
 """How many findings of one rule are shown of a file."""
 
@@ -24,8 +27,13 @@ FINDING = Record(
     "file rule=rule.name severity message clause section offset path",
     fact("source", value=lambda finding: finding.source and dict(zip(("file", "line"), finding.source, strict=True))),
     "idiom limit? advice=rule.advice seen*",
+    fact("lanes?*", value=lambda finding: [*map(_wave_json, (finding.lanes or {}).items())]),
 )
 RULE = Record("rule=name severity clause summary advice")
+
+
+def _wave_json(lanes: tuple[str, int]) -> dict[str, Any]:
+    return {"wave": lanes[0], "lanes": lanes_in(lanes[1])}
 
 
 def rule_counts(findings: Iterable[FileFinding]) -> Iterator[dict[str, Any]]:
@@ -103,10 +111,25 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
         yield from details(finding.executed, 4)
     if finding.seen is not None:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
+    if sum(mask.bit_count() for mask in (finding.lanes or {}).values()) > 1:
+        yield from fitted(f"    seen in {in_lanes(finding.lanes or {})}", 7)
     if finding.idiom is not None:
         yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", 7)
     elif finding.limit is not None:
         yield from fitted(f"    a limit of the producer: {LIMITS[finding.limit]}", 7)
+
+
+def in_lanes(lanes: Mapping[str, int]) -> str:
+    """Return the lanes of waves, as a short list of those of the first wave and of all with the same."""
+    first = next(iter(lanes.values()))
+    same = [wave for wave, mask in lanes.items() if mask == first]
+    ranges = ranges_text(lanes_in(first)).split(",")
+    kind = "lane" if first.bit_count() == 1 else "lanes"
+    text = f"{kind} {','.join(ranges[:MAX_RANGES])}{',...' if len(ranges) > MAX_RANGES else ''} of "
+    text += f"wave {same[0]}" if len(same) == 1 else f"{len(same)} waves"
+    if len(same) < len(lanes):
+        text += f" and some of {counted(len(lanes) - len(same), 'more wave')}"
+    return f"{text} ({counted(sum(mask.bit_count() for mask in lanes.values()), 'lane')})"
 
 
 def summary_text(reports: Sequence[FileReport]) -> Iterator[str]:

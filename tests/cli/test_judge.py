@@ -176,6 +176,11 @@ def test_values_between_statements_and_lines_are_compared_with_another_build(tmp
     status, out, _err = run("judge", str(tmp_path / "cl-kernels.co"), *divergent)
     found = {each["rule"] for each in json.loads(out)["findings"]}
     assert (status, "against-between" in found, "against-wrong" in found) == (1, True, False)
+    between = next(each for each in json.loads(out)["findings"] if each["rule"] == "against-between")
+    lanes = [0, 4, 8, 12, 16, 20, 24, 31]  # of those that execute it, which are recorded between statements
+    assert between["lanes"] == [{"wave": wave, "lanes": lanes} for wave in ("1:1:1:1", "1:1:1:2")]
+    _status, out, _err = run("judge", str(tmp_path / "cl-kernels.co"), *divergent[:-1])
+    assert "    seen in lanes 0,4,8,12,16,20,24,31 of 2 waves (16 lanes)\n" in out
 
 
 OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))

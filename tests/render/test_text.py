@@ -15,6 +15,8 @@ from dwarfgpu.render.judging import judgement_text
 from dwarfgpu.render.layout import NARROWEST, TableLine, columns, laid_out
 from dwarfgpu.render.layout import shown as escaped
 from dwarfgpu.render.running import profile_text
+from dwarfgpu.render.verification import in_lanes
+from tests.builders.parameters import for_each
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}
@@ -162,3 +164,12 @@ def test_long_names_of_functions_are_cut():
     assert max(map(len, lines)) <= 80
     assert lines[1].startswith("  very::long<int,...  ")
     assert lines[2].split() == ["short", "4", "0", "0", "0", "-", "50%", "25%"]
+
+
+@for_each("lanes, text",
+    ({"1": 0b1110, "2": 0b1}, "lanes 1-3 of wave 1 and some of 1 more wave (4 lanes)"),
+    ({"1": 0b100, "2": 0b100, "3": 0b100}, "lane 2 of 3 waves (3 lanes)"),
+    ({"1": 0x5555_5555, "2": 1, "3": 1}, "lanes 0,2,4,6,8,10,12,14,... of wave 1 and some of 2 more waves (18 lanes)"),
+    ids=str)  # fmt: skip
+def test_the_lanes_of_a_finding_are_a_short_list(lanes, text):
+    assert in_lanes(lanes) == text

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rul
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode
@@ -279,22 +280,25 @@ def align_visits(
     The rounds of a line are certain if there are as many in the other build, and if it begins at the same instruction
     in each that begins at one instruction there: the compiler has left the loop as it is. Else the instructions of any
     round can be at any place of the loop, and the order of lines does not tell them apart, unless ``is_ordered`` says
-    that the rounds of a line stay in their order.
+    that the rounds of a line stay in their order: those of other lines can still have been moved across them.
     """
     aligned = align([visit.line for visit in visits], [visit.line for visit in others])
     rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
+    crossed: set[int] = set()
     for line, own in rounds.items():
         there = other_rounds.get(line, [])
         if len(there) < 2:
             continue
-        is_kept = len(own) == len(there) and (
-            is_ordered(line) or _is_kept([visits[number] for number in own], [others[number] for number in there])
-        )
+        is_alike = len(own) == len(there)
+        is_kept = is_alike and _is_kept([visits[number] for number in own], [others[number] for number in there])
+        is_certain = is_kept or (is_alike and is_ordered(line))
         for number, index in enumerate(own[: bisect_left(own, len(aligned))]):
             each = aligned[index]
-            if each is not None and each.is_certain and not (is_kept and tuple(each.visits) == (there[number],)):
+            if each is not None and each.is_certain and not (is_certain and tuple(each.visits) == (there[number],)):
                 aligned[index] = Counterparts(False, each.visits)
-    _widen(aligned, len(others[:MAX_ALIGNED]))
+            elif not is_kept:
+                crossed.add(index)
+    _widen(aligned, len(others[:MAX_ALIGNED]), crossed)
     return aligned
 
 
@@ -312,22 +316,22 @@ def _rounds_of(visits: Sequence[LineVisit]) -> dict[tuple[str, int], list[int]]:
     return rounds
 
 
-def _widen(aligned: list[Counterparts | None], count: int) -> None:
-    """Let visits that are not certain be any place between their certain neighbours."""
+def _widen(aligned: list[Counterparts | None], count: int, crossed: Container[int] = ()) -> None:
+    """Let visits that are not certain be any place between their certain neighbours, but for those that are crossed."""
     following = [count - 1] * len(aligned)
     last = count - 1
     for index in range(len(aligned) - 1, -1, -1):
         following[index] = last
         each = aligned[index]
-        if each is not None and each.is_certain:
+        if each is not None and each.is_certain and index not in crossed:
             last = each.visits[-1]
     first = 0
     for index, each in enumerate(aligned):
         if each is None:
             continue
-        if each.is_certain:
+        if each.is_certain and index not in crossed:
             first = each.visits[0]
-        else:
+        elif not each.is_certain:
             aligned[index] = Counterparts(False, range(first, following[index] + 1))
 
 
@@ -517,6 +521,8 @@ class StatementComparison:
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
         self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[tuple[int, int], DifferentValue]] = {}
+        self._lanes: defaultdict[tuple[str, str, DeclarationKey, int], Counter[str]] = defaultdict(Counter)
+        """The lanes of each wave with such a value, as masks."""
 
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
@@ -631,13 +637,13 @@ class StatementComparison:
         behind = next((each for index, each in certain if index > at), None)
         if not (before and behind) and (self.history.is_cut or self.other.is_cut):
             return ()  # where one build may have come further than the other
-        end = len(reference.stops)
+        first, end, moved = before[-1].visits[0] if before else 0, len(reference.stops), alignment[at]
         if behind is not None:
-            last = reference.visits[behind.visits[-1]]
+            last = reference.visits[max(each.visits[-1] for each in (behind, moved) if each is not None)]
             end = min(last.first + len(last.stops) + 1, end)
         elif reference.changes(reference.stops[-1].line):
             return ()
-        return range(reference.visits[before[-1].visits[0]].first if before else 0, end)
+        return range(reference.visits[min(first, moved.visits[0]) if moved is not None else first].first, end)
 
     def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
         lines = tuple((visit.line, visit.stops[0].pc) for visit in visits)
@@ -843,26 +849,30 @@ class StatementComparison:
             return
         lane = stop.lanes[stop.positions[item]]
         order = self._order[id(stop)], lane
-        seen = self._seen.get((result, *where[:1], key, stop.pc))
+        place = result, where[0], key, stop.pc
+        self._lanes[place][stop.wave] |= 1 << lane
+        seen = self._seen.get(place)
         if seen is not None and seen[0] <= order:
             return
         different = DifferentValue(
             f"{key.name}{compared.path}", stop.file, stop.line, stop.pc, stop.wave, lane, stop.visit, compared.value,
             compared.other,
         )  # fmt: skip
-        self._seen[result, where[0], key, stop.pc] = order, different
+        self._seen[place] = order, different
 
     def _report(self) -> None:
         """Report the first place of each address, and keep the first of each variable."""
         firsts: dict[tuple[str, str, DeclarationKey], DifferentValue] = {}
-        for (result, function, key, pc), (_order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
+        for place, (_order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
+            result, function, key, pc = place
             firsts.setdefault((result, function, key), different)
             if result == WRONG:
                 message = f"{different.name} is {different.value}, and {different.other} in {self.name}"
             else:
                 message = f"{key.name} has no value, and is {different.other} in {self.name}: {different.value}"
             sighting = Sighting(message, different.wave, different.lane, different.visit)
-            self.sightings.add(Subject(RULES[result], key.name, key), pc, sighting)
+            for each in (sighting, *(Sighting("", wave, lanes=mask) for wave, mask in self._lanes[place].items())):
+                self.sightings.add(Subject(RULES[result], key.name, key), pc, each)
         for where, variable in self._variables.items():
             wrong, missing = (firsts.get((result, where[0], where[2])) for result in (WRONG, MISSING))
             self._variables[where] = evolve(variable, first_wrong=wrong, first_missing=missing)

@@ -110,8 +110,7 @@ class LaneJudge:
         lanes: int = 0,
         limit: str | None = None,
     ) -> None:
-        lane = first_lane(lanes) if lanes else None
-        self.sightings.see(RULES[rule], name, arrival, row, message, lane=lane, limit=limit)
+        self.sightings.see(RULES[rule], name, arrival, row, message, lanes=lanes, limit=limit)
 
     def _judge_active(self, arrival: InstructionVisit, row: int, simt: Simt, active: int) -> None:
         said: Any = simt.active_mask()
@@ -161,7 +160,7 @@ class LaneJudge:
             if not self._is_near(place, pc):
                 lane = first_lane(judged)
                 message = f"lane {lane} is placed at {self._name(place)}, but waits between {self._name(last)} and "
-                sighting = Sighting(message + self._name(pc), self.running.machine.ids[wave], lane, visits)
+                sighting = Sighting(message + self._name(pc), self.running.machine.ids[wave], lane, visits, judged)
                 self.sightings.add(Subject(RULES["place"], f"{place:#x}"), where, sighting)
             if mask == judged:
                 del said[key]

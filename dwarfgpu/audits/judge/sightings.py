@@ -12,11 +12,12 @@ from dwarfgpu.audits.noting import noted
 from dwarfgpu.audits.verify.findings import IDIOM, FileFinding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code.kernel_parameters import source_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.verify.findings import CheckRule
@@ -37,6 +38,13 @@ class Sighting:
     lane: int | None = None
     visit: int = 1
     """How often a wave had come to the instruction in this chain of calls."""
+    lanes: int = 0
+    """All lanes of the wave in which it was seen at once, if that is known."""
+
+    @property
+    def mask(self) -> int:
+        """The lanes in which it was seen."""
+        return self.lanes or (0 if self.lane is None else 1 << self.lane)
 
 
 @frozen
@@ -109,6 +117,8 @@ class Sightings:
         self.functions: defaultdict[str, FunctionCounts] = defaultdict(FunctionCounts)
         self.left_out: dict[str, int] = {}
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
+        self._lanes: defaultdict[tuple[str, Subject], dict[int, dict[str, int]]] = defaultdict(dict)
+        """The lanes of each wave in which something was seen at an address, as masks."""
         self._noted: dict[tuple[str, str], set[int]] = {}
         self.function = cache(self._find_function)
         self._limits: dict[tuple[Any, int], str | None] = {}
@@ -145,22 +155,26 @@ class Sightings:
         message: str,
         *,
         said: object = None,
-        lane: int | None = None,
+        lanes: int = 0,
         limit: str | None = None,
     ) -> None:
         """Add what was seen of a wave that is about to execute an instruction."""
-        wave = self.running.machine.ids[arrival.wave(row)]
-        self.add(Subject(rule, name, said, limit), arrival.pc, Sighting(message, wave, lane, arrival.visits))
+        wave, lane = self.running.machine.ids[arrival.wave(row)], first_lane(lanes) if lanes else None
+        self.add(Subject(rule, name, said, limit), arrival.pc, Sighting(message, wave, lane, arrival.visits, lanes))
 
     def add(self, subject: Subject, pc: int, sighting: Sighting) -> None:
-        """Add what was seen at an address, unless it has been seen there before."""
+        """Add what was seen at an address; of what has been seen there before, only the lanes."""
+        key = self.function(pc)[0], subject
         if self.has(subject, pc):
+            known = self._lanes[key][pc]
+            known[sighting.wave] = known.get(sighting.wave, 0) | sighting.mask
             return
         if self._kept >= MAX_KEPT:
             self.left_out[subject.rule.name] = self.left_out.get(subject.rule.name, 0) + 1
             return
         self._kept += 1
-        self._subjects.setdefault((self.function(pc)[0], subject), {})[pc] = sighting
+        self._subjects.setdefault(key, {})[pc] = sighting
+        self._lanes[key][pc] = {sighting.wave: sighting.mask}
 
     def has(self, subject: Subject, pc: int) -> bool:
         """Return whether something was seen of a subject at an address."""
@@ -185,19 +199,21 @@ class Sightings:
 
     def _findings(self, function: str, subject: Subject, places: dict[int, Sighting]) -> Iterator[FileFinding]:
         """Yield one finding for each range of addresses without one in it where the same was right."""
-        counts = self.functions.get(function)
+        counts, lanes = self.functions.get(function), self._lanes[function, subject]
         judged = self._noted.get((function, subject.rule.name), set() if counts is None else counts.seen)
         seen = sorted(places.keys() | judged)
-        first: int | None = None
-        last = 0
+        found: list[int] = []
         for pc in [*seen, None]:
             if pc is not None and pc in places:
-                first, last = pc if first is None else first, pc
-            elif first is not None:
-                yield self._finding(subject, first, last, places[first])
-                first = None
+                found.append(pc)
+            elif found:
+                of_lanes = _union(lanes[each] for each in found)
+                yield self._finding(subject, found[0], found[-1], places[found[0]], of_lanes)
+                found = []
 
-    def _finding(self, subject: Subject, first: int, last: int, sighting: Sighting) -> FileFinding:
+    def _finding(
+        self, subject: Subject, first: int, last: int, sighting: Sighting, lanes: Mapping[str, int]
+    ) -> FileFinding:
         running = self.running
         file = running.launched.plan.file
         inside = first - running.launched.plan.load_address
@@ -215,4 +231,13 @@ class Sightings:
         source = None if line is None or not line.line else (line.file.name, line.line)
         where_in_file = (file.name, name, inside, (source_name(function),), source)
         idiom, limit = subject.idiom, subject.limit if subject.idiom is None else IDIOM
-        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, idiom, seen, limit)
+        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes=lanes)
+
+
+def _union(places: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the lanes of each wave at any of some places, without waves that have none."""
+    lanes: dict[str, int] = {}
+    for place in places:
+        for wave, mask in place.items():
+            lanes[wave] = lanes.get(wave, 0) | mask
+    return {wave: mask for wave, mask in lanes.items() if mask}

@@ -25,7 +25,7 @@ from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceEx
 from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import outer_of
+from dwarfgpu.lanes import first_lane, mask_of, outer_of
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
@@ -192,10 +192,11 @@ class SourceValues:
             return
         found = [*self._wrong_values(arrival, row, variable, known, chosen, is_own=is_own, counts=is_first)]
         if found:
-            others = lanes if lanes and found[0][0] != lanes[0] else ()  # which may be wrong in an earlier one
-            again = self._wrong_values(arrival, row, variable, known, others, is_own=is_own, counts=False)
-            lane, message = next(again, found[0])
-            self.sightings.see(self.rule, variable.name, arrival, row, message, said=variable.die.offset, lane=lane)
+            again = [*self._wrong_values(arrival, row, variable, known, lanes, is_own=is_own, counts=False)]
+            wrong = dict((*again, *found))
+            mask, said = mask_of(lane for lane in wrong if lane is not None), variable.die.offset
+            message = wrong[first_lane(mask) if mask else None]
+            self.sightings.see(self.rule, variable.name, arrival, row, message, said=said, lanes=mask)
 
     def _wrong_values(
         self, arrival: InstructionVisit, row: int, variable: Variable, known: KnownValue | LoopCounter | None,

@@ -18,7 +18,7 @@ from dwarfgpu.cfi.activation import Activation, CallStack, NoInformation, Thread
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Memory, Register
-from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.lanes import Diverge, LaneFault, first_lane, lanes_in, mask_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
@@ -210,13 +210,13 @@ class UnwindingJudge:
         if not wrong:
             return True
         size = register.lane_bits
-        lane = ((wrong & -wrong).bit_length() - 1) // size if size else None
-        shift, mask = (0, -1) if lane is None else (lane * size, (1 << size) - 1)
+        found = mask_of(bit // size for bit in lanes_in(wrong)) if size else 0
+        shift, mask = (first_lane(found) * size, (1 << size) - 1) if size else (0, -1)
         got, meant = int(reading.bits) >> shift & mask, expected >> shift & mask
         shown = "undefined" if int(reading.undefined) >> shift & mask else f"{got:#x}"
-        lanes = "" if lane is None else f" in lane {lane}"
+        lanes = f" in lane {first_lane(found)}" if size else ""
         message = f"{name} of the caller is {shown} and not {meant:#x}{lanes}: {text}"
-        return self._see("register", name, arrival, row, message, said=said, lane=lane)
+        return self._see("register", name, arrival, row, message, said=said, lanes=found)
 
     def _judge_chain(self, arrival: InstructionVisit, call: RecordedCall, row: int, thread: Thread) -> bool:
         """Judge all callers together, once for each chain of calls and instruction."""
@@ -273,14 +273,14 @@ class UnwindingJudge:
             wrong = None if new is old or new is None else _differences(old, new, before, arrival.rows)
             if wrong is None:
                 continue
-            row, lane, meant, got = wrong
+            row, lanes, meant, got = wrong
             text = f"{name} of the caller is {got:#x} and not {meant:#x}"
-            text += "" if lane is None else f" in lane {lane}"
+            text += f" in lane {first_lane(lanes)}" if lanes else ""
             text += f": {self._rule_text(information, number)}"
             if number in rules_of_row:
-                is_right = self._see("register", name, arrival, row, text, said=rules_of_row[number], lane=lane)
+                is_right = self._see("register", name, arrival, row, text, said=rules_of_row[number], lanes=lanes)
             else:
-                self._defer("register", register, arrival, call, row, information, text, lane)
+                self._defer("register", register, arrival, call, row, information, text, lanes)
         return is_right
 
     def _defer(
@@ -292,12 +292,13 @@ class UnwindingJudge:
         row: int,
         information: Information,
         text: str,
-        lane: int | None = None,
+        lanes: int = 0,
     ) -> None:
         """Keep what is wrong only if the function gives the register back as it was."""
         wave = arrival.wave(row)
         subject = Subject(RULES[rule], register.name, information.row.registers.get(register.number))
-        sighting = Sighting(text, self.machine.ids[wave], lane, arrival.visits)
+        lane = first_lane(lanes) if lanes else None
+        sighting = Sighting(text, self.machine.ids[wave], lane, arrival.visits, lanes)
         call.deferred.setdefault(register, []).append((wave, arrival.pc, subject, sighting))
 
     def end(self, call: RecordedCall, batch: WaveBatch, rows: Any) -> None:
@@ -411,10 +412,10 @@ def _is_preserved(name: str) -> bool:
     return name[0] == "v" and index >= _PRESERVED_FIRST and (index - _PRESERVED_FIRST) % _PRESERVED_BLOCK < 8
 
 
-def _differences(old: Any, new: Any, before: Any, rows: Any) -> tuple[int, int | None, int, int] | None:
-    """Return where a register has changed first: row, lane if it has lanes, what it was and what it is."""
+def _differences(old: Any, new: Any, before: Any, rows: Any) -> tuple[int, int, int, int] | None:
+    """Return where a register has changed first: row, mask of the lanes if it has any, what it was and what it is."""
     if isinstance(old, int) and isinstance(new, int):
-        return None if old == new else (int(rows[0]), None, int(old), int(new))
+        return None if old == new else (int(rows[0]), 0, int(old), int(new))
     was, now = _rows_of(old, before), _rows_of(new, rows)
     wrong = was != now
     if not wrong.any():
@@ -422,7 +423,8 @@ def _differences(old: Any, new: Any, before: Any, rows: Any) -> tuple[int, int |
     is_vector = not isinstance(old, int) and old.dtype.itemsize == 4
     index, lane = (int(each[0]) for each in np.nonzero(wrong))
     was, now = np.broadcast_to(was, wrong.shape), np.broadcast_to(now, wrong.shape)
-    return int(rows[index]), lane if is_vector else None, int(was[index, lane]), int(now[index, lane])
+    lanes = mask_of(np.nonzero(wrong[index])[0].tolist()) if is_vector else 0
+    return int(rows[index]), lanes, int(was[index, lane]), int(now[index, lane])
 
 
 def _rows_of(column: Any, rows: Any) -> Any:

@@ -22,7 +22,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import lanes_in, outer_of
+from dwarfgpu.lanes import lanes_in, mask_of, outer_of
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.frames.answers import answer
@@ -254,11 +254,11 @@ class ValueJudge:
         where = f"{_line_text(place)} changes" + ("" if lane is None else f" in lane {lane}")
         was, is_now = (home.text(_number(_of_row(*each), index)) for each in ((old, before.row), (new, row)))
         message = f"{home.variable} is located in {home.register}, which the code of {where} from {was} to {is_now}"
-        sighting = Sighting(message, self.running.machine.ids[wave], lane)
+        sighting = Sighting(message, self.running.machine.ids[wave], lane, lanes=0 if lane is None else mask_of(flags))
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 
     def _judge_lanes(self, arrival: InstructionVisit, wave: int, source: VectorSource, stale: list[StaleLane]) -> None:
-        """Report the first lane in which a register has what belongs to a statement that does not name the variable."""
+        """Report the lanes in which a register has what belongs to a statement that does not name the variable."""
         word = re.compile(rf"\b{re.escape(source.variable)}\b")
         for each in stale:
             writer = self._places.get(each.written)
@@ -277,7 +277,6 @@ class ValueJudge:
                 message += f": lane {each.lane} still has the value of {_line_text(writer)} there"
             sighting = Sighting(message, self.running.machine.ids[wave], each.lane, arrival.visits)
             self.sightings.add(Subject(RULES["lanes"], source.variable, source), arrival.pc, sighting)
-            return
 
     # --- Reading --------------------------------------------------------------------------------------------------
 
@@ -361,21 +360,22 @@ class ValueJudge:
 
     def _judge_value(self, arrival: InstructionVisit, row: int, variable: Variable, *, in_all: bool = False) -> bool:
         """Return whether a variable can be read in the first and the last lane, or in all; report it if it cannot."""
-        lane: int | None = None
+        lanes = 0
         try:
             active = lanes_in(variable.frame.active_mask or 0)
             if variable.frame.has_lanes and not active:
                 return False
-            failed = _first_failed(variable, active if in_all else outer_of(active))
-            if failed is None or is_read_reference(variable, failed.lane):
+            failed = _failed(variable, active if in_all else outer_of(active))
+            if not failed or is_read_reference(variable, failed[0].lane):
                 return True
-            if failed.lane is not None and failed.lane != active[0]:
-                failed = _first_failed(variable, active) or failed
-            message, lane = failed.reason.message, failed.lane
+            if failed[0].lane is not None:
+                failed = _failed(variable, active) or failed
+                lanes = mask_of(each.lane for each in failed)
+            message = failed[0].reason.message
         except DwarfGpuError as error:
             message = error.message
         message, said = f"{variable.name}: {message}", variable.die.offset
-        self.sightings.see(RULES["failed"], variable.name, arrival, row, message, said=said, lane=lane)
+        self.sightings.see(RULES["failed"], variable.name, arrival, row, message, said=said, lanes=lanes)
         return False
 
     # --- Places ---------------------------------------------------------------------------------------------------
@@ -459,10 +459,10 @@ def is_read_reference(variable: Variable, lane: int | None) -> bool:
     return True
 
 
-def _first_failed(variable: Variable, lanes: list[int]) -> Any:
-    """Return the answer of the first of some lanes in which reading a variable is an error; None without one."""
+def _failed(variable: Variable, lanes: list[int]) -> list[Any]:
+    """Return the answers of those of some lanes in which reading a variable is an error."""
     values = answer(variable, variable.name, lanes or None)
-    return next((each for each in values.by_lane if each.state == "error" and each.reason is not None), None)
+    return [each for each in values.by_lane if each.state == "error" and each.reason is not None]
 
 
 def _line_text(place: WatchedInstruction) -> str:

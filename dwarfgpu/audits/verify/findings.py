@@ -10,7 +10,7 @@ from attrs import evolve
 from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Literal, TypeAlias
 
     from typing_extensions import Unpack
@@ -110,6 +110,8 @@ class FileFinding:
     """Where execution shows it first; None of what is found without running anything."""
     limit: str | None = None
     """The limit of the producer that is the reason: one of `LIMITS`, or `IDIOM`. Findings with one do not count."""
+    lanes: Mapping[str, int] | None = None
+    """The lanes of waves in which execution shows it, as masks."""
     executed: NamedFinding | None = None
     """What waves did, if a check of a run has found it."""
 

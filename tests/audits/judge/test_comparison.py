@@ -91,10 +91,10 @@ def test_rounds_of_loops_that_a_compiler_has_changed_are_not_certain(stops, othe
     assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
 
 
-def test_rounds_with_a_barrier_stay_in_their_order():
+def test_rounds_with_a_barrier_stay_in_their_order_and_other_lines_may_be_moved_across_them():
     stops, others = [(1, 0), (2, 4), (3, 8), (2, 12), (3, 16), (4, 20)], [1, 2, 3, 2, 3, 4]
     found = align_visits(visits(stops), visits([(line, 0) for line in others]), lambda place: place[1] == 3)
-    expected = ["0", "?0,1,2", "2", "?2,3,4", "4", "5"]
+    expected = ["0", "?0,1,2,3,4,5", "2", "?0,1,2,3,4,5", "4", "5"]
     assert [("" if each.is_certain else "?") + ",".join(map(str, each.visits)) for each in found if each] == expected
 
 
@@ -114,9 +114,9 @@ def history(stops, column=1):
     return made
 
 
-def compared_histories(own, other, text=None):
+def compared_histories(own, other, text=None, add=lambda *_each: None):
     """Return what comparing histories gives; ``text`` is that of every statement, or a text for each line."""
-    sightings = SimpleNamespace(note=lambda *_each: None, add=lambda *_each: None)
+    sightings = SimpleNamespace(note=lambda *_each: None, add=add)
 
     def text_at(_file, line):
         return text[line] if isinstance(text, dict) else text
@@ -159,8 +159,10 @@ def test_the_first_lane_is_the_lowest_of_a_statement():
             values = {VARIABLE: [number if lane == 0 else wrong for lane in lanes]}
             made.add(StatementStop(pc, "k.cl", 2 + pc, 1, ("k",), "1:1:1:1", 1, items, lanes, values))
         histories.append(made)
-    (variable,) = compared_histories(*histories).variables
+    seen = []
+    (variable,) = compared_histories(*histories, add=lambda _subject, _pc, sighting: seen.append(sighting)).variables
     assert (variable.wrong, variable.first_wrong.lane) == (2, 1)
+    assert [(each.lane, each.lanes) for each in seen] == [(1, 0), (None, 0b110)]
 
 
 @for_each("value, is_listed, expected",
@@ -178,6 +180,19 @@ def test_a_value_in_a_loop_is_one_of_those_from_the_initialization_on(value, is_
     total = judgement.total()
     assert {name: getattr(total, name) for name in ("right", "wrong", "uncertain") if getattr(total, name)} == expected
     assert [each.first_wrong.other for each in judgement.variables if each.first_wrong] == ["62 or 94"] * total.wrong
+
+
+@for_each("value, between, wrong", (20, 20, 0), (30, 20, 1), (20, 30, 1))
+def test_a_statement_of_a_loop_may_have_been_moved_before_a_barrier_of_the_round_before(value, between, wrong):
+    first, second = [(3, 8, 10), (6, 12, 10), (4, 16, 10)], [(3, 8, 20), (6, 12, 20), (4, 16, 20)]
+    other = history([(2, 0, 0), (7, 4, 0), *first, (7, 4, 10), *second, (5, 20, 20)])
+    own = history([(2, 0, 0), *first[:2], (3, 20, value), (4, 28, 10), (6, 24, 20), (4, 32, 20), (5, 36, 20)])
+    own.add_between(history([(3, 22, between)]).stops[0])
+    own.between[ITEM][0] = (4, own.between[ITEM][0][1])
+    own.listed |= {VARIABLE}
+    text = dict.fromkeys(range(2, 8), "v += n;") | {4: "barrier(CLK_LOCAL_MEM_FENCE);", 5: "}"}
+    judgement = compared_histories(own, other, text)
+    assert judgement.total().wrong + judgement.between.wrong == wrong
 
 
 def common(lines, others):
