@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
 
-READ_BY_JUDGE = "list-several-places"
-"""The rule that execution decides: each place of a variable is read."""
+LEFT_OUT = "list-several-places", "expression-deprecated"
+"""The rules that say nothing false about a value: judge reads each place of a variable, whatever the words for it."""
 RULES: dict[str, CheckRule] = {
     rule.name: rule
     for part in (entries, expressions, lists)
     for rule in part.RULES.values()
-    if rule.severity != NOTE and rule.name != READ_BY_JUDGE
+    if rule.severity != NOTE and rule.name not in LEFT_OUT
 }
 _USED = "DW_AT_type", "DW_AT_abstract_origin", "DW_AT_specification"
 _APART = TYPES | {dw.DW_TAG_subprogram}
