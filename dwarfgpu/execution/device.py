@@ -228,6 +228,8 @@ class Device:
         self.held: list[WaveBatch] = []
         """Waves that do not run while another one runs alone."""
         self.alone: int | None = None
+        self.is_busy = False
+        """Whether it runs waves now, and somebody looks at them meanwhile."""
         self._going: WaveBatch | None = None
         """The batch whose turn has not ended, and how many blocks are left of it."""
         self._left = 0
@@ -259,6 +261,7 @@ class Device:
         self._errors = None
         if self.observer is not None or self.on_turn is not None or self.breakpoints:
             self._ignore_errors()
+        self.is_busy = True
         try:
             while self.halt is None:
                 if self.is_interrupted:
@@ -274,6 +277,7 @@ class Device:
                 elif self.waiting or not self._start_more():
                     break
         finally:
+            self.is_busy = False
             if self._errors is not None:
                 self._errors.__exit__(None, None, None)
 
@@ -829,6 +833,15 @@ class Device:
         changes = self._written
         self._refresh()
         return changes != self._written
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether somebody has changed the machine since the waves ran."""
+        return self._written != self.machine.changes
+
+    def places(self) -> dict[int, int]:
+        """Return where each wave is."""
+        return {wave: batch.pc for batch, _reason in self.every_batch() for wave in batch.waves.tolist()}
 
     def saved(self) -> dict[str, Any]:
         """Return what `restore` needs to bring the waves back to where they are now; memory is not among it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -10,6 +11,7 @@ from dwarfgpu.machines.protocol import KnownRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.checks.findings import CheckSettings
@@ -137,6 +139,13 @@ class Gpu(Machine):
     def has_run(self) -> bool:
         """Whether its waves have been run."""
         return self._device is not None
+
+    @property
+    def knows_unwritten(self) -> bool:
+        return self.past is not None and not self.device.is_busy
+
+    def showing_unwritten(self) -> AbstractContextManager[bool]:
+        return self.past.showing_unwritten() if self.knows_unwritten else nullcontext(False)
 
     @property
     def is_running(self) -> bool:

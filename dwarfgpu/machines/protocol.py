@@ -10,6 +10,7 @@ its machine in columns overrides the gathered ones.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -20,6 +21,7 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
@@ -307,6 +309,16 @@ class Backend:
 
     is_launched = False
     """Whether its waves begin with nothing but what a launch sets."""
+
+    @property
+    def knows_unwritten(self) -> bool:
+        """Whether it may know which private memory no store has reached."""
+        return False
+
+    def showing_unwritten(self) -> AbstractContextManager[bool]:
+        """Let private memory read as ones where no store has been, and as 0 elsewhere; yield whether that is known."""
+        return nullcontext(False)
+
     has_gaps = False
     """Whether some registers are known only in some lanes."""
 

@@ -14,7 +14,7 @@ from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.answers import CODES, STATES, WITH_VALUE, AsWritten, LaneAnswer, Values
 from dwarfgpu.program.frames.columns import without_padding
-from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT, Reason
+from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, NOT_SET, OPTIMIZED_OUT, Reason
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Enumeration, MemberPointer, Pointer, Struct, Type, resolved
 from dwarfgpu.program.values.scalars import Scalar, character_prefix, scalar_of
@@ -61,7 +61,7 @@ NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"
 
 def missing_word(reason: Reason) -> str:
     """Return what is shown in place of a value: what GDB shows where the file says that there is none."""
-    is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE)
+    is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE, NOT_SET)
     return reason.placeholder if is_gone else NO_VALUE[reason.state]
 
 

@@ -684,6 +684,21 @@ def test_a_variable_is_not_set_yet_before_its_declaration_is_executed():
     assert "j = 7" in run("continue", "info locals")
 
 
+def test_a_lane_that_has_returned_has_no_value_of_what_it_never_set():
+    """Its memory has 0, as where the program stored 0."""
+    run = Run("dwarfgpu/examples/blur.co", width=120)
+    launch = "target launch blur 64 64 in=arange(64) out=zeros(64) n=40"
+    text = run(launch, "break blur.cl:11", "run", "wave 2", "print -all first", "print -all i")
+    assert "[7]=38, [8-31]=<not set yet>}\n  lanes 8-31: <not set yet> (the lane has never set first)\n" in text
+    assert "[31]=(63)" in text
+    assert "sum = <not set yet> (the lane has never set sum)" in run("lane 20", "info locals")
+    assert str(run.fails("print last")) == "the lane has never set last"
+    assert "! the lane has never set first" in run("map first")
+    where = run("info registers pc exec")
+    assert run("info registers pc exec") == where, "looking changes nothing"
+    assert "exited normally" in run("delete", "continue")
+
+
 AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'
 
 

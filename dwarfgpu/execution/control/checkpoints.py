@@ -40,6 +40,12 @@ MOST_FIXED = 4096
 """The checkpoints that are kept where many were made for changes of a user."""
 MOST_BYTES = 512 << 20
 """The bytes of memory that checkpoints keep, where one alone does not need more."""
+FILL = 0xA5
+"""What private memory begins with instead of 0 where a kernel runs once more to find which bytes it has written."""
+LONGEST_SEARCH = 2.0
+"""The seconds of processor time that this may take."""
+LARGEST_SEARCH = 64 << 20
+"""The bytes of private memory of which that is found."""
 CHUNK = 1 << 16
 ZEROS = bytes(CHUNK)
 
@@ -77,6 +83,8 @@ class History:
         self.checkpoints: list[Checkpoint] = []
         self._spread = 1
         """How many intervals lie between two checkpoints now."""
+        self._unwritten: tuple[int, Any] = (-1, None)
+        """The private bytes that nothing had written as of a change of the machine: ones; None if that is not known."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
@@ -306,6 +314,47 @@ class History:
             self._replay(time, observer, [])
             self.device.write_back()
             yield
+
+    # --- What was never written -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def showing_unwritten(self) -> Iterator[bool]:
+        """Let private memory read as ones where no store has been, and as 0 elsewhere; yield whether that is known."""
+        if self._unwritten[0] != self.machine.changes:
+            flags = self._find_unwritten()
+            self._unwritten = self.machine.changes, flags
+        known, flags = self._unwritten
+        if flags is None or known != self.machine.changes:
+            yield False
+            return
+        private = self.device.memory.scratch.data
+        kept = private.copy()
+        private[...] = flags
+        try:
+            yield True
+        finally:
+            private[...] = kept
+
+    def _find_unwritten(self) -> Any:
+        """Execute everything once more where private memory began with other bytes: those that are left are unwritten.
+
+        A kernel that depends on what it has not written may go another way, and then nothing is known.
+        """
+        device, end = self.device, self.device.executed
+        private, until = device.memory.scratch.data, process_time() + LONGEST_SEARCH
+        if not 0 < private.size <= LARGEST_SEARCH or not self.is_whole or device.is_changed:
+            return None
+        before, places = private.copy(), device.places()
+        with self.visiting() as points:
+            self._restore(next(point for point in reversed(points) if point.is_fixed))
+            private[...] = FILL
+            while device.executed + self.interval < end:
+                if process_time() > until:
+                    return None
+                self._replay(device.executed + self.interval, None, [])
+            self._arrive(end)
+            flags = np.where((private == FILL) & (before == 0), np.uint8(0xFF), np.uint8(0))
+            return flags if device.places() == places else None
 
     @property
     def start(self) -> int:

@@ -1110,7 +1110,8 @@ def _selected(value: Object, positions: b.Positions, frame: Frame, lanes: LaneSe
         return value
     container = None if value.container is None else _selected(value.container, positions, frame, lanes)
     location = storage.moved(value.described.bit_offset).select(positions)
-    around = evolve(frame.around(lanes), unset=storage.around.unset)
+    unset = storage.around.unset
+    around = evolve(frame.around(lanes), unset=None if unset is None else unset.select(positions))
     return Object(value.type, ObjectPlace(Located(around, location)), value.bit_size, container)
 
 

@@ -12,11 +12,13 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, noting
 from dwarfgpu.expr import locations
+from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
 from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Memory
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import enclosing_function, is_local, qualified_name
 from dwarfgpu.program.code import scopes
@@ -36,7 +38,7 @@ from dwarfgpu.program.frames.answers import Quantity
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.types.model import Type, byte_size, known_size
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import MAX_OBJECT, Located, ObjectPlace, constant_place, definition_of
+from dwarfgpu.program.values.storage import MAX_OBJECT, Located, NotSet, ObjectPlace, constant_place, definition_of
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
@@ -51,10 +53,13 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.language.arithmetic import ScalarOperand
+    from dwarfgpu.program.values.storage import ObjectSurroundings
 
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 
+
+_NEVER_SET = "the lane has not come to what sets it; `info lanes` shows which lanes are active"
 
 _FIXED_NUMBERS = ("DW_OP_lit", "DW_OP_const1", "DW_OP_const2", "DW_OP_const4", "DW_OP_const8", "DW_OP_LLVM_offset")
 _FIXED = frozenset(
@@ -223,8 +228,8 @@ class Variable(Quantity):
         location = self._located(plan, lanes)
         if any(type(place.storage) is Composite for place in location.places):
             location = _completed(location, self.type)
-        if self.frame.state.backend.is_launched and _is_private(location) and self.is_before_declaration:
-            around = evolve(around, unset=self._not_declared())
+        if self.frame.state.backend.is_launched and _is_private(location):
+            around = evolve(around, unset=self._not_set(around, location))
         place = ObjectPlace(Located(around, location))
         if around.context.target.byte_order == "big":
             place = place.of_object(known_size(self.type))
@@ -237,6 +242,31 @@ class Variable(Quantity):
             return False
         end = self.frame.state.sources.end_of_declaration(self.code, self.die)
         return end is not None and self.frame.place_in_file < end
+
+    def _not_set(self, around: ObjectSurroundings, location: locations.Location) -> NotSet | None:
+        """Return where the variable has no value: before its declaration, and where no store has ever been."""
+        if self.is_before_declaration:
+            return NotSet(self._not_declared())
+        size, backend = known_size(self.type), self.frame.state.backend
+        if not size or size > MAX_OBJECT or not backend.knows_unwritten:
+            return None
+        accessor = Accessor(around.context.backend, around.context.target.byte_order, around.context.lanes.count)
+
+        def bits() -> b.Bits:
+            return accessor.read(location, 8 * size).bits
+
+        try:
+            is_zero = b.is_zero(bits())
+            if b.all_of(b.negated(is_zero)):
+                return None
+            with backend.showing_unwritten() as is_known:
+                flags = b.equal(bits(), (1 << 8 * size) - 1) if is_known else False
+        except (DwarfGpuError, Diverge, LaneFault):
+            return None
+        if b.all_of(b.negated(flags)):
+            return None
+        error = not_set_yet(f"the lane has never set {self.name}", hint=_NEVER_SET)
+        return NotSet(error, None if isinstance(flags, bool) or flags.all() else flags)
 
     def _not_declared(self) -> EvaluationError:
         line = self.die.find_number(dw.DW_AT_decl_line)

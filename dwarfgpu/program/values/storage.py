@@ -32,12 +32,14 @@ from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory
 from dwarfgpu.expr.types import generic
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.lanes import LaneFault
 from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dwarfgpu.bits import Array
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
@@ -172,6 +174,28 @@ _ON_STACK = frozenset(("DW_AT_data_member_location", "DW_AT_use_location", "DW_A
 
 
 @frozen
+class NotSet:
+    """Why an object has no value yet, and in which slots; without flags, in all."""
+
+    error: EvaluationError
+    flags: Array | None = None
+
+    def check(self) -> None:
+        """Raise the error in the slots that have no value."""
+        if self.flags is None:
+            raise self.error.with_traceback(None)
+        if self.flags.any():
+            raise LaneFault(b.positions_of(self.flags), lambda _slot: self.error)
+
+    def select(self, positions: b.Positions) -> NotSet:
+        """Return the same for some of the slots."""
+        if self.flags is None:
+            return self
+        flags = self.flags[positions]
+        return evolve(self, flags=None if flags.all() else flags)
+
+
+@frozen
 class ObjectSurroundings:
     """The context in which values are read: that of evaluations, and the file of the types, as it is loaded."""
 
@@ -179,8 +203,8 @@ class ObjectSurroundings:
     code: LoadedCode
     keeping: Callable[[Attribute, LoadedCode], AbstractContextManager[Any]] | None = None
     """Lets registers count as kept across a call while a location that holds after the call is evaluated."""
-    unset: EvaluationError | None = None
-    """Why nothing that is read has a value yet."""
+    unset: NotSet | None = None
+    """Why nothing that is read has a value yet, in some slots."""
 
     def unit(self, unit: Unit) -> FileUnit:
         """Return a unit of the file, at the program location of the context."""
@@ -250,7 +274,7 @@ class Located(Storage):
 
     def read(self, bit_offset: int, bit_size: int) -> Reading:
         if self.around.unset is not None:
-            raise self.around.unset.with_traceback(None)
+            self.around.unset.check()
         try:
             if self._accessor.count > 1:
                 reading = self._read_all(bit_offset, bit_size)
