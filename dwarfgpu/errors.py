@@ -144,6 +144,13 @@ class EvaluationError(DwarfGpuError):
     error_class = "evaluation_error"
 
 
+class NotSetYet(EvaluationError):
+    """What is read has no value so far: no expression is wrong, so its place is not named."""
+
+    def at(self, **_place: Any) -> Any:
+        return self
+
+
 class MissingContext(DwarfGpuError):
     """A context element that the evaluation requires is not specified (A.2.5.1).
 

@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.93,  # code on disk, for compiled blocks and for sources
+    "": 2.94,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.74,
     "objfile": 12.15,  # functions by their abstract instances
@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.82,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 24.63,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
+    "execution": 24.65,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
     "program.types": 2.17,  # sizes of base types
     "program.code": 5.98,  # the code of frames and of declarations; stacks of profiles; static variables of copies
@@ -203,8 +203,8 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.3,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.91,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.49,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "render": 10.92,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "questions": 13.51,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.68,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.5,
     "gdbplugin": 2.16,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.43,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 93.55
+MOST_LINES_OF_TESTS = 93.62
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

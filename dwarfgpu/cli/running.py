@@ -200,17 +200,20 @@ def _value_hints(running: Running, options: Any, result: RunReport, history: Val
 
         kernel = options.kernel or result.kernel
         yield from hints_of_run(running, kernel, lacking, None if history is None else history.text)
-    yield from _writer_hints(options, result, history)
+    yield from _writer_hints(running, options, result, history)
 
 
-def _writer_hints(options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
+def _writer_hints(running: Running, options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
     """Yield how to find which lane has written an element of a buffer, and then what that lane did."""
     if history is None:
         from dwarfgpu.execution.control.report import buffer_in
 
-        for text in options.print[:1] if options.print and result.halt.has_ended and options.trace is None else ():
-            element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{buffer_in(text)}[N]"
-            yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
+        is_asked = result.halt.has_ended and options.trace is None and not (options.json or options.jsonl)
+        for text in options.print[:1] if options.print and is_asked else ():
+            name = buffer_in(text)
+            element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
+            if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
+                yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
     elif (writer := history.last_writer) is not None:
         wave, lane = writer
         again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")

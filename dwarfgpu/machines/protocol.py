@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu import bits as b
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError, NotSetYet, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -483,7 +483,7 @@ _PROLOGUE = "a breakpoint at the name of the function stops after its beginning,
 
 def not_set_yet(message: str, spec: str | None = None, hint: str = _PROLOGUE) -> EvaluationError:
     """Return the error of what the beginning of a function sets, or a declaration."""
-    return EvaluationError("register_unset", message, spec=spec, hint=hint)
+    return NotSetYet("register_unset", message, spec=spec, hint=hint)
 
 
 def not_writable(what: str) -> EvaluationError:

@@ -102,7 +102,8 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         for group in stacks.backtraces(stopped, waves, lane=lane, registers=registers):
             if group.error is not None or (group.end is not None and group.end.is_failure):
                 document.status = NO_ANSWER
-            limited = group if count is None else evolve(group, frames=group.frames[count])
+            chosen = group.frames if count is None else group.frames[count]
+            limited = evolve(group, frames=chosen, left_out=len(group.frames) - len(chosen))
             # the local variables differ between waves with equal stacks
             yield from (evolve(limited, waves=(wave,)) for wave in group.waves) if is_full else (limited,)
 
@@ -210,7 +211,7 @@ class _ShownFrames:
                 yield warning
             writer = selection.call_writer(selection.frame)
             writer.lane = writer.lane if lane is None else lane
-            if is_group and writer.arguments == "scalars":
+            if is_group and writer.arguments != "all":
                 writer.arguments = "none"
             last = None
             inner_rules = stacks.InnerRules()

@@ -38,6 +38,8 @@ REASONS = {
     "interrupted": "signal-received", "scope": "watchpoint-scope", "step": "end-stepping-range", "stuck": "stuck",
 }  # fmt: skip
 """The words of GDB/MI for why a program has stopped."""
+WAYS_BACK = "`print` shows what the kernel left; `watch NAME[N]` and `reverse-continue` go where an element was stored"
+"""The hint after the first end of a kernel."""
 SILENT = "silent"
 """As the first of the commands of a breakpoint: the stop is not shown."""
 
@@ -106,7 +108,11 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
                 yield f"Value returned is ${result['number']} = {result['value']}" if "value" in result else known
         stops.run(debugger, halt.points)
 
-    return Document(data, lines)
+    document = Document(data, lines)
+    if halt.has_ended and debugging.has_ended and WAYS_BACK not in debugger.told:
+        debugger.told.add(WAYS_BACK)
+        document.hints.append(WAYS_BACK)
+    return document
 
 
 def _missed(debugging: Debugging) -> Iterator[str]:
@@ -169,8 +175,25 @@ def show_set(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> Non
     debugger.output.line(f"{kind} {point.number} at {places[0]:#x}{where}")
     warn_of_condition(debugger, debugging, point)
     running, output = debugging.running, debugger.output
-    for text in filter(None, (running.moved_text(point.text, places), running.others_text(point.text))):
+    for text in filter(
+        None,
+        (
+            running.moved_text(point.text, places),
+            running.others_text(point.text),
+            _standing_text(debugger, debugging, point),
+        ),
+    ):
         output.line(output.style("hint", f"hint: {text}"))
+
+
+def _standing_text(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> str | None:
+    """Return which waves are at a new breakpoint already, and so go on without a stop."""
+    waves = [wave + 1 for wave in debugging.standing_at(point.addresses)]
+    if not waves:
+        return None
+    several = len(waves) > 1
+    who = f"{debugger.noun}{'s' * several} {ranges_text(waves)} {'are' if several else 'is'}"
+    return f"{who} there now: `continue` goes on from there, and stops at the next pass"
 
 
 def warn_of_condition(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:

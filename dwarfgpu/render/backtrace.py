@@ -13,7 +13,7 @@ from dwarfgpu.program.code.code_lookup import begins_line, line_before
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
-from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, Type, known_size, resolved
 from dwarfgpu.render.layout import (
     beside,
     cut,
@@ -126,6 +126,8 @@ class BacktraceRenderer:
             document["lane"] = lane
             document["skipped_frames"] = backtrace.skipped
         document["frames"] = [self.frame_json(frame) for frame in backtrace.frames]
+        if backtrace.left_out:
+            document["frames_left_out"] = backtrace.left_out
         if backtrace.end is not None:
             document["end"] = {"kind": backtrace.end.kind, "message": backtrace.end.message}
         return document | error_json(backtrace.error)
@@ -208,10 +210,14 @@ def _base(span: RegisterSpan, unit: int) -> Any:
 # --- Call frames, one on a line -----------------------------------------------------------------------------------
 
 
-class CallWriter:
-    """Writes each frame on one line, with its arguments: ``scalars``, ``all`` or ``none`` of them."""
+SMALL, SHORT = 64, 40
+"""The bytes and the characters that ``short`` structures have at most."""
 
-    def __init__(self, lane: int | None, look: Look, arguments: str = "scalars") -> None:
+
+class CallWriter:
+    """Writes each frame on one line, with its arguments: ``all``, ``none``, ``scalars``, or ``short`` ones."""
+
+    def __init__(self, lane: int | None, look: Look, arguments: str = "short") -> None:
         self.lane = lane
         self.look = look
         self.arguments = arguments
@@ -263,14 +269,16 @@ class CallWriter:
     def _value(self, variable: Variable, frame: Frame) -> str:
         """Return the value of an argument in the lane on one line, without the reason if it has no value."""
         try:
-            if self.arguments == "scalars" and _has_parts(variable.type):
+            has_parts = self.arguments in ("short", "scalars") and _has_parts(variable.type)
+            if has_parts and (self.arguments == "scalars" or (known_size(variable.type) or SMALL + 1) > SMALL):
                 return "..."
             (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane
             if lane_answer.value is None:
                 reason = lane_answer.reason
                 return OPTIMIZED_OUT if reason is None else reason.placeholder + launched_note(reason, self.look)
-            kind = variable.type
-            return cut(ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=_is_reference(kind)))
+            is_top = _is_reference(variable.type)
+            text = ValueWriter(self.look, is_cplus=False).text(lane_answer.value, 0, is_top=is_top)
+            return "..." if has_parts and (len(text) > SHORT or "\n" in text) else cut(text)
         except DwarfGpuError:
             return ERROR
 

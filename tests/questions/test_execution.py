@@ -11,6 +11,7 @@ from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import is_available
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.execution import KernelRun
+from dwarfgpu.questions.stopping import WAYS_BACK
 from tests.builders.commands import run as command_line
 from tests.builders.parameters import for_each
 from tests.questions.harness import KERNEL, STATE, Run
@@ -334,7 +335,7 @@ def test_a_condition_without_a_value_at_a_breakpoint_is_told_when_it_is_set():
     assert f"warning: limit has no value at 2 of 2 places, {stop}" in text
     kernel = run.debugger.state_of(KernelRun)
     missed = kernel.debugging.running.missed_text("kernels.cl:93", list(kernel.points), "limit > 3")
-    assert missed == "no lane was at kernels.cl:93, where `limit > 3` has no value"
+    assert missed == "no lane came to kernels.cl:93, where `limit > 3` has no value"
     assert "hint: break where it has a value, or compile with -O0" in text
     assert "warning: result has no value at 2 of 2 places" in run("condition 1 result > 3")
     assert "hit Breakpoint 1" in run("run")
@@ -458,7 +459,7 @@ def test_breakpoints_go_back_from_hit_to_hit(divergent):
 
 def test_what_has_ended_goes_back(divergent):
     divergent("break kernels.cl:102", "run")
-    assert divergent("continue").endswith("exited normally]\n")
+    assert divergent("continue").endswith(f"exited normally]\nhint: {WAYS_BACK}\n")
     assert "not being run" in str(divergent.fails("continue"))
     assert "the wave has ended" in str(divergent.fails("step"))
     assert line_of(divergent("reverse-continue")) == 102
@@ -472,7 +473,7 @@ def test_commands_that_run_on_do_not_nest(divergent):
     assert text.count("$") >= 23
     assert "99" not in text
     assert "Breakpoint" not in text
-    assert text.endswith("exited normally]\n")
+    assert text.endswith(f"exited normally]\nhint: {WAYS_BACK}\n")
 
 
 def test_breakpoints_are_disabled_ignored_and_told_together(divergent):
@@ -707,7 +708,7 @@ def test_dprintf_prints_in_the_lanes_that_reach_a_place_and_goes_on(launched):
     expected = [
         f"{lane}:{step} " for step in range(23) for lane in range(9 + step, 32)
     ]  # lanes of wave 2: rest = lane - 8
-    assert launched("run") == f"{''.join(expected)}[Inferior 1 (divergent) exited normally]\n"
+    assert launched("run") == f"{''.join(expected)}[Inferior 1 (divergent) exited normally]\nhint: {WAYS_BACK}\n"
     launched("run", "reverse-continue")
     assert launched.written[-1].count(":") < 4, "going back prints nothing"
     assert json.loads(launched("run --json"))["printed"] == expected
@@ -830,3 +831,31 @@ def test_a_store_of_the_same_value_is_told_where_going_back_ends(require_tool, t
     assert "with the same value; `awatch tile[9]` stops there" in text
     assert "tile[9], with lane [8]" in back("awatch tile[9]")
     assert "was last written" not in back("watch tile[0]")
+
+
+def test_a_breakpoint_where_waves_stand_says_that_they_go_on(launched):
+    launched("break kernels.cl:100", "run")
+    there = "hint: waves 1-2 are there now: `continue` goes on from there, and stops at the next pass\n"
+    assert launched("break") == f"Breakpoint 2 at 0x7f00000042b4: file src/opencl/kernels.cl, line 100.\n{there}"
+    assert "there now" not in launched("break kernels.cl:102")
+    assert launched("delete 1 3", "continue").startswith("Continuing.\nWave 1 hit Breakpoint 2, ")
+
+
+ONE_LINE = """int same(int a) { return a; }
+int loop(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+kernel void k(global int *out) {
+  int i = get_global_id(0);
+  out[i] = same(i + 5) + loop(i & 3);
+}
+"""
+
+
+def test_a_line_that_is_a_whole_function_begins_behind_its_prologue(require_tool, tmp_path):
+    """As in GDB: there its parameters have values."""
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(ONE_LINE)
+    run = Run(str(tmp_path / "k.cl"), width=120)
+    run("target launch k 32 32 out=zeros(32)", "break 1", "break k.cl:2", "run", "lane 3")
+    assert run("info args").startswith("a = 8\n")
+    assert "\nn = 3\n" in run("continue", "info args")
+    assert run("break same").partition(" at ")[2] == run("break 1").partition(" at ")[2]

@@ -1,5 +1,6 @@
 """`backtrace`, `frame`, `up`, `down`, `info frame`: waves, threads of a core file, and what GDB says of the same."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -36,6 +37,9 @@ def test_a_backtrace_of_all_or_some_frames(run):
     assert run("bt 0") == "(More stack frames follow...)\n"
     assert run("bt 99").splitlines() == FRAMES
     assert run("bt -99").splitlines() == FRAMES
+    (stack,) = json.loads(run("bt --json 2"))["stacks"]
+    assert (len(stack["frames"]), stack["frames_left_out"]) == (2, len([line for line in FRAMES if line[0] == "#"]) - 2)
+    assert "frames_left_out" not in json.loads(run("bt --json"))["stacks"][0]
     assert "takes a number" in run.fails("bt x").message
     assert "takes a number" in run.fails("bt 1 2").message
 
@@ -65,6 +69,31 @@ def test_a_lane_that_is_inactive_or_divergent(run):
     ]
     assert run.fails("bt -lane 32").message == "Lane 32 does not exist on this thread."
     assert run.fails("bt -lane x").message == "-lane takes a number, not 'x'"
+
+
+PAIRS = """typedef struct { float x, y; } Pair;
+typedef struct { int all[40]; } Table;
+float sum(Pair p, Table t) {
+  return p.x + p.y + t.all[3];
+}
+kernel void k(global float *out) {
+  int i = get_global_id(0);
+  Pair p = {i, 2};
+  Table t;
+  t.all[3] = 7;
+  out[i] = sum(p, t);
+}
+"""
+
+
+def test_small_structures_are_shown_among_the_arguments(require_tool, tmp_path):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(PAIRS)
+    run = Run(str(tmp_path / "k.cl"), width=120)
+    run("target launch k 32 32 out=zeros(32)", "break sum", "run")
+    assert "#0  sum (p={x = 5, y = 2}, t=...) at " in run("lane 5")
+    run("set print frame-arguments none")
+    assert run("frame").startswith("#0  sum (...) at ")
 
 
 def test_inactive_inner_frames_are_skipped(run):
@@ -233,6 +262,7 @@ def alike(text: str) -> str:
 @pytest.mark.slow
 def test_backtraces_and_messages_are_those_of_gdb(crashed):
     run = crashed[0]
+    run("set print frame-arguments scalars")
     whole, limited, full = gdb_says(crashed, "bt", "bt 2", "bt -full")
     found = [line for line in alike(run("bt")).splitlines() if int(line[1:3]) <= 6]
     assert found == alike(whole).splitlines()

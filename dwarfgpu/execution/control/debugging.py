@@ -28,13 +28,13 @@ from dwarfgpu.execution.control.watching import (
 )
 from dwarfgpu.execution.halts import Halt, ValueChange
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.machines.protocol import ADDRESS, IS_HALTED, REGISTER, CrashChange
+from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.answers import location_of
 from dwarfgpu.program.frames.evaluator import is_constant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival
@@ -497,6 +497,11 @@ class Debugging:
             stopped = reason if reason == IS_HALTED else f"has stopped: {reason}"
             raise UsageError(f"the wave {stopped}", kind="cannot_run", hint=hint)
         return self._pc(wave)
+
+    def standing_at(self, addresses: Collection[int]) -> list[int]:
+        """Return the waves that have not ended, and execute one of some instructions next."""
+        batches = (batch for batch, reason in self.device.every_batch() if reason != HAS_ENDED)
+        return sorted(wave for batch in batches if batch.pc in addresses for wave in batch.waves.tolist())
 
     def _pc(self, wave: int) -> int:
         pc = self.machine.program_counter(wave)

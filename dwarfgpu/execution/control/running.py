@@ -236,12 +236,21 @@ class Running:
     def stops(self, place: str) -> list[int]:
         """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue.
 
-        A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB.
+        A call that is inlined begins where it is, or behind the prologue of the function around it, as in GDB. So does
+        the line of a function that is all on this line.
         """
         addresses, text = self.addresses(place), AT_ALL.sub("", place.strip())
-        if text.startswith("*") or _OFFSET.match(text) or _LINE.fullmatch(text) or name_and_offset(text)[1] is not None:
+        if _LINE.fullmatch(text):
+            return sorted({*map(self._with_parameters, addresses)})
+        if text.startswith("*") or _OFFSET.match(text) or name_and_offset(text)[1] is not None:
             return addresses
         return sorted({max(address, self.reader.at(address).body) for address in addresses})
+
+    def _with_parameters(self, address: int) -> int:
+        """Return where the prologue of a function ends, if that is on the line where the function begins."""
+        facts = self.reader.at(address)
+        is_same = facts.is_prologue and self.position(facts.body).line == self.position(address).line
+        return facts.body if is_same else address
 
     def stops_with(self, place: str, condition: str | None) -> list[int]:
         """Return those at which a condition means something; raise an error if there is none, as in GDB."""
@@ -346,8 +355,8 @@ class Running:
             where += f", at {count} of the line's {count + more} places: `{place} -all` stops at each"
         left_out = self.left_out_text(place, condition)
         is_passed = condition is None and any(point.is_passed_without_lanes for point in points)
-        who = "only waves without an active lane were" if is_passed else "no lane was"
-        return f"{who} at {where}{'' if left_out is None else f'; {left_out}'}"
+        who = "only waves without an active lane" if is_passed else "no lane"
+        return f"{who} came to {where}{'' if left_out is None else f'; {left_out}'}"
 
     def moved_text(self, place: str, addresses: Sequence[int]) -> str | None:
         """Return at which line the breakpoints of a line without code are."""

@@ -83,6 +83,8 @@ class Backtrace:
     end: End | None
     error: DwarfGpuError | None = None
     """Why nothing is known about the threads."""
+    left_out: int = 0
+    """How many frames are not shown, because only some are asked for."""
 
 
 def backtraces(

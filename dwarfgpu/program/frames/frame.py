@@ -713,8 +713,9 @@ class Frame(Handle):
         unit, bases = self._bases()
         if self._is_repaired and self._is_in_prologue:
             error = not_set_yet("the function has not set up its frame yet")
-            if self.state.backend.is_launched:
-                error.hint = f'{error.hint}; $_arg("NAME") is an argument of the launch'
+            if self.state.backend.is_launched and self.name is not None:
+                way = f"`tbreak {self.name}` and `continue` stop where it has"
+                error.hint = f'{way}; until then, $_arg("NAME") is an argument of the launch'
             raise error
         context = self.context(lanes, unit)
         trace = self._activation.thread.trace

@@ -354,7 +354,7 @@ def test_a_breakpoint_at_all_places_of_a_line_stops_in_each_round_of_an_unrolled
         assert starts == running.stops(f"-all {place}")
         missed = running.missed_text(place, running.break_at(place, "0"), "0")
         some = f"{len(first)} of the line's {len(starts)} places"
-        assert missed == f"no lane was at {place} with `0`, at {some}: `{place} -all` stops at each"
+        assert missed == f"no lane came to {place} with `0`, at {some}: `{place} -all` stops at each"
         assert running.missed_text(f"{place} -all", running.break_at(f"{place} -all", "0")).endswith(place)
     reached = {running.launched.plan.start.entry}
     running.break_at(f"{place} -all")
