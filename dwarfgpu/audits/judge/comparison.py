@@ -570,7 +570,7 @@ class StatementComparison:
                 reference = references.get(key)
                 if reference is None:
                     reference = references[key] = ReferenceStops(there, self.uses, here[0].file)
-                truths = self._around(here, count - 1, reference)
+                truths = self._around(here, count - 1, reference, stop)
                 if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for number in truths):
                     continue
                 self.sightings.note(RULES["between"], stop.pc)
@@ -627,8 +627,13 @@ class StatementComparison:
             return None
         return self._weighed(item, key, stop, compared, others, reference, truths)
 
-    def _around(self, stops: list[StatementStop], number: int, reference: ReferenceStops) -> Sequence[int]:
-        """Return the stops of the other build between the certain neighbours of what follows a stop."""
+    def _around(
+        self, stops: list[StatementStop], number: int, reference: ReferenceStops, piece: StatementStop
+    ) -> Sequence[int]:
+        """Return the stops of the other build between the certain neighbours of what follows a stop.
+
+        A piece of another line than that of the statement was moved, or the statement was: it belongs to its own line.
+        """
         visits = visits_of(stops)
         alignment = self._alignment(visits, reference)
         at = next(index for index, visit in reversed(list(enumerate(visits))) if visit.first <= number)
@@ -637,13 +642,16 @@ class StatementComparison:
         behind = next((each for index, each in certain if index > at), None)
         if not (before and behind) and (self.history.is_cut or self.other.is_cut):
             return ()  # where one build may have come further than the other
-        first, end, moved = before[-1].visits[0] if before else 0, len(reference.stops), alignment[at]
+        first, end, around = before[-1].visits[0] if before else 0, len(reference.stops), alignment[at]
+        moved = [] if around is None else [around.visits[0], around.visits[-1]]
+        if piece.place != visits[at].line:
+            moved += [index for index, visit in enumerate(reference.visits) if visit.line == piece.place]
         if behind is not None:
-            last = reference.visits[max(each.visits[-1] for each in (behind, moved) if each is not None)]
+            last = reference.visits[max([behind.visits[-1], *moved])]
             end = min(last.first + len(last.stops) + 1, end)
         elif reference.changes(reference.stops[-1].line):
             return ()
-        return range(reference.visits[min(first, moved.visits[0]) if moved is not None else first].first, end)
+        return range(reference.visits[min([first, *moved])].first, end)
 
     def _alignment(self, visits: list[LineVisit], reference: ReferenceStops) -> list[Counterparts | None]:
         lines = tuple((visit.line, visit.stops[0].pc) for visit in visits)

@@ -380,14 +380,16 @@ class StatementRecorder:
         items: tuple[WorkItem | None, ...],
         frame: int = 0,
     ) -> StatementStop:
-        """Return a stop; without a row of a statement it is on the line that the instruction belongs to."""
+        """Return a stop; without a row of a statement it is on the line of the instruction, or of the inlined call."""
         name = self._name(wave)
+        call = self.run.stopped.loaded.calls_at(pc)[frame].source if frame else None
+        place = (call.file or "", call.line, 0) if call is not None else source_place(row, self.running.line_at(pc))
         visit = self._visits.get((name, pc), 0) + 1
         if not frame:
             self._visits[name, pc] = visit
         return StatementStop(
             pc,
-            *source_place(row, self.running.line_at(pc)),
+            *place,
             context,
             name,
             visit,

@@ -272,6 +272,32 @@ def test_a_fault_of_the_kernel_excuses_no_value_where_the_code_is_the_same(tmp_p
     assert severities == {"error"}
 
 
+CHECKSUM = """
+static uint crc_byte(uint crc, uchar byte) {
+  crc ^= byte;
+  for (int bit = 0; bit < 8; ++bit)
+    crc = (crc >> 1) ^ (0xEDB88320u & -(crc & 1));
+  return crc;
+}
+kernel void checksum(global uint *out, global const uchar *data) {
+  int id = get_global_id(0);
+  uint value = ~0u;
+  for (int i = 0; i < 3; ++i)
+    value = crc_byte(value, data[id * 3 + i]);
+  out[id] = ~value;
+}
+"""
+
+
+def test_the_code_of_an_inlined_call_is_on_the_line_of_the_call(tmp_path):
+    """A piece of the line behind the loop is in front of the last instructions of the call, in which i is still 2."""
+    (tmp_path / "k.cl").write_text(CHECKSUM)
+    words = f"{tmp_path / 'k.cl'}@gfx1100", "-O2", "checksum", "--grid", 4, "--against", tmp_path / "k.cl", "--json"
+    document = json.loads(run("judge", *words).stdout)
+    assert document["against"]["between"]["right"] > 900
+    assert [each["message"] for each in document["findings"] if each["rule"] == "against-between"] == []
+
+
 def test_lines_are_compared_where_the_code_is_the_same(tools, tmp_path):
     right, wrong = assembled(GFX942, tools, tmp_path), tmp_path / "wrong.co"
     data = Path(right).read_bytes()

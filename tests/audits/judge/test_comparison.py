@@ -195,6 +195,16 @@ def test_a_statement_of_a_loop_may_have_been_moved_before_a_barrier_of_the_round
     assert judgement.total().wrong + judgement.between.wrong == wrong
 
 
+@for_each("value, line, wrong", (0, 4, 0), (7, 4, 1), (0, 6, 1))
+def test_a_piece_of_a_line_behind_a_statement_that_was_moved_before_it_belongs_to_its_own_line(value, line, wrong):
+    other = history([(2, 0, 0), (3, 4, 0), (4, 8, 0), (3, 4, 1), (4, 8, 1), (6, 12, None), (8, 16, 9)])
+    own = history([(2, 0, 0), (6, 4, None), (8, 12, 9)])
+    own.listed |= {VARIABLE}
+    own.add_between(history([(line, 8, value)]).stops[0])
+    own.between[ITEM][0] = (2, own.between[ITEM][0][1])
+    assert compared_histories(own, other, "f(v);").between.wrong == wrong
+
+
 def common(lines, others):
     """Return the longest common subsequences, each with its pairs of numbers."""
     found = [
