@@ -167,7 +167,9 @@ def test_variables_of_the_caller_are_compared_in_a_function_that_is_inlined(tmp_
     judge = Judge(own, named_build(other))
     judge.run()
     stops = [stop for between in judge.recorder.history.between.values() for _count, stop in between]
-    assert "b" in {key.name for stop in stops if stop.line < 7 and len(stop.context) == 1 for key in stop.values}
+    inlined = [stop for stop in stops if own.line_at(stop.pc).line < 7 and len(stop.context) == 1]
+    assert {stop.line for stop in inlined} == {10, 11}
+    assert "b" in {key.name for stop in inlined for key in stop.values}
 
 
 UNROLLED = """
