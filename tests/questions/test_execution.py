@@ -9,6 +9,7 @@ import pytest
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.compiled import native
 from dwarfgpu.execution.compiled.native import is_available
+from dwarfgpu.execution.control import checkpoints
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.execution import KernelRun
 from dwarfgpu.questions.stopping import WAYS_BACK
@@ -19,6 +20,10 @@ from tests.questions.harness import KERNEL, STATE, Run
 FILE = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"
 LAUNCH = "target launch divergent 64 64 out=zeros(64) limit=40"
 IN_LANES = "break kernels.cl:100 if step == 4 && rest > 20"
+
+
+def recorded(function, calls):
+    return lambda *words: calls.append(words) or function(*words)
 
 
 @pytest.fixture
@@ -698,6 +703,19 @@ def test_a_lane_that_has_returned_has_no_value_of_what_it_never_set():
     where = run("info registers pc exec")
     assert run("info registers pc exec") == where, "looking changes nothing"
     assert "exited normally" in run("delete", "continue")
+
+
+def test_what_takes_too_long_to_find_is_not_looked_for_again(monkeypatch):
+    """Where a search is bounded, each stop after it would cost as much again."""
+    run, sought = Run("dwarfgpu/examples/blur.co"), []
+    run("target launch blur 64 64 in=arange(64) out=zeros(64) n=40", "break blur.cl:11", "run", "wave 2", "lane 20")
+    monkeypatch.setattr(checkpoints, "LONGEST_SEARCH", -1)
+    monkeypatch.setattr(checkpoints.History, "interval", 100)
+    monkeypatch.setattr(checkpoints.History, "visiting", recorded(checkpoints.History.visiting, sought))
+    assert "sum = 0" in run("info locals")
+    assert len(sought) == 1
+    assert "sum = 0" in run("next", "lane 20", "info locals")
+    assert len(sought) == 1
 
 
 AT_100 = r'dprintf kernels.cl:100,"%d:%d ",$_lane,step'

@@ -8,6 +8,7 @@ before it leads there.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from math import inf
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,8 @@ class History:
         """How many intervals lie between two checkpoints now."""
         self._unwritten: tuple[int, Any] = (-1, None)
         """The private bytes that nothing had written as of a change of the machine: ones; None if that is not known."""
+        self._too_late = inf
+        """From which time on a search of them takes too long."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
@@ -342,7 +345,7 @@ class History:
         """
         device, end = self.device, self.device.executed
         private, until = device.memory.scratch.data, process_time() + LONGEST_SEARCH
-        if not 0 < private.size <= LARGEST_SEARCH or not self.is_whole or device.is_changed:
+        if not 0 < private.size <= LARGEST_SEARCH or not self.is_whole or device.is_changed or end >= self._too_late:
             return None
         before, places = private.copy(), device.places()
         with self.visiting() as points:
@@ -350,6 +353,7 @@ class History:
             private[...] = FILL
             while device.executed + self.interval < end:
                 if process_time() > until:
+                    self._too_late = end
                     return None
                 self._replay(device.executed + self.interval, None, [])
             self._arrive(end)
