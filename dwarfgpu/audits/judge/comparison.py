@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
+from dwarfgpu.audits.judge.buffer_accesses import judge_lines
 from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, largest_float, value_text
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
@@ -50,6 +51,8 @@ RULES: dict[str, CheckRule] = rules(
     ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
      "end the range of the location where the register gets another value, or begin it where it has its own"),
     ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
+     "give the instruction the line of the statement that it was made from"),
+    ("access", WARNING, "DWARF 5, 6.2.2", "An instruction accesses what its line accesses in another build.",
      "give the instruction the line of the statement that it was made from"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
      "keep the line with an instruction of it, and is_stmt in its row"),
@@ -536,6 +539,8 @@ class StatementComparison:
         self._report()
         between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
         self._compare_lines()
+        if self.history.accesses is not None and self.other.accesses is not None and self.same is None:
+            judge_lines(self.history.accesses, self.other.accesses, self.name, RULES["access"], self.sightings)
         return BuildJudgement(
             self.name,
             tuple(self._variables.values()),

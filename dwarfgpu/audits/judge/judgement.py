@@ -186,6 +186,8 @@ class Judge:
     def run(self, limit: int | None = None) -> Judgement:
         """Run the kernel to its end, or until so many instructions have been executed."""
         halt = self.followed.run(limit)
+        if self.recorder is not None:
+            self.recorder.accesses.end()
         self.frames.end_all(self.followed.calls.open_calls())
         compared = self._compare(limit)
         if self.against is not None and halt.has_ended and self.against.problem is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
 from dwarfgpu.errors import DwarfGpuError
@@ -101,6 +102,8 @@ class StatementHistory:
 
     def __init__(self, names: PointerNames) -> None:
         self.names = names
+        self.accesses: BufferAccesses | None = None
+        """What work-items do to buffers; None where that is not known."""
         self.stops: list[StatementStop] = []
         self.by_item: dict[WorkItem, list[StatementStop]] = {}
         self.shared: set[DeclarationKey] = set()
@@ -285,12 +288,15 @@ class StatementRecorder:
         self._known: set[DeclarationKey] = set()
         self._last: dict[int, int] = {}
         """The call of the statement that a wave has come to last."""
+        self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
+        self.history.accesses = self.accesses
         count = running.launched.geometry.wave_count
         self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
 
     def observe(self, arrival: InstructionVisit) -> None:
         """Record waves of one call that are about to execute an instruction, if a statement begins there."""
         batch, chain = arrival.batch, arrival.chain
+        self.accesses.observe(batch)
         if self.same is not None and not self.same.has(batch.pc, arrival.instruction):
             self.same = None
             self.history.between.clear()  # which has what is different alone
@@ -308,7 +314,7 @@ class StatementRecorder:
             return
         is_shown = False
         for wave in batch.waves[arrival.rows].tolist():
-            items = self._items_of(wave)
+            items = self.items_of(wave)
             self._last[wave] = arrival.number
             mask = int(self.run.lanes.active[wave])
             lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
@@ -337,7 +343,7 @@ class StatementRecorder:
             if self._last.get(wave) == arrival.number and self._visits.get((self._name(wave), batch.pc), 0) < visits
         ]
         for wave in chosen[:most_waves]:
-            items = self._items_of(wave)
+            items = self.items_of(wave)
             mask = int(self.run.lanes.active[wave])
             known = [lane for lane, item in enumerate(items) if item in self.history.by_item and mask >> lane & 1]
             if not known:
@@ -352,7 +358,7 @@ class StatementRecorder:
     def _name(self, wave: int) -> str:
         return self.running.machine.ids[wave]
 
-    def _items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
+    def items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
         machine = self.running.machine
         key = machine.device.rounds, wave
@@ -475,5 +481,6 @@ def record_run(running: Running, judged: StatementHistory, limit: int | None = N
     run = FollowedRun(running, observe)
     recorder = StatementRecorder(run, judged)
     halt = run.run(limit)
+    recorder.accesses.end()
     recorder.history.is_cut |= not halt.has_ended
     return recorder.history, halt

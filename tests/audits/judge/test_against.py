@@ -195,6 +195,41 @@ def test_a_build_with_location_lists_is_like_itself(tmp_path):
     assert not [each.message for each in findings if each.rule.name.startswith("against-")]
 
 
+ACCESSES = """
+kernel void k(global int *out, global const int *in, int n)
+{
+    int id = __builtin_amdgcn_workitem_id_x();
+    int a = in[id];
+    int b = in[id + 64];
+    for (int i = 0; i < 3; ++i)
+        out[id + 64 * i] = a * i + n;
+    out[id] = b;
+}
+"""
+
+
+@for_each("line, other, words",
+    ("", "", None),
+    ("5 13", "6 13", "line 6 has the load of in+0x0, which line 5 has in"),
+    ("8 26", "9 5", "which line 8 has in"))  # fmt: skip
+def test_an_instruction_accesses_what_its_line_accesses_in_another_build(line, other, words, require_tool, tmp_path):
+    clang = [require_tool("clang-22"), "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-g"]
+    (tmp_path / "k.cl").write_text(ACCESSES)
+    source = *clang, "-x", "cl", "-cl-std=CL2.0", "k.cl"
+    subprocess.run([*source, "-O0", "-o", "k0.co"], check=True, cwd=tmp_path)
+    subprocess.run([*source, "-O2", "-S", "-o", "k.s"], check=True, cwd=tmp_path)
+    text = (tmp_path / "k.s").read_text()
+    changed = text.replace(f".loc\t0 {line} ", f".loc\t0 {other} ")
+    assert bool(line) == (changed != text)
+    (tmp_path / "k.s").write_text(changed)
+    subprocess.run([*clang, "-x", "assembler", "k.s", "-o", "k.co"], check=True, cwd=tmp_path)
+    args = "zeros(192)", "zeros(128)", 6
+    judgement = compared(str(tmp_path / "k.co"), str(tmp_path / "k0.co"), "k", args, grid=64, work_group=64)
+    found = [each.message for each in judgement.report.findings if each.rule.name == "against-access"]
+    assert bool(found) == (words is not None)
+    assert not words or any(words in message for message in found), found
+
+
 UNSET = """
 kernel void unset(global int *out, int limit) {
   int id = __builtin_amdgcn_workitem_id_x();
