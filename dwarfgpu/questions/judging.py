@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, other_build, sum_of
+from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.execution.halts import LIMIT
+from dwarfgpu.execution.halts import LIMIT, STUCK, Halt
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.progress import counted as counted_progress
@@ -29,8 +29,6 @@ from dwarfgpu.render.layout import WIDTH, counted, laid_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.audits.judge.comparison import ComparedVariable
-    from dwarfgpu.audits.judge.judgement import Judgement
     from dwarfgpu.audits.verdicts import Verdict
     from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.execution.control.running import Running
@@ -104,10 +102,11 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     elif arguments.has("html"):
         document = _page(launch, arguments, judge_, judgement, report)
     else:
-        data = text_of.judgement_json(judgement, report, launch.made)
+        made = [] if launch.made is None else [launch.made]
+        data = text_of.judgement_json(judgement, report, made, [judgement.total(launch.kernel)])
 
         def text(output: Output) -> Iterator[str]:
-            yield from text_of.judgement_text(judgement, report, launch.made, low, **shown_of(arguments))
+            yield from text_of.judgement_text(judgement, report, made, low, None, **shown_of(arguments))
 
         document = Document(data, text, rows="findings")
         document.hints += [*hints, *_left_out(judgement), *_build(selection, arguments)]
@@ -118,7 +117,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
 def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuError]:
     """Yield that less is right than the user wants."""
-    least, share = arguments.get("fail-below"), part.variables.share_right
+    least, share = arguments.get("fail-below"), part.counted.share_right
     if least is not None and (share is None or 100 * share < least):
         message = f"{text_of.share_text(share)} of the values are right: less than {least:g}%"
         yield NotFound("too_little", message)
@@ -212,31 +211,30 @@ def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch]
 def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:
     """Judge each kernel with arguments that are made, within a budget; all findings are told together."""
     rows: list[JudgedPart] = []
+    judgements: list[Judgement] = []
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
-    hints: list[str] = []
-    variables: list[ComparedVariable] = []
     file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
     for launch in counted_progress(launches, "kernels"):
         try:
             judge_ = launch.judge(arguments)
             judgement = judge_.run(limit)
+            problem = judgement.total().problem or (None if judge_.against is None else judge_.against.problem)
         except DwarfGpuError as error:
-            rows.append(JudgedPart(launch.kernel, problem=error.message, next_step=_with_arguments(file.name, launch)))
-            continue
+            judgement, problem = Judgement(FileReport(file.name), (), Halt(STUCK, error.message), 0), error.message
+        judgements.append(judgement)
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
             findings.setdefault(key, finding)
         left_out.update(judgement.report.left_out or {})
         is_limited = judgement.halt.kind == LIMIT
         step = f"--limit {10 * limit} executes more" if is_limited else _with_arguments(file.name, launch)
-        row = evolve(judgement.total(launch.kernel), next_step=step)
-        rows.append(row if judge_.against is None else evolve(row, problem=row.problem or judge_.against.problem))
-        variables += () if judgement.comparison is None else judgement.comparison.variables
-        hints += [hint for hint in _left_out(judgement) if hint not in hints]
+        rows.append(evolve(judgement.total(launch.kernel), next_step=step, problem=problem))
     found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
     total = sum_of(rows)
     report = wanted.report(FileReport(file.name, tuple(found), total.instructions, dict(left_out) or None))
+    every = judged_together(judgements, report)
+    hints = [*_left_out(every)]
     status = report_status(wanted, report)
     low = [*_too_little(total, arguments)]
     if low:
@@ -249,11 +247,10 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
         document = sarif_document([report], RULES, status)
     else:
         made = [launch.made for launch in launches if launch.made is not None]
-        compared = variables if arguments.has("against") else None
-        data = text_of.kernels_json(rows, total, report, made, compared)
+        data = text_of.judgement_json(every, report, made, rows)
 
         def text(output: Output) -> Iterator[str]:
-            yield from text_of.kernels_text(rows, total, report, made, low, compared, **shown_of(arguments))
+            yield from text_of.judgement_text(every, report, made, low, rows, **shown_of(arguments))
 
         document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
         document.hints += [*hints, *_build(selection, arguments)]

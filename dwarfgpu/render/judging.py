@@ -14,14 +14,14 @@ from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
 from dwarfgpu.render.layout import counted, fitted, room, runs, shortened, shown, table
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
-from dwarfgpu.render.records import Record, fact, nested, number
+from dwarfgpu.render.records import Fact, Record, fact, nested, number
 from dwarfgpu.render.values import value_line
 from dwarfgpu.render.verification import FINDING, report_json, report_text, verdict_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedVariable
+    from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedPart, ComparedVariable
     from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
     from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
     from dwarfgpu.audits.judge.made_arguments import MadeLaunch
@@ -41,52 +41,37 @@ LONGEST_NAME, LONGEST_FUNCTION = 34, 18
 def judgement_text(
     judgement: Judgement,
     report: FileReport,
-    made: MadeLaunch | None = None,
+    made: Sequence[MadeLaunch] = (),
     low: Sequence[DwarfGpuError] = (),
+    kernels: Sequence[JudgedPart] | None = None,
     *,
     shows_all: bool = False,
     shows_limits: bool = False,
 ) -> Iterator[str]:
-    """Yield the findings, what was judged of each function, and the verdict; ``low`` is what is less than is wanted."""
-    compared = None if judgement.comparison is None else judgement.comparison.variables
-    yield from _found_text(
-        report, [] if made is None else [made], compared, shows_all=shows_all, shows_limits=shows_limits
-    )
-    functions, total = judgement.functions, judgement.total()
-    rows = [*functions, *([sum_of(functions)] if len(functions) > 1 else [])]
-    yield from FUNCTION.lines(rows, width=room(), is_headed=True)
-    yield ""
-    if judgement.comparison is not None:
-        yield from comparison_text(judgement.comparison, shows_all=shows_all)
-        yield ""
-    how = "" if total.problem is None else f"; {total.problem}"
-    done = f"{total.executed:,} instructions executed{how}"
-    yield from _verdict_lines(done, total, report, low, [total], is_compared=judgement.comparison is not None)
+    """Yield the findings, what was judged of each kernel or function, the other build, and the verdict.
 
-
-def kernels_text(
-    rows: Sequence[JudgedPart],
-    total: JudgedPart,
-    report: FileReport,
-    made: Sequence[MadeLaunch],
-    low: Sequence[DwarfGpuError] = (),
-    compared: Sequence[ComparedVariable] | None = None,
-    *,
-    shows_all: bool = False,
-    shows_limits: bool = False,
-) -> Iterator[str]:
-    """Yield the findings of all kernels, a table of them, and the verdict; ``compared`` are variables of two builds."""
-    yield from _found_text(report, made, compared, shows_all=shows_all, shows_limits=shows_limits)
-    yield from KERNEL.lines([*rows, *([total] if len(rows) > 1 else [])], width=room(), is_headed=True)
-    for row in rows:
+    ``low`` is what is less than is wanted. ``kernels`` are those of a file that are judged together.
+    """
+    compared, total = judgement.comparison, judgement.total()
+    variables = None if compared is None else compared.variables
+    yield from _found_text(report, made, variables, shows_all=shows_all, shows_limits=shows_limits)
+    parts, row_of = (judgement.functions, FUNCTION) if kernels is None else (kernels, KERNEL)
+    yield from row_of.lines([*parts, *([sum_of(parts)] if len(parts) > 1 else [])], width=room(), is_headed=True)
+    for row in kernels or ():
         if row.problem is not None:
             how = "not judged" if not row.executed else "not judged to its end"
             step = "" if row.next_step is None else f"; {row.next_step}"
             yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}{step}", 4)
     yield ""
-    yield from _variables_text(compared or (), shows_all=shows_all)
-    done = f"{counted(len(rows), 'kernel')}, {total.executed:,} instructions executed"
-    yield from _verdict_lines(done, total, report, low, rows, is_compared=compared is not None)
+    if compared is not None:
+        yield from comparison_text(compared, shows_all=shows_all)
+        yield ""
+    done = f"{total.executed:,} instructions executed"
+    if kernels is not None:
+        done = f"{counted(len(kernels), 'kernel')}, {done}"
+    elif total.problem is not None:
+        done += f"; {total.problem}"
+    yield from _verdict_lines(done, total, report, low, [total] if kernels is None else kernels)
 
 
 def _found_text(
@@ -114,16 +99,10 @@ def _found_text(
 
 
 def _verdict_lines(
-    done: str,
-    total: JudgedPart,
-    report: FileReport,
-    low: Sequence[DwarfGpuError],
-    kernels: Sequence[JudgedPart],
-    *,
-    is_compared: bool,
+    done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError], kernels: Sequence[JudgedPart]
 ) -> Iterator[str]:
     """Yield what was executed, what share of the values or locations is right, and in the last line the verdict."""
-    part = total.variables
+    part, is_compared = total.counted, total.values is not None
     count = part.right + part.wrong + part.missing
     if count:
         right, missing = (share_text(each / count) for each in (part.right, part.missing))
@@ -138,40 +117,15 @@ def _verdict_lines(
         names = ", ".join(map(shown, total.repaired[:MOST_VARIABLES]))
         if len(total.repaired) > MOST_VARIABLES:
             names += f" and {len(total.repaired) - MOST_VARIABLES} more"
-        yield from fitted(f"repaired: the compiler misdescribes {names}; --repair off judges what it has written", 4)
+        step = "add --repair off to judge the file as it is written"
+        yield from fitted(f"repaired: the compiler misdescribes {names}; {step}", 4)
     cut = sum(kernel.problem is not None for kernel in kernels)
     notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
-    notes += ["no variable was judged"] * (part.right + part.wrong == 0)
-    repairs = f" after repairs of {total.locations_repaired:,} of {total.locations:,} locations"
+    notes += ["no variable was judged"] * (total.variables.right + total.variables.wrong == 0)
+    repairs = f"; {total.locations_repaired:,} of {total.locations:,} locations are wrong as written, and were repaired"
     verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
-
-
-def kernels_json(
-    rows: Sequence[JudgedPart],
-    total: JudgedPart,
-    report: FileReport,
-    made: Sequence[MadeLaunch],
-    compared: Sequence[ComparedVariable] | None = None,
-) -> dict[str, Any]:
-    """Return the judgement of all kernels as a JSON document; ``compared`` are variables of two builds."""
-    against = {"total": PART.json(total.variables), "variables": [*map(VARIABLE.json, compared or ())]}
-    return {
-        **report_json(report),
-        **({} if compared is None else {"against": against}),
-        "instructions": total.executed,
-        "variables": VARIABLES.json(total.variables),
-        **_repairs_json(total),
-        "launches": [*map(LAUNCH.json, made)],
-        "kernels": [*map(KERNEL.json, rows)],
-        "findings": [*map(FINDING.json, report.findings)],
-    }
-
-
-def _repairs_json(total: JudgedPart) -> dict[str, Any]:
-    """Return which variables are misdescribed, and how many locations."""
-    return {"repaired": [*total.repaired], "locations": total.locations, "locations_repaired": total.locations_repaired}
 
 
 def _of_judged(name: str) -> Callable[[JudgedPart], str]:
@@ -189,7 +143,11 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     return shortened(shown(name), longest)
 
 
-def _part_record(noun: str, *more: str) -> Record:
+def _values_json(values: ComparedPart | None) -> dict[str, Any] | None:
+    return None if values is None else PART.json(values)
+
+
+def _part_record(noun: str, *more: str | Fact) -> Record:
     """Return the row of a function or a kernel."""
     return Record(
         fact(f"{noun}=name", noun, text=partial(cut_name, longest=LONGEST_FUNCTION)),
@@ -205,14 +163,16 @@ def _part_record(noun: str, *more: str) -> Record:
 
 
 FUNCTION = _part_record("function")
-KERNEL = _part_record("kernel", "executed problem")
+KERNEL = _part_record("kernel", "executed problem", fact("values?*", value=lambda part: _values_json(part.values)))
 VARIABLES = Record("right wrong absent=missing share_right")
 LAUNCH = Record("kernel grid work_group arguments")
 
 
-def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | None = None) -> dict[str, Any]:
+def judgement_json(
+    judgement: Judgement, report: FileReport, made: Sequence[MadeLaunch], kernels: Sequence[JudgedPart]
+) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
-    total = sum_of(judgement.functions)
+    total = judgement.total()
     return {
         **report_json(report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
@@ -220,8 +180,11 @@ def judgement_json(judgement: Judgement, report: FileReport, made: MadeLaunch | 
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
         "variables": VARIABLES.json(total.variables),
-        **_repairs_json(total),
-        "launches": [] if made is None else [LAUNCH.json(made)],
+        "repaired": [*total.repaired],
+        "locations": total.locations,
+        "locations_repaired": total.locations_repaired,
+        "launches": [*map(LAUNCH.json, made)],
+        "kernels": [*map(KERNEL.json, kernels)],
         "functions": [*map(FUNCTION.json, judgement.functions)],
         "findings": [*map(FINDING.json, report.findings)],
     }
@@ -341,7 +304,7 @@ def judged_page(
     other = "" if compared is None else compared.other
     sections = [_lane_section(history, lines_of, other)]
     if compared is not None:
-        part = total.variables
+        part = total.counted
         values = f"of {counted(part.right + part.wrong + part.missing, 'value')} in all lanes, against {other}"
         tiles.append(html.Tile("Values available", share_text(part.availability), values))
         tiles.append(html.Tile("Values correct", share_text(part.correctness), "of those that are available"))

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,7 @@ def test_statements_are_findings_like_the_others(tmp_path):
     assert "statement-back" in {each["ruleId"] for each in result["results"]}
     status, out, _err = run(*WHOLE, "--baseline", path)
     assert status == 0
-    assert "verdict: no findings after repairs of 9 of 9 locations (" in out
+    assert "verdict: no findings; 9 of 9 locations are wrong as written, and were repaired (" in " ".join(out.split())
 
 
 def test_values_between_statements_and_lines_are_compared_with_another_build(tmp_path):
@@ -229,7 +230,8 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     of_other_lanes = "result is located in v2, which divergent+0x9c has written only for other lanes"
     assert of_other_lanes in " ".join(out.split())  # in the other branch, whose lanes have no result
     assert all(len(line) <= 80 for line in out.splitlines())
-    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ") and " is " not in line}
+    table = (line for line in out.splitlines() if re.match(r"  \S", line) and " is " not in line)
+    rows = {line.split()[0]: line.split() for line in table}
     assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "%", "right", "frames", "lanes"]
     text = " ".join(out.split())
     assert "records is not judged to its end: MEMORY_VIOLATION" in text  # a list of null pointers
@@ -290,9 +292,10 @@ def test_the_table_of_one_kernel_is_that_of_all():
     for begin in ("instructions", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
         rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
         assert rows[0] == rows[1]
-    assert " ".join(one[-2:]).startswith("verdict: no findings after repairs of 9 of 9 locations (")
-    assert "repaired: the compiler misdescribes i, product; --repair off judges what it has written" in " ".join(
-        line.strip() for line in one
+    assert one[-2] == "verdict: no findings; 9 of 9 locations are wrong as written, and were repaired"
+    assert (
+        "repaired: the compiler misdescribes i, product; add --repair off to judge the file as it is written"
+        in " ".join(line.strip() for line in one)
     )
     assert not [line for line in run(*OPTIMIZED, "--repair", "off")[1].splitlines() if line.startswith("repaired")]
     for words in (OPTIMIZED, ("judge", OPTIMIZED[1], "--ignore", "value-lanes")):
@@ -311,9 +314,8 @@ def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
     assert run(*OPTIMIZED, "--strict", "--json", "-o", str(known))[0] == 1
     status, out, _err = run("judge", str(renamed), *OPTIMIZED[2:], "--strict", "--baseline", str(known))
     assert status == 0
-    assert (
-        "no findings after repairs of 9 of 9 locations (4 of the baseline)" in out
-    )  # without its source there are no steps
+    verdict = "no findings; 9 of 9 locations are wrong as written, and were repaired (4 of the baseline)"
+    assert verdict in " ".join(out.split())  # without its source there are no steps
 
 
 @pytest.mark.parametrize("command", ["judge", "verify"])
@@ -336,6 +338,19 @@ def test_what_a_kernel_was_launched_with_is_shown():
     _status, out, _err = run("judge", OPTIMIZED[1], "--json")
     assert [each["kernel"] for each in json.loads(out)["launches"]] == ["saxpy", "divergent", "spaces", "records"]
     assert json.loads(run(*OPTIMIZED, "--json")[1])["launches"] == []  # they were given
+
+
+def test_the_document_of_one_kernel_is_that_of_several():
+    one, every = (json.loads(run(*words, *OTHER, "--json")[1]) for words in (OPTIMIZED, ("judge", OPTIMIZED[1])))
+    assert one.keys() == every.keys()
+    assert one["against"].keys() == every["against"].keys()
+    for document in (one, every):
+        assert sum(each["right"] for each in document["kernels"]) == document["variables"]["right"]
+        assert sum(each["right"] for each in document["functions"]) == document["variables"]["right"]
+        assert sum(each["values"]["right"] for each in document["kernels"]) == document["against"]["total"]["right"]
+    assert [each["kernel"] for each in one["kernels"]] == ["saxpy"]
+    assert (one["ended"], every["ended"], every["halt"].partition(":")[0]) == (True, False, "MEMORY_VIOLATION")
+    assert "values" not in json.loads(run(*OPTIMIZED, "--json")[1])["kernels"][0]
 
 
 SOURCE = """

@@ -164,7 +164,7 @@ def judged(
     except DwarfGpuError as error:
         return LevelVerdict(kernel, level, problem=error.message)
     alone, total = sum_of(judgement.functions), judgement.total()
-    values = total.variables
+    values = total.counted
     lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
     own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
     problem = None if other is None else other.problem

@@ -193,6 +193,37 @@ class BuildJudgement:
         return tuple(ComparedPart(name, *counts) for name, counts in sums.items())
 
 
+def together(parts: Sequence[BuildJudgement]) -> BuildJudgement:
+    """Return what comparing several kernels with another build has shown; a function that several call is one."""
+    variables: dict[tuple[Hashable, ...], list[ComparedVariable]] = {}
+    for part in parts:
+        for each in part.variables:
+            variables.setdefault((each.function, each.file, each.name, each.line), []).append(each)
+    return BuildJudgement(
+        parts[0].other,
+        tuple(map(_one_variable, variables.values())),
+        sum(part.stops for part in parts),
+        sum(part.aligned for part in parts),
+        any(part.is_cut for part in parts),
+        sum_of_compared([part.between for part in parts], parts[0].between.name),
+        any(part.depends_on_order for part in parts),
+    )
+
+
+def _one_variable(of_kernels: Sequence[ComparedVariable]) -> ComparedVariable:
+    counts = {key: sum(getattr(each, key) for each in of_kernels) for key in COUNTED}
+    wrong, missing = (
+        next((first for each in of_kernels if (first := getattr(each, key)) is not None), None)
+        for key in ("first_wrong", "first_missing")
+    )
+    return evolve(of_kernels[0], first_wrong=wrong, first_missing=missing, **counts)
+
+
+def sum_of_compared(parts: Sequence[ComparedPart], name: str) -> ComparedPart:
+    """Return the sum of some parts, under a name."""
+    return ComparedPart(name, *(sum(getattr(each, key) for each in parts) for key in COUNTED))
+
+
 # --- One sequence -----------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from dwarfgpu.audits.judge import (
     unwinding,
     variable_values,
 )
-from dwarfgpu.audits.judge.comparison import COUNTED, ComparedPart, StatementComparison, StatementUses
+from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses, sum_of_compared, together
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
@@ -74,7 +74,7 @@ class JudgedPart:
     instructions: int = 0
     """The different instructions that were judged."""
     variables: ComparedPart = NO_VARIABLES
-    """The variables in scope at each instruction after a prologue, or those compared with another build."""
+    """The locations of the variables in scope at each instruction after a prologue."""
     repaired: tuple[str, ...] = ()
     """The variables that are judged by what the compiler means, which is not what it has written."""
     locations: int = 0
@@ -93,17 +93,25 @@ class JudgedPart:
     """Why it was not judged, or not to its end."""
     next_step: str | None = None
     """What to type then."""
+    values: ComparedPart | None = None
+    """The values of variables that were compared with another build; None without one."""
+
+    @property
+    def counted(self) -> ComparedPart:
+        """The values, if another build shows them, else the locations."""
+        return self.variables if self.values is None else self.values
 
 
 def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> JudgedPart:
     """Return the sum of some parts, under a name."""
     parts = list(parts)
-    of = [part.variables for part in parts]
-    variables = ComparedPart(name, *(sum(getattr(each, key) for each in of) for key in COUNTED))
+    variables = sum_of_compared([part.variables for part in parts], name)
+    values = [part.values for part in parts if part.values is not None]
     keys = "instructions frames_right frames_missing lanes_right executed locations locations_repaired"
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys.split()}
     repaired = tuple(sorted({each for part in parts for each in part.repaired}))
-    return JudgedPart(name, variables=variables, repaired=repaired, **{**numbers, **more})
+    compared = sum_of_compared(values, name) if values else None
+    return JudgedPart(name, variables=variables, values=compared, repaired=repaired, **{**numbers, **more})
 
 
 @frozen(eq=False)
@@ -121,10 +129,26 @@ class Judgement:
     """What comparing the variables with another build has shown, if there is one."""
 
     def total(self, name: str = "all") -> JudgedPart:
-        """Return the sum of the functions; of the variables what another build shows, if there is one."""
+        """Return the sum of the functions, with what another build shows, if there is one."""
         problem = None if self.halt.has_ended else str(self.halt)
         total = sum_of(self.functions, name, executed=self.instructions, problem=problem)
-        return total if self.comparison is None else evolve(total, variables=self.comparison.total())
+        return total if self.comparison is None else evolve(total, values=self.comparison.total())
+
+
+def judged_together(judgements: Sequence[Judgement], report: FileReport) -> Judgement:
+    """Return what came of several kernels; the halt is the first that is not the end of a kernel."""
+    functions: dict[str, list[JudgedPart]] = {}
+    for part in (part for each in judgements for part in each.functions):
+        functions.setdefault(part.name, []).append(part)
+    compared = [each.comparison for each in judgements if each.comparison is not None]
+    return Judgement(
+        report,
+        tuple(sum_of(parts, name) for name, parts in functions.items()),
+        next((each.halt for each in judgements if not each.halt.has_ended), judgements[-1].halt),
+        sum(each.instructions for each in judgements),
+        tuple(sorted({name for each in judgements for name in each.without_text})),
+        together(compared) if compared else None,
+    )
 
 
 OFTEN = 4
