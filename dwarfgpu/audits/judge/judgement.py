@@ -13,6 +13,7 @@ from dwarfgpu.audits.judge import (
     comparison,
     file_rules,
     lane_places,
+    location_ends,
     source_places,
     statements,
     unwinding,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 RULES: dict[str, CheckRule] = (
     {
         rule.name: rule
-        for part in (unwinding, lane_places, variable_values, statements, source_places, comparison)
+        for part in (unwinding, lane_places, variable_values, location_ends, statements, source_places, comparison)
         for rule in part.RULES.values()
     }
     | file_rules.RULES

@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, VectorSource
+from dwarfgpu.audits.judge.location_ends import ValidHere, ValidityJudge
 from dwarfgpu.audits.judge.recorded_values import POINTER, Leaf, PointerNames, leaf_text, scalar_leaf
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.source_values import SourceValues
@@ -102,6 +103,8 @@ class WatchedInstruction:
     lines: tuple[tuple[str, int], ...]
     texts: tuple[str, ...] | None
     """The statements of these lines; None where the text of the source is not known."""
+    located: ValidHere
+    """The variables whose location may begin or end."""
 
 
 @frozen(eq=False)
@@ -181,6 +184,7 @@ class ValueJudge:
         self.sightings = sightings
         self.texts = texts
         self._source = SourceValues(run, sightings, functions, RULES["source"])
+        self._ends = ValidityJudge(run, sightings, functions)
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
         self._homes: dict[LocatedVariable, tuple[tuple[Home, ...], tuple[VectorSource, ...]]] = {}
@@ -212,6 +216,7 @@ class ValueJudge:
         for wave in waves.tolist():
             self._before.pop((wave, number), None)
             self._lanes.end(wave, number)
+            self._ends.end(wave, number)
             if not number:
                 self._source.end(wave)
 
@@ -229,6 +234,7 @@ class ValueJudge:
             for home in before.place.homes:
                 if home in place.homes:
                     self._compare(batch, row, wave, before, home)
+        self._ends.observe(arrival, wave, place.located)
         for source, stale in self._lanes.stale(arrival, row, place.sources):
             self._judge_lanes(arrival, wave, source, stale)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
@@ -385,6 +391,9 @@ class ValueJudge:
         homes: list[Home] = []
         sources: list[VectorSource] = []
         lines: list[SourceLine] = []
+        visible: dict[Die, Frame] = {}
+        registers: dict[Die, set[str]] = {}
+        located: set[Die] = set()
         for frame in frames:
             source = frame.call.source
             if source is not None and source.file and source.line:
@@ -401,6 +410,10 @@ class ValueJudge:
                     self._homes[here] = known
                 homes += known[0]
                 sources += known[1]
+                located.add(here.die)
+                if known[0] and all(home.register[1:].isdigit() for home in known[0]):
+                    registers[here.die] = {home.register for home in known[0]}
+            visible.update((die, frame) for die, _name in self._located.in_scope(frame))
         is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival, frames[-1])
         places = [(str(line.file), line.line, line.column) for line in lines] if is_known else []
         is_select = arrival.instruction.name.startswith(_SELECTS)
@@ -410,6 +423,7 @@ class ValueJudge:
             frozenset(sources),
             tuple((str(line.file), line.line) for line in lines) if len(lines) == len(frames) else (),
             None if None in texts else tuple(text for text in texts if text is not None),
+            self._ends.place(frames, visible, registers, located),
         )
 
     def _has_doubtful_line(self, arrival: InstructionVisit, frame: Frame) -> bool:

@@ -143,7 +143,11 @@ def found(assembler, judged):
             path, kernel, grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
         )
         findings = [(finding.rule.name, finding.message) for finding in judgement.report.findings]
-        return [each for each in findings if each[0].startswith(("source-", "entry-")) or each[0] == "value-source"]
+        return [
+            each
+            for each in findings
+            if each[0].startswith(("source-", "entry-", "location-")) or each[0] == "value-source"
+        ]
 
     return find
 
@@ -228,6 +232,46 @@ def test_blocks_and_inlined_calls_have_the_code_of_their_text(found, change, rul
     findings = [each for each in found(change) if each[0] != "value-source"]
     assert {each for each, _message in findings} == ({rule} if rule else set()), findings
     assert not rule or any(words in message for _rule, message in findings), findings
+
+
+ONCE = """\
+kernel void once(global int *out, global const int *in, int n) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int x = in[id];
+  int y = in[id + 64];
+  int both = x * y;
+  int more = both ^ n;
+  out[id] = more * x;
+  out[id + 64] = more - y;
+}
+"""
+
+
+def label_of(text, name):
+    """Return the label where a variable comes to be in a register."""
+    found = re.search(rf"(\.Ltmp\d+):\n\t;DEBUG_VALUE: once:{name} <-[^\n]*\$vgpr", text)
+    assert found is not None
+    return found[1]
+
+
+def ends_early(text):
+    first, end = label_of(text, "y"), label_of(text, "more")
+    return re.sub(rf"({first}-[^\n]*\n\t\.uleb128 )\.Ltmp\d+", rf"\g<1>{end}", text, count=1)
+
+
+def begins_late(text):
+    return text.replace(f".uleb128 {label_of(text, 'both')}-", f".uleb128 {label_of(text, 'both')}+4-", 1)
+
+
+@pytest.mark.parametrize("assembler", [ONCE], indirect=True)
+@for_each("change, expected",
+    (lambda text: text, None),
+    (ends_early, ("location-lost", "y has no location from here on, and nothing has written to v")),
+    (begins_late, ("location-late", "the location of both begins here, and +")))  # fmt: skip
+def test_locations_begin_and_end_where_instructions_write_their_registers(found, change, expected):
+    findings = found(change)
+    assert [rule for rule, _message in findings] == ([] if expected is None else [expected[0]])
+    assert all(expected[1] in message for _rule, message in findings), findings
 
 
 def test_a_variable_of_another_type_is_found(found):
