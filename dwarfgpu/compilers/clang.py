@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -78,10 +80,7 @@ def find_clang() -> Clang:
     refused = []
     for path in _candidates():
         try:
-            banner, targets = (
-                subprocess.run([path, word], capture_output=True, text=True, check=True, timeout=20).stdout  # noqa: S603
-                for word in ("--version", "-print-targets")
-            )
+            banner, targets = _about(path, Path(path).stat().st_mtime_ns)
         except (OSError, subprocess.SubprocessError):
             refused.append(f"{path} does not start")
             continue
@@ -95,6 +94,15 @@ def find_clang() -> Clang:
     chosen = os.environ.get("CLANG")
     reason = "; ".join(refused) or (f"CLANG={chosen} is not a program" if chosen else "no clang was found")
     raise UsageError(f"a kernel cannot be compiled: {reason}", kind="no_compiler", hint=f"{_install()}; or set CLANG")
+
+
+@cache
+def _about(path: str, _changed: int) -> tuple[str, ...]:
+    """Return the version and the targets of a clang, which is asked once unless its file changes."""
+    return tuple(
+        subprocess.run([path, word], capture_output=True, text=True, check=True, timeout=20).stdout  # noqa: S603
+        for word in ("--version", "-print-targets")
+    )
 
 
 def _candidates() -> Iterator[str]:

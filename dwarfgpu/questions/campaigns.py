@@ -12,6 +12,7 @@ from dwarfgpu import budget
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder
 from dwarfgpu.audits.campaign.causes import RULES, ExampleFinding, cause_of, counted_rules, examples, grouped
+from dwarfgpu.audits.campaign.reducer import MOST_TESTS
 from dwarfgpu.audits.campaign.source_levels import LOST
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import NotFound, UsageError, nearest_hint
@@ -93,10 +94,10 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
     if wanted is not None and wanted not in {*RULES, *parts}:
         hint = nearest_hint(wanted, (*RULES, *parts), f"the rules are {', '.join(RULES)}")
         raise UsageError(f"--reduce knows no rule {wanted[:60]!r}", hint=hint)
-    answer = judge_source(path, processor)
+    kernel = arguments.words[0] if arguments.words else None
+    answer = judge_source(path, processor, kernel)
     if answer.problem is not None:
         raise UsageError(answer.problem)
-    kernel = arguments.words[0] if arguments.words else None
     every = [*examples([answer], most=None)]
     found = _chosen(every, wanted, kernel)
     if found is None:
@@ -107,6 +108,8 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
     source = source_levels(path, answer.processor)
     cause = CauseFinder(source, found.verdict.kernel, found.verdict.level, found.finding).cause()
     document = Document(asdict(cause), [*text_of.report_text(cause)])
+    if cause.is_cut:
+        document.hints.append(f"the source may be smaller still: the reduction ends after {MOST_TESTS} variants")
     document.status = NO_ANSWER
     return document
 

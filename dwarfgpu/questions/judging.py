@@ -57,9 +57,9 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
 
     With -reduce, -fuzz and -campaign, `judge` judges the compiler that the environment variable CLANG names. They
     compile a source at -O1 to -O3, and compare with -O0. Random kernels are also executed on this computer, and
-    results that differ are findings. -reduce removes statements, parameters and operands as long as the finding stays,
-    follows the variable through the passes of the compiler, and prints a report. -fuzz reports one finding of each
-    cause.
+    results that differ are findings. -reduce removes statements, parameters and operands as long as the finding stays
+    (at most 400 variants are tried), follows the variable through the passes of the compiler, and prints a report.
+    -fuzz reports one finding of each cause.
 
     A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
     information. Information that the producer never writes (limits: places of lanes, call frame information, dropped

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.progress import begin, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +81,7 @@ def dumps_of(messages: str, function: str) -> list[PassDump]:
     """Return what the passes print of a function, in their order."""
     found = [*DUMP.finditer(messages)]
     dumps = []
-    for head, following in zip(found, [*found[1:], None], strict=True):
+    for head, following in zip(found, [*found[1:], None], strict=False):
         text = messages[head.end() : following.start() if following else len(messages)]
         part = _of_function(text, function)
         if part is not None:
@@ -202,7 +203,7 @@ class PassFinder:
         if is_memory and states and any(place == "register" for place, _definition in states[-1]):
             how = "the last pass has a register, and the file something else"
             return BlamedPass(WRITER, False, how, after=_around(dumps[-1], variable, 0))
-        for index in suspects[:suspected]:
+        for index in counted(suspects[:suspected], "passes left out", min(len(suspects), suspected)):
             name, title = option_name(dumps[index]), dumps[index].name.rpartition(" (")[0]
             excerpt = changed_lines(dumps[index - 1], dumps[index], variable)
             called = next((each for each in (name, title) if each in optional), None)
@@ -234,9 +235,12 @@ class PassFinder:
                 how = "wrong with -opt-bisect-limit=0, right with -global-isel: it, or a pass that runs only behind it"
                 return BlamedPass("SelectionDAG", True, how)
             return BlamedPass("code generation", False, "wrong with -opt-bisect-limit=0")
+        progress = begin("steps of bisection", high.bit_length())
         while low + 1 < high:
             middle = (low + high) // 2
             low, high = (low, middle) if self._is_wrong(limited(middle)) else (middle, high)
+            progress.advance()
+        progress.end()
         name = next((name for number, name in passes if number == high), "?")
         return BlamedPass(name, True, f"-opt-bisect-limit={high} is wrong, {low} is right")
 

@@ -18,6 +18,7 @@ from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import USUAL_PROCESSOR
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.progress import counted
 from dwarfgpu.regular_files import read_input, whole_output
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ def text_of(path: Path, kernel: str) -> str:
     return random_source(int(found[1]), int(kernel.removeprefix("k")), 1) + "\n"
 
 
-def judge_source(path: Path, processor: str | None = None) -> SourceAnswer:
-    """Judge a source at each level."""
+def judge_source(path: Path, processor: str | None = None, only: str | None = None) -> SourceAnswer:
+    """Judge the kernels of a source, or only one, at each level."""
     begun = process_time()
     host = None
     if is_random(path):
@@ -122,7 +123,7 @@ def judge_source(path: Path, processor: str | None = None) -> SourceAnswer:
     verdicts: list[LevelVerdict] = []
     problem = None
     try:
-        verdicts += source.verdicts(host=host)
+        verdicts += counted(source.verdicts(host=host, only=only), "builds judged")
     except DwarfGpuError as error:
         problem = error.message
     return SourceAnswer(path.name, source.processor, round(process_time() - begun, 2), tuple(verdicts), problem)

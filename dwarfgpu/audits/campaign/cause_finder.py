@@ -27,6 +27,7 @@ from dwarfgpu.audits.campaign.source_levels import (
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.progress import begin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,8 @@ class FindingCause:
     blamed: BlamedPass | None
     dwarf: str
     """What llvm-dwarfdump prints about the variable; nothing if it is not installed."""
+    is_cut: bool = False
+    """Whether as many variants of the source were tried as may be, so that it may be smaller still."""
 
 
 class CauseFinder:
@@ -68,11 +71,15 @@ class CauseFinder:
         self.finding = finding
         self.is_random = is_random(Path(source.path))
         """Whether the host may execute it: variants of it stay within their buffers, too."""
+        self._named: set[str] = set()
+        """What a variant must name to have the finding."""
         self._others: dict[str, RecordedBuild | None] = {}
         """The build without optimization of the last text; None if its results are not defined."""
 
     def found_in(self, text: str, folder: str, options: Sequence[str] = ()) -> SourceFinding | None:
         """Return the same finding of a variant of the source; None if it has none."""
+        if not self._named <= _words(text):
+            return None
         path = Path(folder) / Path(self.source.path).name
         path.write_text(text, encoding="utf-8")
         variant = evolve(self.source, path=str(path))
@@ -99,9 +106,11 @@ class CauseFinder:
     def cause(self, *, tests: int = MOST_TESTS) -> FindingCause:
         """Return the cause, of the source made small with so many tests."""
         text = text_of(Path(self.source.path), self.kernel)
+        self._named = {self.finding.variable, self.kernel} & _words(text)
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
+            is_cut = False
             if tests:
-                text = SourceReducer(lambda variant: self.found_in(variant, folder) is not None, tests).reduced(text)
+                text, is_cut = self._reduced(text, folder, tests)
             found = self.found_in(text, folder) or self.finding
             path = Path(folder) / Path(self.source.path).name
             variant = evolve(self.source, path=str(path))
@@ -123,8 +132,23 @@ class CauseFinder:
         words = [Path(clang.path).name, *self._language(), "-g", f"-O{self.level}", *self.source.options, path.name]
         return FindingCause(
             *(found, self.kernel, self.level, self.source.processor, " ".join([*words, "-o", "k.co"])),
-            *(clang.banner.split("\n")[0], text, blamed, "" if found.rule == RESULT else dwarf),
+            *(clang.banner.split("\n")[0], text, blamed, "" if found.rule == RESULT else dwarf, is_cut),
         )
+
+    def _reduced(self, text: str, folder: str, tests: int) -> tuple[str, bool]:
+        """Return the smallest source that was found with so many tests, and whether it may be smaller still."""
+        progress = begin("variants", tests)
+
+        def tried(smallest: str) -> None:
+            lines = len(smallest.split("\n"))
+            progress.note = f" tried; {lines} {'line' if lines == 1 else 'lines'} left"
+            progress.advance()
+
+        reducer = SourceReducer(lambda variant: self.found_in(variant, folder) is not None, tests, tried)
+        try:
+            return reducer.reduced(text), reducer.tests <= 0
+        finally:
+            progress.end()
 
     def _language(self) -> list[str]:
         """Return the words that a reader of the report needs: without the functions that dwarfgpu links."""
@@ -132,6 +156,10 @@ class CauseFinder:
             return ["-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa", f"-mcpu={self.source.processor}", "-nogpulib"]
         words = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib"
         return [words, f"--offload-arch={self.source.processor}"]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def dwarf_text(path: str, variable: str) -> str:

@@ -83,6 +83,8 @@ class SourceReducer:
     test: Callable[[str], bool]
     tests: int = MOST_TESTS
     """How many more variants may be tested."""
+    tried: Callable[[str], None] = lambda _smallest: None
+    """Is called with the smallest text after each test."""
     _known: set[int] = Factory(set)
 
     def reduced(self, text: str) -> str:
@@ -114,7 +116,9 @@ class SourceReducer:
             return False
         self._known.add(key)
         self.tests -= 1
-        return self.test(smaller)
+        holds = self.test(smaller)
+        self.tried(smaller if holds else text)
+        return holds
 
 
 def _applied(text: str, edits: tuple[Edit, ...]) -> str:

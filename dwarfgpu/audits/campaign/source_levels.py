@@ -141,7 +141,7 @@ class SourceLevels:
         """Yield what comes of each kernel at each level; a source that is not compiled raises an error."""
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
             plain = self.built(UNOPTIMIZED, folder)[0]
-            names = [name for name in plain.file.kernel_names() if only in (None, name)]
+            names = plain.file.kernel_names() if only is None else [plain.file.kernels_named([only])[0].name]
             others = {name: RecordedBuild(plain, name) for name in names}
             known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
             for level in self.levels:

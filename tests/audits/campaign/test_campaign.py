@@ -1,11 +1,15 @@
 """Campaigns: random sources, what is judged of them and kept, the tables, and the command."""
 
+import io
+import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dwarfgpu.audits.campaign import campaign_folder
+from dwarfgpu import progress
+from dwarfgpu.audits.campaign import campaign_folder, cause_finder
 from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, text_of
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
@@ -13,6 +17,7 @@ from dwarfgpu.audits.campaign.causes import cause_from, counted_rules, examples,
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
 from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
+from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
 from dwarfgpu.render.campaigns import campaign_json, campaign_page, causes_svg, report_text, variables_svg
 from tests.builders.commands import ROOT
@@ -142,6 +147,55 @@ def test_the_host_computes_what_c_says(clang):
     results = host.run("k0", {"out": bytes(64), "in": bytes([0, 0, 0, 0, 5, 0, 0, 0])})
     assert results["out"][:8] == (69).to_bytes(4, "little") * 2
     assert host_kernels("kernel void k0( {") is None
+
+
+TWO = """
+kernel void other(global int *out) {
+  out[0] = 1;
+}
+kernel void own(global int *out, int n) {
+  int v = n * 3;
+  out[0] = v;
+  out[1] = n;
+  out[2] = 2;
+}
+"""
+
+
+def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variable(monkeypatch, tmp_path):
+    stream, built = io.StringIO(), []
+    stream.isatty = lambda: True
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    progress.show_on(stream)
+    path = tmp_path / "k.cl"
+    path.write_text(TWO)
+    finding = SourceFinding("value-failed", "own", "v", 0, 6, "")
+
+    def judged(_program, _kernel, _level, _other, _host):
+        return LevelVerdict("own", "1", findings=(finding,) if "int v" in built[-1] else ())
+
+    def build(source, _level, _folder, *, options=()):
+        built.append(Path(source.path).read_text())
+        return None, ""
+
+    monkeypatch.setattr(cause_finder, "judged", judged)
+    monkeypatch.setattr(SourceLevels, "built", build)
+    monkeypatch.setattr(cause_finder, "find_clang", lambda: SimpleNamespace(path="clang-22", banner="clang 22"))
+    cause = CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=30)
+    assert "other" not in cause.source
+    assert all({"own", "v"} <= {*re.findall(r"\w+", text)} for text in built)
+    assert re.search(r"\d+ of 30 variants tried; \d lines left", stream.getvalue())
+    assert stream.getvalue().endswith("\r\x1b[K")
+    assert not cause.is_cut
+    assert CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=2).is_cut
+    progress.show_on(None)
+
+
+def test_a_clang_is_asked_for_its_version_once(clang, monkeypatch):
+    first = find_clang()
+    monkeypatch.setattr("subprocess.run", None)
+    assert find_clang() == first
 
 
 @pytest.mark.slow
