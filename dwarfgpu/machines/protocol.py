@@ -279,6 +279,8 @@ class Backend:
     capabilities: Capabilities
     changes = 0
     """The number of writes. Results that depend on contents are valid while it does not change."""
+    undone = 0
+    """How many of them were taken back, so that the contents are again what they were before."""
 
     def lane_owned(self, register: TargetRegister) -> bool:
         """Return whether each lane has its own copy of this register, as a described machine without vectors may."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -163,10 +164,20 @@ def _locals(debugger: Debugger, size: int) -> tuple[str, list[str]]:
     head = "locals" if lane is None else f"locals in lane {lane}"
     renderer = VariablesRenderer(frame)
     variables = [variable for variable in frame.variables() if not variable.is_shadowed]
+    named = set(re.findall(r"\w+", _line_text(debugger)))  # on a low screen the variables of the line matter more
+    variables.sort(key=lambda variable: variable.name not in named)
     lines = [_variable(debugger, renderer, variable, lane) for variable in variables[:MAX_LOCALS]]
     if len(variables) > MAX_LOCALS:
         lines.append(debugger.output.style("dim", f"... {len(variables) - MAX_LOCALS} more"))
     return head, lines or ["No locals."]
+
+
+def _line_text(debugger: Debugger) -> str:
+    try:
+        file, line = start_of(debugger)
+        return text_of(debugger, file).line(line) or ""
+    except DwarfGpuError:
+        return ""
 
 
 def _variable(debugger: Debugger, renderer: VariablesRenderer, variable: Variable, lane: int | None) -> str:

@@ -201,7 +201,7 @@ class Debugger(Selection):
 
     def notice_writes(self) -> None:
         """Take note of writes, which change what is seen; there may be other frames then."""
-        changes = 0 if self.attached is None else self.attached.state.backend.changes
+        changes = self._kept_changes
         if changes == self._changes:
             return
         self._changes = changes
@@ -210,6 +210,12 @@ class Debugger(Selection):
             self.seen_wave.frame(self.frame_number)
         except DwarfGpuError:  # there are not so many any more
             self.frame_number = 0
+
+    @property
+    def _kept_changes(self) -> int:
+        """The number of writes to what is attached that were not taken back."""
+        backend = None if self.attached is None else self.attached.state.backend
+        return 0 if backend is None else backend.changes - backend.undone
 
     def shows_context(self, section: str) -> bool:
         """Whether a section of the context view is shown after a change of what is selected."""
@@ -246,7 +252,7 @@ class Debugger(Selection):
         Selection.use(self, program, attached)
         self._known_names = None
         self.has_moved = True
-        self._changes = 0 if attached is None else attached.state.backend.changes
+        self._changes = self._kept_changes
         state = (program if attached is None else attached).state
         state.remembered = remembered(self)
         state.trusts_lists = self.settings["caller-registers"] == "listed"

@@ -60,12 +60,12 @@ def _focus(debugger: Debugger) -> Any:
 
 
 def file_of(frame: Frame) -> tuple[SourceFile, int] | None:
-    """Return the source file of a frame, and its line."""
+    """Return the source file of a frame, and its line; of code that the compiler has made, the line before."""
     source = frame.call.source
     if source is None or source.file is None:
         return None
     file = frame.state.sources.with_path(source.file, frame.unit)
-    return None if file is None else (file, source.line)
+    return None if file is None else (file, frame.nearest_line or 0)
 
 
 def text_of(debugger: Debugger, file: SourceFile) -> SourceText:

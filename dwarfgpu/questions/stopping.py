@@ -40,6 +40,8 @@ REASONS = {
 """The words of GDB/MI for why a program has stopped."""
 WAYS_BACK = "`print` shows what the kernel left; `watch NAME[N]` and `reverse-continue` go where an element was stored"
 """The hint after the first end of a kernel."""
+CAUSES = "`info fault` says which access failed, and what changed its index last"
+"""The hint at the first fault."""
 SILENT = "silent"
 """As the first of the commands of a breakpoint: the stop is not shown."""
 
@@ -109,10 +111,20 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
         stops.run(debugger, halt.points)
 
     document = Document(data, lines)
-    if halt.has_ended and debugging.has_ended and WAYS_BACK not in debugger.told:
-        debugger.told.add(WAYS_BACK)
-        document.hints.append(WAYS_BACK)
+    if halt.finding is not None and halt.finding.variable and len(halt.finding.sides) > 1:
+        document.hints.append(f"`awatch {halt.finding.variable}` and `reverse-continue` go to the accesses before")
+    if halt.has_ended and debugging.has_ended:
+        document.hints += _untold(debugger, WAYS_BACK)
+    elif halt.kind == "fault":
+        document.hints += _untold(debugger, CAUSES)
     return document
+
+
+def _untold(debugger: Debugger, hint: str) -> list[str]:
+    """Return a hint that was not given before."""
+    is_new = hint not in debugger.told
+    debugger.told.add(hint)
+    return [hint] if is_new else []
 
 
 def _missed(debugging: Debugging) -> Iterator[str]:
@@ -325,7 +337,7 @@ def why_stopped(debugger: Debugger, halt: Halt) -> Iterator[str]:
     elif halt.kind not in ("step", "check"):
         yield f"[{halt.reason}]"
         if halt.loop is not None:
-            yield "`set var` or `jump` can end the loop, `reverse-step` goes back."
+            yield "`set var` or `jump` can end the loop, `reverse-step` goes back, `info fault` explains the wait."
 
 
 def _variable_missed(debugger: Debugger, halt: Halt) -> Iterator[str]:

@@ -102,7 +102,7 @@ class Prompt:
         self.debugger.typed += reversed(self.history.lines())
         if first is not None:
             first.hand_over()
-            self._run(self.debugger.tell_watchers)
+            self._run(partial(self._show_start, self.debugger.output.rows))
         while True:
             text = self._ask()
             if text is None:
@@ -110,6 +110,11 @@ class Prompt:
             if text.strip():
                 self.debugger.typed.append(text)
             self._run(partial(self.runner.execute, text))
+
+    def _show_start(self, rows: int) -> None:
+        """Show where the last command of the command line has led to, below the rows that it has written."""
+        self.debugger.output.rows = rows
+        self.debugger.tell_watchers()
 
     def _run(self, action: Callable[[], object]) -> None:
         def alone() -> None:

@@ -164,3 +164,30 @@ def test_locals_of_a_function_without_a_frame_are_not_set_yet():
     run = Run(ROOT / "dwarfgpu/examples/reverse.co")
     run("target launch reverse 64 64 in=arange(64,i4) out=zeros(64,i4)", "break *__clang_ocl_kern_imp_reverse", "run")
     assert "i = <not set yet>\n" in run("context")
+
+
+WAITS = """kernel void waits(global int *flag, global int *out) {
+  int k = 5, i = get_local_id(0);
+  while (atomic_add(flag, 0) == 0)
+    ;
+  out[i] = k;
+}
+"""
+
+
+def test_the_view_follows_moves_and_not_questions_that_look_back(require_tool, tmp_path):
+    """It has the line before code that the compiler has made, and first the variables of that line."""
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(WAITS)
+    run = Run(str(tmp_path / "k.cl"), width=200)
+    run("target launch waits 32 32 flag=zeros(1) out=zeros(32)", "set context on", "set context-sections source,locals")
+    shown = run("run")
+    assert "`info fault` explains the wait." in shown
+    view = shown.partition("-- source: ")[2]
+    assert "k.cl:3, waits -" in view.partition("\n")[0]
+    assert " => 3    while (atomic_add(flag, 0) == 0)\n" in view
+    assert view.partition("-- locals ")[2].splitlines()[1].startswith("flag = ")
+    for question in ("print k", "print i", "history k", "info locals", "info fault", "info waves"):
+        assert "-- source" not in run(question)
+    assert "-- source" in run("set var -all k = 3")
+    assert "-- source" in run("lane 3")

@@ -301,6 +301,7 @@ class History:
         points = list(self.checkpoints)  # keeping one may drop others
         self.keep(is_fixed=True)
         present, halt = self.checkpoints.pop(), self.device.halt
+        before = self.machine.changes - self.machine.undone
         try:
             yield points
         finally:
@@ -308,6 +309,7 @@ class History:
             self._restore(present)
             self.device.halt = halt
             self.device.write_back()
+            self.machine.undone = self.machine.changes - before
 
     @contextmanager
     def replayed(self, time: int, observer: Callable[[WaveBatch], Any]) -> Iterator[None]:
