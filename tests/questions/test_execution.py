@@ -877,3 +877,15 @@ def test_a_line_that_is_a_whole_function_begins_behind_its_prologue(require_tool
     assert run("info args").startswith("a = 8\n")
     assert "\nn = 3\n" in run("continue", "info args")
     assert run("break same").partition(" at ")[2] == run("break 1").partition(" at ")[2]
+
+
+def test_stops_at_findings_and_faults_name_the_way_back():
+    run = Run("dwarfgpu/examples/reverse.co", width=120)
+    found = run("set check race", "target launch reverse 128 64 in=arange(128) out=zeros(128)", "run")
+    assert found.endswith("hint: `awatch tile[0]` and `reverse-continue` go to the accesses before\n")
+    assert "hit Hardware access (read/write) watchpoint 1: tile[0]" in run("awatch tile[0]", "rc", "rc")
+    run = Run("dwarfgpu/examples/blur.co", width=120)
+    hint = "hint: `info fault` says which access failed, and what changed its index last\n"
+    assert run("target launch blur 64 64 random(50) zeros(50) 50", "run").endswith(hint)
+    assert "`watch j` and `reverse-continue` go there" in run("info fault")
+    assert hint not in run("reverse-step", "continue")
