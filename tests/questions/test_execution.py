@@ -885,6 +885,7 @@ def test_stops_at_findings_and_faults_name_the_way_back():
     assert found.endswith("hint: `awatch tile[0]` and `reverse-continue` go to the accesses before\n")
     assert "hit Hardware access (read/write) watchpoint 1: tile[0]" in run("awatch tile[0]", "rc", "rc")
     run = Run("dwarfgpu/examples/blur.co", width=120)
+    run("directory dwarfgpu/examples")
     hint = "hint: `info fault` says which access failed, and what changed its index last\n"
     assert run("target launch blur 64 64 random(50) zeros(50) 50", "run").endswith(hint)
     assert "`watch j` and `reverse-continue` go there" in run("info fault")
