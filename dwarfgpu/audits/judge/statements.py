@@ -44,6 +44,8 @@ RULES: dict[str, CheckRule] = rules(
     "statement",
     ("none", WARNING, "DWARF 5, 6.2.2", "A line whose code is executed begins a statement there.",
      "set is_stmt in a row of the line, so that steps and breakpoints stop at it"),
+    ("mark", WARNING, "DWARF 5, 6.2.2", "A row that goes on to another line begins a statement, as all others do.",
+     "set is_stmt in the row, so that a step into the line stops there"),
     ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
      "begin the statement at an instruction that all ways to the line execute"),
     ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
@@ -53,6 +55,8 @@ RULES: dict[str, CheckRule] = rules(
 )  # fmt: skip
 
 _NO_STATEMENT = "no statement of it begins in the function"
+LEAST_MARKED = 11
+"""For each row of a new line without a mark so many others in the table have one, or else the producer sets few."""
 MAX_STEPS = 20_000
 """The different steps that are kept of a function."""
 
@@ -281,6 +285,8 @@ class StatementJudge:
             self._settle(pc, unread)
         self._unread.clear()
         self._judge_lines()
+        for table, (code, _unit) in list(self.lines.tables.items()):
+            self._judge_marks(table, code)
         for owner, steps in self._steps.items():
             self._judge_steps(owner, steps)
 
@@ -312,6 +318,32 @@ class StatementJudge:
             subject = Subject(rule, f"{owner[1]} {file}:{number}")
             for pc in addresses:
                 self.sightings.add(subject, pc, evolve(self.executed[pc], message=message))
+
+    def _judge_marks(self, table: LineTable, code: LoadedCode) -> None:
+        """Report executed rows that go to another line and begin no statement, in a table whose other rows do."""
+        rows: dict[int, tuple[tuple[int, int], bool]] = {}
+        last: tuple[int, int] | None = None
+        count, unmarked = 0, []
+        try:
+            for row in live_rows(table):
+                if not row.end_sequence:
+                    is_marked = row.is_stmt or rows.get(row.address, ((0, 0), False))[1]
+                    rows[row.address] = (row.file, row.line), is_marked
+        except DwarfGpuError as error:
+            code.file.dwarf.note(error)
+        for address, (place, is_marked) in rows.items():
+            count += place[1] != 0 and place != last
+            if place[1] and place != last and not is_marked:
+                unmarked.append(code.in_program(address))
+            last = place if place[1] else last
+        if count < (LEAST_MARKED + 1) * len(unmarked):
+            return
+        for pc in unmarked:
+            if pc in self.executed:
+                line = self.lines[pc].line
+                message = f"line {line} goes on here without a statement, and {count - len(unmarked)} rows of other"
+                message += " lines than those before them begin one"
+                self.sightings.add(Subject(RULES["mark"], f"{line}"), pc, evolve(self.executed[pc], message=message))
 
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""

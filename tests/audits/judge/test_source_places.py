@@ -146,7 +146,7 @@ def found(assembler, judged):
         return [
             each
             for each in findings
-            if each[0].startswith(("source-", "entry-", "location-")) or each[0] == "value-source"
+            if each[0].startswith(("source-", "entry-", "location-", "statement-mark")) or each[0] == "value-source"
         ]
 
     return find
@@ -165,6 +165,15 @@ def with_line(line, other, column=r"\g<2>"):
         return changed
 
     return change
+
+
+def test_a_row_of_a_new_line_without_a_mark_is_found_where_all_others_have_one(found):
+    def change(text):
+        row = r"(\.loc\s+0 16 \d+)( is_stmt 1)?"
+        assert re.search(row, text)
+        return re.sub(row, r"\g<1> is_stmt 0", text, count=1)
+
+    assert [(rule, message[-1:]) for rule, message in found(change)] == [("statement-mark", "e")]
 
 
 @for_each("change, rule, words",
