@@ -66,7 +66,8 @@ def _fuzz(arguments: Arguments) -> Document:
 
 
 def _judged(folder: CampaignFolder, seed: int, count: int) -> Document:
-    for path in counted_progress([*folder.make_sources(seed, count)], "sources"):
+    paths = [*folder.make_sources(seed, count)]
+    for path in counted_progress(paths, "sources", len(paths)):
         folder.judge(path)
     return _summary(folder)
 
@@ -132,15 +133,14 @@ def _summary(folder: CampaignFolder) -> Document:
     answers = [*folder.answers()]
     if not answers:
         raise NotFound("no_answer", f"{folder.path} has no answers", hint="--fuzz N judges random kernels")
-    found = [
-        (each, cause_of(folder, each, is_reduced=False)) for each in counted_progress([*examples(answers)], "causes")
-    ]
-    groups = grouped(found)
-    for group in counted_progress(groups, "reports"):
-        if group.rule != LOST:
-            cause = cause_of(folder, group.smallest[0], is_reduced=True)
-            path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
-            write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")
+    every = [*examples(answers)]
+    causes = counted_progress((cause_of(folder, each, is_reduced=False) for each in every), "causes", len(every))
+    groups = grouped([*zip(every, causes, strict=True)])
+    reported = [group for group in groups if group.rule != LOST]
+    for number, group in enumerate(reported, 1):
+        cause = cause_of(folder, group.smallest[0], is_reduced=True, of=f" for report {number} of {len(reported)}")
+        path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
+        write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")
     counts = counted_rules(answers)
     page = [*text_of.campaign_page(folder.compiler, answers, groups, counts)]
     write_whole(folder.path / PAGE, "\n".join(page) + "\n")

@@ -19,7 +19,7 @@ from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.halts import LIMIT, STUCK, Halt
 from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
-from dwarfgpu.progress import counted as counted_progress
+from dwarfgpu.progress import begin
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
 from dwarfgpu.questions.verification import asked, explained_rule, report_status, sarif_document, shown_of, verdict_of
 from dwarfgpu.render import judging as text_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.verdicts import Verdict
     from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.progress import Progress
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.states.program import Program
@@ -215,10 +216,11 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
-    for launch in counted_progress(launches, "kernels"):
+    for launch, progress in _shown(launches):
         try:
             judge_ = launch.judge(arguments)
-            judgement = judge_.run(limit)
+            with judge_.running.progress_shown(progress):
+                judgement = judge_.run(limit)
             problem = judgement.total().problem or (None if judge_.against is None else judge_.against.problem)
         except DwarfGpuError as error:
             judgement, problem = Judgement(FileReport(file.name), (), Halt(STUCK, error.message), 0), error.message
@@ -257,6 +259,17 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     document.status = status
     document.problems += low
     return document
+
+
+def _shown(launches: Sequence[_Launch]) -> Iterator[tuple[_Launch, Progress]]:
+    """Yield launches, each with the line that shows how many are done."""
+    progress = begin("kernels", len(launches))
+    try:
+        for launch in launches:
+            yield launch, progress
+            progress.advance()
+    finally:
+        progress.end()
 
 
 def _with_arguments(file: str, launch: _Launch) -> str:

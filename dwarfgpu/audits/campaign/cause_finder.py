@@ -103,14 +103,14 @@ class CauseFinder:
         wanted = self.finding.rule, self.finding.function, self.finding.variable
         return next((each for each in verdict.findings if (each.rule, each.function, each.variable) == wanted), None)
 
-    def cause(self, *, tests: int = MOST_TESTS) -> FindingCause:
-        """Return the cause, of the source made small with so many tests."""
+    def cause(self, *, tests: int = MOST_TESTS, of: str = "") -> FindingCause:
+        """Return the cause, of the source made small with so many tests; ``of`` is what progress calls it."""
         text = text_of(Path(self.source.path), self.kernel)
         self._named = {self.finding.variable, self.kernel} & _words(text)
         with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
             is_cut = False
             if tests:
-                text, is_cut = self._reduced(text, folder, tests)
+                text, is_cut = self._reduced(text, folder, tests, of)
             found = self.found_in(text, folder) or self.finding
             path = Path(folder) / Path(self.source.path).name
             variant = evolve(self.source, path=str(path))
@@ -135,9 +135,9 @@ class CauseFinder:
             *(clang.banner.split("\n")[0], text, blamed, "" if found.rule == RESULT else dwarf, is_cut),
         )
 
-    def _reduced(self, text: str, folder: str, tests: int) -> tuple[str, bool]:
+    def _reduced(self, text: str, folder: str, tests: int, of: str) -> tuple[str, bool]:
         """Return the smallest source that was found with so many tests, and whether it may be smaller still."""
-        progress = begin("variants", tests)
+        progress = begin(f"variants{of}", tests)
 
         def tried(smallest: str) -> None:
             lines = len(smallest.split("\n"))

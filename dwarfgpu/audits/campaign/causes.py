@@ -89,14 +89,14 @@ def _rank(rule: str) -> int:
     return RULES.index(rule) if rule in RULES else len(RULES)
 
 
-def cause_of(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool) -> FindingCause:
-    """Return the cause of a finding, which the folder keeps."""
+def cause_of(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool, of: str = "") -> FindingCause:
+    """Return the cause of a finding, which the folder keeps; ``of`` names it while the source is reduced."""
     kept = folder.path / ("reduced" if is_reduced else "causes") / f"{example.name}.json"
     if kept.exists():
         return cause_from(json.loads(read_input(str(kept))))
     source = source_levels(folder.source(example.answer.name), example.answer.processor)
     finder = CauseFinder(source, example.verdict.kernel, example.verdict.level, example.finding)
-    found = finder.cause(tests=MOST_TESTS if is_reduced else 0)
+    found = finder.cause(tests=MOST_TESTS if is_reduced else 0, of=of)
     write_whole(kept, json.dumps(asdict(found)))
     return found
 

@@ -182,10 +182,10 @@ def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variab
     monkeypatch.setattr(cause_finder, "judged", judged)
     monkeypatch.setattr(SourceLevels, "built", build)
     monkeypatch.setattr(cause_finder, "find_clang", lambda: SimpleNamespace(path="clang-22", banner="clang 22"))
-    cause = CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=30)
+    cause = CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=30, of=" for report 1 of 2")
     assert "other" not in cause.source
     assert all({"own", "v"} <= {*re.findall(r"\w+", text)} for text in built)
-    assert re.search(r"\d+ of 30 variants tried; \d lines left", stream.getvalue())
+    assert re.search(r"\d+ of 30 variants for report 1 of 2 tried; \d lines left", stream.getvalue())
     assert stream.getvalue().endswith("\r\x1b[K")
     assert not cause.is_cut
     assert CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=2).is_cut
