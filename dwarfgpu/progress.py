@@ -25,6 +25,8 @@ _stream: IO[str] | None = None
 """The terminal that it is shown on."""
 is_announced = False
 """Whether there is no terminal, so that what takes many seconds is a line of standard error (`announce`)."""
+announced: set[str] = set()
+"""The lines that were written by this command."""
 shown: Progress | None = None
 """What is on the terminal now, which is to be taken away before something else is written."""
 _current: Progress | None = None
@@ -39,8 +41,9 @@ def show_on(stream: IO[str] | None) -> None:
 
 
 def announce(text: str) -> None:
-    """Write a line about what takes many seconds, where no terminal shows progress."""
-    if is_announced:
+    """Write a line about what takes many seconds, where no terminal shows progress; the same line once."""
+    if is_announced and text not in announced:
+        announced.add(text)
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 

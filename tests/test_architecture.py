@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.82,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 24.65,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
+    "execution": 24.71,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
     "program.types": 2.17,  # sizes of base types
     "program.code": 5.98,  # the code of frames and of declarations; stacks of profiles; static variables of copies
@@ -205,17 +205,17 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.92,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.55,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.68,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
+    "cli": 2.71,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.51,
     "gdbplugin": 2.16,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
     "cases": 1.4,
     "fleet": 2.13,
-    "compilers": 0.44,  # a part of the library for groups
+    "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 93.88
+MOST_LINES_OF_TESTS = 93.97
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -56,6 +56,11 @@ class _ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].partition(" ")[0]
         flags = [flag for action in self._actions for flag in action.option_strings]
+        if "are required: " in message:  # what is missing may be there, with a name that is not known
+            words = self.words[: self.words.index("--")] if "--" in self.words else self.words
+            names = (word.partition("=")[0] for word in words if word.startswith("--"))
+            unknown = next((name for name in names if name not in flags), "")
+            message = f"unrecognized arguments: {unknown}" if unknown else message
         hint = nearest_hint(
             unknown, flags if unknown.startswith("-") else (), f"`{self.prog} --help` shows the options"
         )
@@ -195,8 +200,10 @@ def _other(name: str, words: list[str]) -> Any:
     words = _with_values(words, arguments)
     is_mixed = any(each.is_many and not each.is_option for each in arguments)
     parser = _other_parser(name)
+    parser.words = words
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
+    options.words = words
     _join_states(options)
     if name == "run":
         from dwarfgpu.cli.running import settle_output
@@ -393,7 +400,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
             fields["metavar"] = f"[={argument.metavar}]"
     if not argument.is_option:
         if argument.is_many:
-            fields["nargs"] = "+" if argument.is_required else "*"
+            fields |= {"nargs": "+"} if argument.is_required else {"nargs": "*", "default": None}
         elif not argument.is_required or is_free:
             fields["nargs"] = "?"
         parser.add_argument(_dest(argument), **fields)

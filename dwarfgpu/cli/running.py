@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import Profile
-    from dwarfgpu.execution.control.report import RunReport
+    from dwarfgpu.execution.control.report import BufferPreview, RunReport
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
@@ -49,13 +49,18 @@ def run_kernel(session: Session, options: Any) -> int:
     """Launch and run a kernel as options say, once or with several seeds; return the exit status."""
     from dwarfgpu.states.program import open_program
 
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"--limit takes 1 or more instructions, not {options.limit}")
+    for name in ("wave", "lane"):
+        if getattr(options, name) is not None and options.trace is None and options.watch is None:
+            raise UsageError(f"--{name} needs --watch EXPR or --trace")
     program = open_program(options.file)
     with session.reading(program):
         return (_run_once if options.seeds is None else _run_seeds)(session, options, program)
 
 
 def _run_once(session: Session, options: Any, program: Program) -> int:
-    from dwarfgpu.execution.control.report import preview, report
+    from dwarfgpu.execution.control.report import report
 
     checks = _checks(options)
     saves = [_save_pair(text) for text in options.save or ()]
@@ -78,13 +83,8 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
         trace.end()
     if history is not None:
         _save_history(history, options.history)
-    written = []
     _write_profile(running, options, profile, trace, steps)
-    for name, path in saves if halt.has_ended else ():
-        running.save(name, path)
-        written.append(preview(running, name, path))
-    saved = {name for name, _path in saves if halt.has_ended}
-    previews = [preview(running, name) for name in options.print or () if name not in saved]
+    buffers = _written(running, saves if halt.has_ended else [], options)
     faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
     if options.state is not None:
         from dwarfgpu.questions.faults import note_changes
@@ -96,7 +96,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     result = report(
         running,
         halt,
-        buffers=(*written, *previews),
+        buffers=buffers,
         profile=None if profile is None else tuple(profile.rows(running)),
         snapshot=options.state,
         profile_file=options.profile_file,
@@ -120,6 +120,25 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
     return max(status, NO_ANSWER if result.has_failed or has_problem else OK)
+
+
+def _written(running: Running, saves: list[tuple[str, str]], options: Any) -> tuple[BufferPreview, ...]:
+    """Write the buffers that are saved; return these and those that are shown, in the order of the command line."""
+    from dwarfgpu.execution.control.report import preview
+
+    for name, path in saves:
+        running.save(name, path)
+    saved = {name for name, _path in saves}
+    found = [preview(running, name, path) for name, path in saves]
+    found += [preview(running, name) for name in options.print or () if name not in saved]
+    return tuple(sorted(found, key=partial(_position, options.words)))
+
+
+def _position(words: list[str], buffer: BufferPreview) -> int:
+    """Return where in the words of a command a buffer is named that is shown or saved."""
+    names = {buffer.name, f"{buffer.name}={buffer.path}"}
+    given = (word.removeprefix("--print=").removeprefix("--save=") for word in words)
+    return next((position for position, word in enumerate(given) if word in names), 0)
 
 
 def _checks(options: Any) -> CheckedRun | None:

@@ -47,6 +47,7 @@ class Session:
                 with suppress(OSError):  # the pending output cannot be written; the next write reports it
                     stream.reconfigure(errors="backslashreplace")
         progress.is_announced = not sys.stderr.isatty()
+        progress.announced.clear()
         if not progress.is_announced:
             progress.show_on(sys.stderr)
         self.as_json = as_json

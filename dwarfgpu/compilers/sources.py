@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu": "hip"}
 """What files are compiled as, by the end of their names."""
 USUAL_PROCESSOR = "gfx1100"
+LEVELS = ("0", "1", "2", "3", "s", "z", "g", "fast")
+"""How much clang may optimize."""
 ABI = 5
 """The version of code objects, unless an option of clang names another; 4 of a clang before 15, which has no other."""
 OLDEST_OF_HIP = 17
@@ -59,6 +62,15 @@ _OF_WRAPPER = re.compile(
     re.MULTILINE,
 )
 """What clang warns of each kernel of OpenCL C with local memory: the kernel calls its body, which clang made of it."""
+_CRASH = re.compile(r"^PLEASE (?:submit a|ATTACH).*bug report|^Stack dump:", re.IGNORECASE | re.MULTILINE)
+"""What a clang that has crashed writes in any case."""
+_CRASH_REASON = re.compile(
+    r"(?:fatal error: |LLVM ERROR: |.*Assertion ).*|^\d+\.\s.*(?:parsing|running pass|code gen).*", re.MULTILINE
+)
+_OF_HIP = re.compile(
+    r"(?:unknown type name|undeclared identifier) '(?:__(?:global|device|shared)__|(?:thread|block)Idx)'"
+)
+"""What clang says where the header of HIP is not included."""
 _ERROR = re.compile(r"^(?:.*: )?(?:fatal )?error: .*$", re.MULTILINE)
 
 
@@ -91,6 +103,8 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
     if language is None:
         message = f"{path} is not a source of a kernel by its name"
         raise UsageError(message, hint=f"its name ends with {', '.join(LANGUAGES)}")
+    if recipe.level not in LEVELS:
+        raise UsageError(f"there is no -O{recipe.level}", hint=f"the levels are -O{', -O'.join(LEVELS)}")
     target = resolve(recipe.processor)
     if target.execution_mask is None:
         raise UsageError(f"{target.name} is not a GPU", hint=f"name a processor such as {USUAL_PROCESSOR}")
@@ -115,6 +129,8 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
             parts += wanted
         if status:
             _check_processor(clang, target, messages)
+            if _CRASH.search(messages):
+                raise _crashed(clang, path, messages, words)
             raise _refused(path, messages, undefined)
         if language == "cl":
             messages = _OF_WRAPPER.sub("", messages)
@@ -227,6 +243,18 @@ def _check_processor(clang: Clang, target: Target, messages: str) -> None:
         raise UsageError(message, kind="no_compiler", hint="a newer clang may: set CLANG, or choose another -target")
 
 
+def _crashed(clang: Clang, path: str, messages: str, words: list[str]) -> MalformedFile:
+    """Return the error of a clang that has crashed, and keep all that it wrote in a file."""
+    command = shlex.join([clang.path, *words, path])
+    content = f"{command}\n\n{messages}".encode(errors="replace")
+    kept = CodeCache("code").keep(f"clang-{hashlib.sha256(content).hexdigest()[:16]}.txt", content)
+    found = _CRASH_REASON.search(messages)
+    reason = f": {found[0]}" if found else ""
+    where = f"{kept} has the command and all that it wrote; " if kept else ""
+    hint = f"{where}another level (-O1) or another clang (CLANG=...) may compile it"
+    return NotCompiled(path, f"clang {clang.version} ({clang.path}) has crashed{reason}", "", hint)
+
+
 def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> MalformedFile:
     """Return the error of a file that clang does not compile."""
     if undefined:
@@ -237,6 +265,8 @@ def _refused(path: str, messages: str, undefined: Mapping[str, str]) -> Malforme
         return NotCompiled(path, f"{path} cannot be linked: {_first_error(messages)}", messages, "install lld")
     name = _UNDECLARED.search(messages)
     hint = f"the option -D{name[1]}=VALUE defines what a host program would" if name else None
+    if LANGUAGES.get(Path(path).suffix) == "hip" and _OF_HIP.search(messages):
+        hint = "the names of HIP need #include <hip/hip_runtime.h> at the top of the file"
     hint = "the option -I FOLDER says where it is" if "file not found" in messages else hint
     return NotCompiled(path, _first_error(messages), messages, hint)
 

@@ -360,7 +360,8 @@ def _access_lines(access: FailedAccess, fault: WaveFault) -> Iterator[str]:
     if others:
         is_split = len(others) > 1 and others[0].why == NEAREST_OF_SOME
         likely = "one of " if len(others) > 1 else "" if others[0].is_certain else "probably "
-        where = "others: " if access.is_null else ""
+        where = f"in the first {fault.examined} waves: " if len(fault.waves) > fault.examined else ""
+        where += "others: " if access.is_null else ""
         where += "probably different buffers: " if is_split else likely
         yield from fitted(f"  {where}{('; ' if is_split else ', ').join(map(_missed_text, others))}", 4)
     elif not access.is_null and access.lanes and access.is_global and access.alignment is None:

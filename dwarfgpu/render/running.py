@@ -311,4 +311,6 @@ def _counted(rows: tuple[ProfiledLine, ...]) -> Record:
 
 
 def _line(row: ProfiledLine) -> str:
-    return f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line"
+    if row.file:
+        return f"{row.file.rpartition('/')[2]}:{row.line}"
+    return f"{row.function} (no line)" if row.function else "no line"

@@ -404,7 +404,8 @@ def test_pointers_in_structures_get_buffers_that_keep_their_types(run, views, tm
     ("more", '{"data": "zero(4)", "points": 0, "n": 0}',
      "argument more.data of views is a pointer, not the text 'zero(4)'", "did you mean zeros(COUNT[, TYPE])?"),
     ("more", '{"data": "zeros(4, f8)", "points": 0, "n": 0}',
-     "argument more.data of views points to float32 numbers, and the array has float64", "give an array of float32"),
+     "argument more.data of views points to float32 numbers, and the array has float64",
+     "convert it with array.astype(numpy.float32)"),
     ("more", '[{"data": 0, "points": [{"x": 1}], "n": 0}]', "argument more[0].points[0] of views lacks n",
      "it has float x, int n"),
 )  # fmt: skip
@@ -456,6 +457,58 @@ def test_a_count_is_one_of_what_the_parameter_points_to_unless_a_type_is_given(r
     status, text, _error = run(*words, "zeros(8)", "arange(8)")
     assert status == 0
     assert "a = {1, 1, 1, 1, 1, 1, 1, 1, ...} (64 float32 = 8 float8)" in text
-    assert "b = {1, 2, 3, 3, 5, 6, 7, 7, ...} (32 float32 = 8 float3)" in text
+    assert "b = {{1, 2, 3}, {5, 6, 7}, " in text
     text = run(*words, "zeros(65, float)", "zeros(32, f4)")[1]
     assert "(65 float32 = 8 float8 and 4 of 32 bytes)" in text
+
+
+THREES = """
+typedef enum { RED = 1, GREEN = 5 } color;
+typedef struct { float w; int k; } item;
+kernel void vectors(global float3 *out, global item *items, color c, uint n) {
+  size_t i = get_global_id(0);
+  out[i] = (float3)(i, c, n);
+  items[i].k = 7;
+}
+kernel void behind(global int *o) { o[get_global_id(0)] = 1; }
+"""
+THREES_WORDS = "vectors", "--grid", "2", "--work-group", "2", "out=zeros(2)", "items=zeros(2)", "n=2"
+
+
+@pytest.fixture
+def vectors(require_tool, run, tmp_path):
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(THREES, "utf-8")
+    return lambda *words: run("run", tmp_path / "k.cl", *words)
+
+
+def test_a_vector_of_three_has_three_numbers_and_files_are_told_in_the_order_of_the_words(vectors, tmp_path):
+    files = "--print", "items", "--save", f"out={tmp_path}/o.csv"
+    status, out, _err = vectors(*THREES_WORDS, "c=GREEN", *files, "--save", f"items={tmp_path}/i.csv")
+    assert status == 0
+    assert out.index("items = ") < out.index("out = {{0, 5, 2}, {1, 5, 2}} (2 float3)")
+    assert (tmp_path / "o.csv").read_text() == "0.0,5.0,2.0\n1.0,5.0,2.0\n"
+    assert (tmp_path / "i.csv").read_text() == "w,k\n0.0,7\n0.0,7\n"
+    out = " ".join(vectors(*THREES_WORDS, "c=1", "--save", f"out={tmp_path}/o.npy")[1].split())
+    assert "(8 float32 = 2 float3, each with 1 number of padding)" in out
+
+
+@pytest.mark.parametrize("words, message, hint", [
+    (["vectors", "--gird", "2"], "unrecognized arguments: --gird", "did you mean --grid?"),
+    (["vectors"], "the following arguments are required: --grid", "`dwarfgpu run --help`"),
+    ([*THREES_WORDS, "c=GREN"], "argument c (color) of vectors is an enumeration without GREN", "did you mean GREEN?"),
+    ([*THREES_WORDS, "c=1", "--limit", "-1"], "--limit takes 1 or more instructions, not -1", ""),
+    ([*THREES_WORDS, "c=1", "--lane", "3"], "--lane needs --watch EXPR or --trace", ""),
+    ([*THREES_WORDS, "c=1", "-O9"], "there is no -O9", "the levels are -O0, -O1, -O2, -O3, -Os, -Oz, -Og, -Ofast"),
+])  # fmt: skip
+def test_words_that_cannot_be_meant_are_refused(vectors, words, message, hint):
+    status, _out, err = vectors(*words)
+    assert status == 2
+    assert message in err
+    assert hint in err
+
+
+def test_how_far_accesses_miss_is_told_of_the_waves_that_were_looked_at(vectors):
+    out = " ".join(vectors("behind", "--grid", "288", "--work-group", "32", "o=zeros(30)")[1].split())
+    assert "in the first 8 waves: 0 to 900 bytes past the end of `o`, which has 120 bytes" in out
+    assert "waves: " not in vectors("behind", "--grid", "256", "--work-group", "32", "o=zeros(30)")[1]

@@ -19,7 +19,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.cli import main
 from dwarfgpu.compilers.clang import find_clang
-from dwarfgpu.compilers.sources import Library, Recipe, compile_source
+from dwarfgpu.compilers.sources import Library, NotCompiled, Recipe, compile_source
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
 
@@ -589,3 +589,21 @@ def test_checks_that_find_nothing_say_what_they_cannot_find(tmp_path):
     assert "hint: a work-group is one wave here, whose lanes run in step: a missing barrier" in optimized.stderr
     assert "hint: the code is optimized: the compiler may have removed uninitialized values" in optimized.stderr
     assert "error summary: 1 error" in run("run", str(path), *words).stdout
+
+
+def test_a_clang_that_crashes_is_one_sentence_and_what_it_wrote_is_kept(tmp_path):
+    path = source(tmp_path, "kernel void k(global int *o) {\n#pragma clang __debug crash\n}")
+    with pytest.raises(NotCompiled, match=r"clang \d+ \(.*\) has crashed: .*k\.cl") as raised:
+        compile_source(str(path))
+    kept = re.match(r"(\S+) has the command and all that it wrote; another level", raised.value.hint or "")
+    assert kept is not None
+    assert f" {path}\n" in Path(kept[1]).read_text("utf-8")
+    assert "Stack dump:" in Path(kept[1]).read_text("utf-8")
+    assert raised.value.messages == ""
+
+
+def test_names_of_hip_without_its_header(tmp_path):
+    path = source(tmp_path, "__global__ void k(float *o) { o[threadIdx.x] = 1; }", "k.hip")
+    with pytest.raises(NotCompiled) as raised:
+        compile_source(str(path))
+    assert raised.value.hint == "the names of HIP need #include <hip/hip_runtime.h> at the top of the file"

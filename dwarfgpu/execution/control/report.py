@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest_hint
+from dwarfgpu.execution.launch.argument_values import components, objects_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
@@ -231,23 +232,16 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     """
     name, bounds, members = _part(text)
     array, pointed = running.buffer(name), running.planned_buffer(name).pointed
-    flat = array.reshape(-1) if bounds is None else _objects(array, pointed)
+    has_padding = path is None or path.endswith(".csv")
+    has_padding = has_padding and components(pointed) is not None
+    flat = array.reshape(-1) if bounds is None and not has_padding else objects_of(array, pointed)
     elements = _members(flat[bounds or slice(FIRST_ELEMENTS)], members, text)
     kind = elements.dtype.name
     if (elements.dtype.names or flat.ndim > 1) and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
-    objects = _objects_text(array, pointed) if bounds is None else ""
-    shape = tuple(array.shape) if bounds is None else (len(elements),)
+    objects = _objects_text(array, pointed) if bounds is None and not has_padding else ""
+    shape = (len(elements),) if bounds is not None else (len(flat),) if has_padding else tuple(array.shape)
     return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects)
-
-
-def _objects(array: Any, pointed: Type | None) -> Any:
-    """Return the elements of a buffer; of vectors, or other objects of several numbers, a row for each."""
-    size = pointed and known_size(pointed)
-    flat = array.reshape(-1)
-    if not size or size <= array.itemsize or size % array.itemsize or array.nbytes % size:
-        return flat
-    return flat.reshape(-1, size // array.itemsize)
 
 
 def _objects_text(array: Any, pointed: Type | None) -> str:
@@ -256,7 +250,8 @@ def _objects_text(array: Any, pointed: Type | None) -> str:
     if pointed is None or not size or size <= array.itemsize:
         return ""
     count, rest = divmod(array.nbytes, size)
-    more = f" and {rest} of {size} bytes" if rest else ""
+    padded = "" if components(pointed) is None else ", each with 1 number of padding"
+    more = padded if not rest else f" and {rest} of {size} bytes{padded}"
     return f"{count} {safe_text(pointed).removeprefix('const ')}{more}"
 
 
@@ -268,7 +263,7 @@ def buffer_in(text: str) -> str:
 def check_preview(running: Running, text: str) -> None:
     """Refuse a preview of a buffer, an element or a member that is not there."""
     name, bounds, members = _part(text)
-    elements = _objects(running.buffer(name), running.planned_buffer(name).pointed)
+    elements = objects_of(running.buffer(name), running.planned_buffer(name).pointed)
     if bounds is not None and ":" not in text and not elements[bounds].size:
         raise UsageError(f"{text[:60]} is not there: {name} has {len(elements)} elements")
     _members(elements[:0], members, text)

@@ -505,7 +505,9 @@ class Running:
             if suffix == ".npy":
                 np.save(stream, array, allow_pickle=False)
             elif suffix == ".csv":
-                stream.write(_table(array).encode())
+                from dwarfgpu.execution.launch.argument_values import objects_of
+
+                stream.write(_table(objects_of(array, self.planned_buffer(name).pointed)).encode())
             else:
                 stream.write(content or np.ascontiguousarray(array).tobytes())
 

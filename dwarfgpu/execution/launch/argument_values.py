@@ -46,6 +46,10 @@ _FUNCTIONS = {
     "full": "full(COUNT, VALUE[, TYPE])",
     "noinit": "noinit(COUNT[, TYPE])",
 }
+_BUFFER_HINT = (
+    "a buffer is zeros(COUNT), arange(COUNT), @FILE.npy or [1, 2, 3]; an address is written in hex, and null as 0"
+)
+_NOT_FINITE = re.compile(r'"(?:[^"\\]|\\.)*"|([+-]?)\b(nan|inf)\b', re.IGNORECASE)
 INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)", re.ASCII)
 _WORDS = {"true": True, "false": False, "null": 0, "nullptr": 0, "inf": float("inf"), "nan": float("nan")}
 _NAMES = {
@@ -60,6 +64,15 @@ _NAMES = {
 _CODES = frozenset(_NAMES.values())
 _POINTED = re.compile(r"(?:(?:const|volatile|restrict|__global|__constant|__local) )*(.*?)\s*(?:\*.*)?")
 _VECTOR = re.compile(r"(u?(?:char|short|int|long)|half|float|double)(2|3|4|8|16)")
+
+
+class BitPattern(int):
+    """A number in hex, which is a value, or the bits of one: 0xffffffff is -1 of an ``int``."""
+
+
+def integer_of(text: str) -> int:
+    """Return the number that is written, in hex as a pattern."""
+    return BitPattern(text, 16) if "x" in text.lower() else int(text)
 
 
 def is_written(text: str) -> bool:
@@ -210,7 +223,7 @@ def _check_element(value: Any, argument: ArgumentType, what: ArgumentPath) -> No
     if kind.itemsize != int(wanted[1:]) or (kind.kind == "f") is not (wanted[0] == "f"):
         names = {"i": "int", "u": "uint", "f": "float"}
         meant = f"{names[wanted[0]]}{8 * int(wanted[1:])}"
-        hint = f"give an array of {meant}; in Python, it gets the bytes of bytearray(array) as they are"
+        hint = f"convert it with array.astype(numpy.{meant}); bytearray(array) gives its bytes as they are"
         raise UsageError(f"{what} points to {meant} numbers, and the array has {kind.name}", hint=hint)
 
 
@@ -230,11 +243,22 @@ def _read(text: str, argument: ArgumentType, what: ArgumentPath, read: Callable[
     if match:
         return bytes.fromhex(match[1])
     if INTEGER.fullmatch(text) and len(text) < 400:
-        return int(text, 0) if "x" in text.lower() else int(text)
+        number = integer_of(text)
+        if argument.is_pointer and number and not isinstance(number, BitPattern):
+            raise UsageError(f"{what} is a pointer, not the number {text[:40]}", hint=_BUFFER_HINT)
+        return number
     try:
         return float(text)
     except ValueError:
         pass
+    kind = None if argument.is_pointer or argument.type is None else resolved(argument.type)
+    if isinstance(kind, t.Enumeration):
+        known = {each.name: each.value for each in kind.enumerators}
+        name = text.rpartition("::")[2]
+        if name in known:
+            return known[name]
+        hint = nearest_hint(name, known, f"it has {', '.join([*known][:12])}")
+        raise UsageError(f"{what} is an enumeration without {text[:40]}", hint=hint)
     noun = "a pointer" if argument.is_pointer else "a number or a structure"
     raise UsageError(f"{what} is {noun}, not the text {text[:40]!r}", hint=form_hint(text))
 
@@ -253,9 +277,16 @@ def form_hint(text: str) -> str:
     return f"write a number, such as 5, 0x10 or 1.5, or {forms}"
 
 
+def _not_finite(match: re.Match[str]) -> str:
+    """Return a number that is not finite as `json` reads it; texts stay as they are."""
+    if match[2] is None:
+        return match[0]
+    return "NaN" if match[2].lower() == "nan" else f"{match[1].strip('+')}Infinity"
+
+
 def _json(text: str, what: ArgumentPath) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(_NOT_FINITE.sub(_not_finite, text))
     except (ValueError, RecursionError) as error:
         hint = 'write names and texts in double quotes: {"n": 5, "data": "zeros(8)"}'
         raise UsageError(f"{what}: {text[:40]!r} is not JSON ({error})", hint=hint) from None
@@ -392,6 +423,22 @@ def array_at(memory: Memories, buffer: PlannedBuffer) -> Any:
         return np.empty(shape or 0, code)
     array = np.frombuffer(memory.writable(buffer.address, buffer.size), code)
     return array.reshape(shape) if shape else array
+
+
+def objects_of(array: Any, pointed: t.Type | None) -> Any:
+    """Return the elements of a buffer; of vectors, or other objects of several numbers, a row for each."""
+    size = pointed and known_size(pointed)
+    flat = array.reshape(-1)
+    if not size or size <= array.itemsize or size % array.itemsize or array.nbytes % size:
+        return flat
+    return flat.reshape(-1, size // array.itemsize)[:, : components(pointed)]
+
+
+def components(pointed: t.Type | None) -> int | None:
+    """Return how many numbers a vector of 3 has, which takes the room of 4; None of anything else."""
+    kind = None if pointed is None else resolved(pointed)
+    is_padded = isinstance(kind, t.Array) and kind.is_vector and kind.dimensions[0].length == 3
+    return 3 if is_padded else None
 
 
 # --- Structures ---------------------------------------------------------------------------------------------------
@@ -561,7 +608,7 @@ def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: ArgumentPath) -> int
         elif value in _WORDS:
             value = _WORDS[value]
         elif INTEGER.fullmatch(value) and len(value) < 400:
-            value = int(value, 0) if "x" in value.lower() else int(value)
+            value = integer_of(value)
         else:
             raise UsageError(f"{what} is {safe_text(kind)}, not {value[:40]!r}", hint=nearest_hint(value, known))
     item = getattr(value, "item", None)

@@ -14,6 +14,7 @@ from dwarfgpu.errors import UsageError, nearest, shown
 from dwarfgpu.execution.launch.argument_values import (
     ArgumentPath,
     ArgumentType,
+    BitPattern,
     converted,
     encoded,
     is_without_contents,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.kernel_parameters import KernelParameter
     from dwarfgpu.program.types.model import Pointer, Type
+    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SIZE = 1 << 20
@@ -356,8 +358,9 @@ def _number(value: object) -> int | float | None:
 
 def _local_bytes(value: object, what: ArgumentPath) -> int:
     number = _number(value)
-    if not isinstance(number, int) or not 0 <= number <= 1 << 32:
-        message = f"{what} is a pointer to local memory, not {_told(value)}"
+    if not isinstance(number, int) or not 0 < number <= 1 << 32:
+        given = "null" if number == 0 else "an array" if hasattr(value, "dtype") else _told(value)
+        message = f"{what} is a pointer to local memory, not {given}"
         raise UsageError(message, hint="give the number of bytes that it points to")
     return number
 
@@ -395,10 +398,22 @@ def _by_value(value: object, kind: Type | None, length: int, what: ArgumentPath)
         if _FLOATS[length].kind(pattern) == "infinite" and abs(number) != math.inf:
             raise UsageError(f"{what} is a float of {length} bytes, which the number does not fit")
         return pattern.to_bytes(length, "little")
+    if scalar is not None and not isinstance(value, BitPattern) and getattr(value, "itemsize", None) != length:
+        _check_range(number, scalar, what)
     low = -(1 << (length * 8 - 1)) if length else 0
     if not low <= number < 1 << length * 8:
         raise UsageError(f"{what} has {length} bytes, which {shown(number)} does not fit")
     return (number % (1 << length * 8)).to_bytes(length, "little")
+
+
+def _check_range(number: int, scalar: Scalar, what: ArgumentPath) -> None:
+    """Refuse a number that is no value of an integer type."""
+    count = 1 << scalar.bits
+    low, high = (-count // 2, count // 2 - 1) if scalar.is_signed else (0, count - 1)
+    if not low <= number <= high:
+        message = f"{what} takes {low} to {high}, not {shown(number)}"
+        hint = f"a value may be given by its bits in hex, as {count - 1:#x}, or in Python as a number of numpy"
+        raise UsageError(message, hint=hint)
 
 
 def _exact(data: bytes, length: int, what: ArgumentPath) -> bytes:

@@ -341,6 +341,7 @@ def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> Gl
 # --- Launch options as text ---------------------------------------------------------------------------------------
 
 _FLOAT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)", re.ASCII)
+_ENUMERATOR = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _BYTES = re.compile(r"bytes:((?:[0-9a-fA-F]{2})*)")
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 MAX_DIGITS = 400
@@ -386,19 +387,19 @@ def arguments(texts: Sequence[str], what: str) -> dict[Any, Any]:
         position += match is None
         if key in values:
             raise UsageError(f"{what} {key} is given twice")
-        values[key] = value(match[2] if match else text, what)
+        is_name = match is not None and _ENUMERATOR.fullmatch(match[2]) is not None
+        given = match[2] if match else text
+        values[key] = given if is_name else value(given, what)
     return values
 
 
 def value(text: str, what: str) -> Any:
-    """Parse a number, or bytes; other texts are parsed when the type of the argument is known."""
+    """Parse bytes, or check the form of a number; it is read when the type of the argument is known."""
     match = _BYTES.fullmatch(text)
     if match:
         return bytes.fromhex(match[1])
-    if is_written(text):
-        return text
     if INTEGER.fullmatch(text):
-        return number(text, what)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+        number(text, what)
+    if is_written(text) or INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
+        return text
     raise UsageError(f"{what} {text[:40]!r} is not a value", hint=form_hint(text))

@@ -286,10 +286,32 @@ def test_random_integers_are_of_the_whole_range():
     assert (found.min(), found.max()) == (-128, 127)
 
 
-@for_each("text, wanted", ("5", 5), ("0x10", 16), ("-2", -2), ("1.5", 1.5), ("true", True), ("null", 0),
+@for_each("text, wanted", ("0", 0), ("0x10", 16), ("1.5", 1.5), ("true", True), ("null", 0),
                                           ("bytes:0a0b", b"\n\x0b"), ("1e3", 1000.0))  # fmt: skip
 def test_scalars(text, wanted):
     assert value(text) == wanted
+
+
+def test_a_decimal_number_is_no_pointer_and_has_the_range_of_its_type():
+    error = raised(UsageError, value, "5")
+    assert error.message == "argument x is a pointer, not the number 5".removeprefix("argument ")
+    assert "zeros(COUNT), arange(COUNT), @FILE.npy or [1, 2, 3]" in error.hint
+    of = kernel(argument(0, 4, "by_value", type_name="int"), argument(4, 4, "by_value", type_name="uint"))
+    parts = lay_out(of, ["0xffffffff", "0xfffffffe"], 0).parts
+    assert [part.value for part in parts] == [b"\xff" * 4, b"\xfe" + b"\xff" * 3]
+    assert lay_out(of, [np.uint32(3 << 30), 1], 0).parts[0].value == b"\0\0\0\xc0"
+    for values in (["3000000000", "1"], [3000000000, 1]):
+        error = raised(UsageError, lay_out, of, values, 0)
+        assert error.message == "argument 0 (int) of k takes -2147483648 to 2147483647, not 3000000000"
+        assert "in hex, as 0xffffffff" in error.hint
+    assert "(uint) of k takes 0 to 4294967295, not -1" in raised(UsageError, lay_out, of, ["1", "-1"], 0).message
+
+
+def test_numbers_that_are_not_finite():
+    assert str(value("[nan, -inf, inf, 1]").tolist()) == "[nan, -inf, inf, 1.0]"
+    assert str(value("full(2, -inf)").tolist()) == "[-inf, -inf]"
+    number = ArgumentType("float", is_pointer=False)
+    assert [str(value(text, number)) for text in ("nan", "-inf", "inf")] == ["nan", "-inf", "inf"]
 
 
 def test_files(tmp_path):
@@ -341,7 +363,7 @@ def test_words_that_are_no_value_and_words_by_name_and_by_position():
     error = raised(UsageError, planning.value, "zeroes(3)", "argument")
     expected = ("argument 'zeroes(3)' is not a value", "did you mean zeros(COUNT[, TYPE])?")
     assert (error.message, error.hint) == expected
-    assert planning.arguments(["1", "n=5", "zeros(3)"], "argument") == {0: 1, "n": 5, 1: "zeros(3)"}
+    assert planning.arguments(["1", "n=5", "zeros(3)"], "argument") == {0: "1", "n": "5", 1: "zeros(3)"}
     assert "argument n is given twice" in str(raised(UsageError, planning.arguments, ["n=1", "n=2"], "argument"))
 
 
