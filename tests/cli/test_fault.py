@@ -504,3 +504,27 @@ def test_an_index_that_is_loaded_is_a_value_of_the_line(run, require_tool, tmp_p
     (fault,) = json.loads(run("run", tmp_path / "k.cl", "k", *words)[1])["faults"]
     assert (fault["accesses"][0]["expression"], fault["accesses"][0]["outside"][0]["lanes"]) == ("in[at[i]]", [3])
     assert {row["name"]: row["value"] for row in fault["values"]}["at[i]"] == "40"
+
+
+KEEP = """kernel void keep(global const int *in, global int *out, int n) {
+  int at = get_local_id(0), sum = 0;
+  for (int k = 0; k < n; k++) {
+    __asm__ volatile("" : "+v"(at));
+    sum += in[at];
+    at += 9;
+  }
+  out[get_local_id(0)] = sum;
+}
+"""
+
+
+def test_a_variable_that_contradicts_the_address_is_told(run, require_tool, tmp_path):
+    """Optimized code has increased the index before the access."""
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(KEEP)
+    words = "keep", "--grid", "32", "--work-group", "32", "in=ones(50)", "out=zeros(50)", "n=9", "--json"
+    (fault,) = json.loads(run("run", tmp_path / "k.cl", "-O2", *words)[1])["faults"]
+    (problem,) = fault["problems"]
+    assert problem.startswith("`at` is 59 in lane 23, but the address is that of `in[50]`: ")
+    (fault,) = json.loads(run("run", tmp_path / "k.cl", *words)[1])["faults"]
+    assert (fault["problems"], fault["accesses"][0]["expression"]) == ([], "in[at]")

@@ -586,6 +586,8 @@ class FaultSearch:
         line = None if line is None else line.partition("//")[0]
         expression = self._expression(line, outside[0], space) if outside else None
         missed, is_null = self._missed(every, made[0], expression, line, outside[0]) if outside else ((), False)
+        if expression is None and line is not None and len(missed) == 1:
+            self._note_other_index(line, outside[0], missed[0])
         nulls = {self._null_pointer(expression, each) for each in outside} if space in GLOBAL_SPACES else set()
         pointer = nulls.pop() if len(nulls) == 1 else None
         if pointer is not None:
@@ -598,6 +600,24 @@ class FaultSearch:
             missed, is_null, pointer, expression, unit,
             overflows=bool(missed) and missed[0].nearest >= 0 and made[0].is_of_stack,
         )  # fmt: skip
+
+    def _note_other_index(self, line: str, outside: LanesOutside, missed: MissedBuffer) -> None:
+        """Note that the index of a line has another value than the one that the address of a lane makes of it."""
+        frame, start = self.stopped.wave(outside.number).frame(0), f"{missed.name}["
+        named = [each for each in self._variables(frame) if each.name == missed.name]
+        kind = self._type(named[0]) if named else None
+        size = known_size(kind.target) if isinstance(kind, Pointer) and kind.target is not None else None
+        found = [text for text in dict.fromkeys(objects_in(line)) if text.startswith(start) and text.endswith("]")]
+        if not size or len(found) != 1:
+            return
+        index = found[0][len(start) : -1]
+        values = self._numbers(frame, index, outside.lanes) or ()
+        for lane, at, value in zip(outside.lanes, outside.addresses, values, strict=False):
+            element = (at - missed.address) // size
+            if value is not None and value != element:
+                told = f"`{index}` is {value} in lane {lane}, but the address is that of `{start}{element}]`"
+                self.problems.append(f"{told}: the code is optimized, and the variables may be of another moment")
+                return
 
     def _outside(self, wave: Wave, found: LaneAddresses) -> Any:
         """Return flags of the lanes that access memory that is not there, or that the machine says have failed."""
