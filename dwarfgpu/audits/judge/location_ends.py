@@ -52,6 +52,8 @@ class ValidHere:
     """The variables at an instruction whose declaration assigns them, as nothing else does."""
 
     visible: frozenset[Die]
+    fixed: frozenset[int]
+    """Their offsets."""
     registers: dict[Die, frozenset[str]]
     """Of those that are in numbered registers alone."""
     located: frozenset[Die]
@@ -79,7 +81,7 @@ class ValidityJudge:
         """Return the place of an instruction, of what is known of the variables there."""
         once = frozenset(die for die, frame in visible.items() if self._is_fixed(die, frame, frames))
         known = {die: frozenset(names) for die, names in registers.items() if die in once}
-        return ValidHere(once, known, frozenset(located))
+        return ValidHere(once, frozenset(die.offset for die in once), known, frozenset(located))
 
     def observe(self, arrival: InstructionVisit, wave: int, place: ValidHere) -> None:
         """Take notice of a wave that is about to execute an instruction, and judge what is different there."""

@@ -230,18 +230,21 @@ class ValueJudge:
             self._source.first.observe(wave, batch.pc, arrival.instruction, place.lines)
         key = wave, arrival.number
         before = self._before.get(key)
-        if before is not None and before.place.texts is not None:
+        if before is not None:
             for home in before.place.homes:
-                if home in place.homes:
-                    self._compare(batch, row, wave, before, home)
+                if home in place.homes and (before.place.texts is not None or home.die in place.located.fixed):
+                    self._compare(batch, row, wave, before, home, is_fixed=home.die in place.located.fixed)
         self._ends.observe(arrival, wave, place.located)
         for source, stale in self._lanes.stale(arrival, row, place.sources):
             self._judge_lanes(arrival, wave, source, stale)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
         self._before[key] = _Before(place, row if batch.count > 1 else 0, int(self.run.lanes.active[wave]), columns)
 
-    def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home) -> None:
-        """Compare what a variable was before an instruction and is behind it, in the lanes that execute both."""
+    def _compare(self, batch: WaveBatch, row: int, wave: int, before: _Before, home: Home, *, is_fixed: bool) -> None:
+        """Compare what a variable was before an instruction and is behind it, in the lanes that execute both.
+
+        One that its declaration alone assigns has its value from the first instruction on at which it has a location.
+        """
         old, new = before.columns[home.register], column_of(batch, home.register)
         if old is new or old is None or new is None:
             return  # what nothing has written can be no value, whatever writes it first
@@ -255,11 +258,14 @@ class ValueJudge:
         lane = index if home.is_own_lane else None
         place = before.place
         word = re.compile(rf"\b{re.escape(home.variable)}\b")
-        if any(word.search(text) for text in place.texts or ()):
+        if not is_fixed and any(word.search(text) for text in place.texts or ()):
             return
-        where = f"{_line_text(place)} changes" + ("" if lane is None else f" in lane {lane}")
+        where = f"{_line_text(place) if place.lines else 'no line'} changes" + (
+            "" if lane is None else f" in lane {lane}"
+        )
         was, is_now = (home.text(_number(_of_row(*each), index)) for each in ((old, before.row), (new, row)))
         message = f"{home.variable} is located in {home.register}, which the code of {where} from {was} to {is_now}"
+        message += ", and its declaration alone assigns it" if is_fixed else ""
         sighting = Sighting(message, self.running.machine.ids[wave], lane, lanes=0 if lane is None else mask_of(flags))
         self.sightings.add(Subject(RULES["changed"], home.variable, home), batch.pc, sighting)
 

@@ -126,6 +126,9 @@ def assembler(request, tmp_path_factory):
     return folder, (folder / "k.s").read_text()
 
 
+_FOUND = "source-", "entry-", "location-", "statement-mark", "value-changed"
+
+
 @pytest.fixture
 def found(assembler, judged):
     """``found(change)`` is what judge says of the source, once a function has changed the assembler text."""
@@ -143,11 +146,7 @@ def found(assembler, judged):
             path, kernel, grid=grid[0], work_group=group[0], args=[args[index] for index in sorted(args)]
         )
         findings = [(finding.rule.name, finding.message) for finding in judgement.report.findings]
-        return [
-            each
-            for each in findings
-            if each[0].startswith(("source-", "entry-", "location-", "statement-mark")) or each[0] == "value-source"
-        ]
+        return [each for each in findings if each[0].startswith(_FOUND) or each[0] == "value-source"]
 
     return find
 
@@ -266,6 +265,18 @@ def label_of(text, name):
 def ends_early(text):
     first, end = label_of(text, "y"), label_of(text, "more")
     return re.sub(rf"({first}-[^\n]*\n\t\.uleb128 )\.Ltmp\d+", rf"\g<1>{end}", text, count=1)
+
+
+def ends_late(text):
+    first = label_of(text, "y")
+    return re.sub(rf"({first}-[^\n]*\n\t\.uleb128 )\.Ltmp\d+", r"\g<1>.Lfunc_end0", text, count=1)
+
+
+@pytest.mark.parametrize("assembler", [ONCE], indirect=True)
+def test_a_variable_that_is_assigned_once_changes_in_no_statement_even_if_it_names_the_variable(found):
+    messages = [message for rule, message in found(ends_late) if rule == "value-changed"]
+    assert messages
+    assert all("y is located in v" in each and "its declaration alone assigns it" in each for each in messages)
 
 
 def begins_late(text):
