@@ -350,7 +350,7 @@ def test_data_breakpoints(client: LocalClient) -> None:
 
 
 def test_a_fault_is_an_exception(client: LocalClient) -> None:
-    stop = client.launched(args={"out": 16, "limit": 40})
+    stop = client.launched(args={"out": "0x10", "limit": 40})
     assert stop["reason"] == "exception"
     assert "SIGSEGV" in stop["description"]
     info = client.ask("exceptionInfo", threadId=stop["threadId"])
@@ -362,7 +362,7 @@ def test_a_fault_is_an_exception(client: LocalClient) -> None:
 
 
 def test_a_filter_that_is_off_lets_others_run(client: LocalClient) -> None:
-    stop = client.launched(filters=[], args={"out": 16, "limit": 40})
+    stop = client.launched(filters=[], args={"out": "0x10", "limit": 40})
     assert stop["reason"] == "exception"  # nothing is left that could run
     client.ask("restart", arguments={**LAUNCH, "args": {"out": "zeros(64)", "limit": 40}})
     assert "MEMORY_VIOLATION" in client.event("output")["output"]
