@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.32,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.92,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.55,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "questions": 13.57,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.71,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.51,
     "gdbplugin": 2.16,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 94.01
+MOST_LINES_OF_TESTS = 94.02
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -203,7 +203,7 @@ def _other(name: str, words: list[str]) -> Any:
     parser.words = words
     given = vars(parser.parse_intermixed_args(words) if is_mixed else parser.parse_args(words))
     options = argparse.Namespace(**{name.removeprefix("operand "): value for name, value in given.items()})
-    options.words = words
+    options.typed = words
     _join_states(options)
     if name == "run":
         from dwarfgpu.cli.running import settle_output

@@ -131,7 +131,7 @@ def _written(running: Running, saves: list[tuple[str, str]], options: Any) -> tu
     saved = {name for name, _path in saves}
     found = [preview(running, name, path) for name, path in saves]
     found += [preview(running, name) for name in options.print or () if name not in saved]
-    return tuple(sorted(found, key=partial(_position, options.words)))
+    return tuple(sorted(found, key=partial(_position, options.typed)))
 
 
 def _position(words: list[str], buffer: BufferPreview) -> int:
@@ -470,11 +470,12 @@ def _history(running: Running, options: Any) -> ValueHistory | None:
         raise UsageError("--history needs --watch EXPR")
     if options.watch is None:
         return None
-    from dwarfgpu.questions.value_history import check_path, new_history
+    from dwarfgpu.questions.value_history import check_path, new_history, of_launch
 
     if options.history is not None:
         check_path(options.history)
-    history = new_history(running, options.watch, None if options.wave is None else options.wave - 1, options.lane)
+    text = of_launch(running, options.watch)
+    history = new_history(running, text, None if options.wave is None else options.wave - 1, options.lane)
     history.start()
     return history
 

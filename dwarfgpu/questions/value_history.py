@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.value_history import ValueHistory
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
+
+
+_ELEMENT = re.compile(r"\s*([A-Za-z_]\w*)\s*(?=\[)")
+
+
+def of_launch(running: Running, text: str) -> str:
+    """Return an expression that counts from a buffer of the launch as one of this buffer wherever the waves are.
+
+    Optimized code may have no place for the parameter, and functions that are called may have other variables of its
+    name.
+    """
+    found = _ELEMENT.match(text)
+    is_buffer = found is not None and found[1] in running.launched.addresses
+    return text if found is None or not is_buffer else f'$_arg("{found[1]}"){text[found.end() :]}'
 
 
 def new_history(running: Running, text: str, wave: int | None = None, lane: int | None = None) -> ValueHistory:

@@ -217,7 +217,7 @@ SMALL, SHORT = 64, 40
 class CallWriter:
     """Writes each frame on one line, with its arguments: ``all``, ``none``, ``scalars``, or ``short`` ones."""
 
-    def __init__(self, lane: int | None, look: Look, arguments: str = "short") -> None:
+    def __init__(self, lane: int | None, look: Look, arguments: str = "auto") -> None:
         self.lane = lane
         self.look = look
         self.arguments = arguments
@@ -269,7 +269,7 @@ class CallWriter:
     def _value(self, variable: Variable, frame: Frame) -> str:
         """Return the value of an argument in the lane on one line, without the reason if it has no value."""
         try:
-            has_parts = self.arguments in ("short", "scalars") and _has_parts(variable.type)
+            has_parts = self.arguments in ("auto", "scalars") and _has_parts(variable.type)
             if has_parts and (self.arguments == "scalars" or (known_size(variable.type) or SMALL + 1) > SMALL):
                 return "..."
             (lane_answer,) = answer(variable, variable.name, None if self.lane is None else [self.lane]).by_lane

@@ -31,7 +31,7 @@ CASES = [
     ("info k.co --attributes llvm-", ["llvm-21", "llvm-old"], "auto"),
     ("verify k.co --ignore id", ["idioms"], "lists"),
     ("verify k.co --explain kernel-f", ["kernel-file-type"], "idioms"),
-    ("bt k.co --frame-arguments ", ["short", "scalars", "all", "none"], "on"),
+    ("bt k.co --frame-arguments ", ["auto", "scalars", "all", "none"], "on"),
     (f"run {FILE} ", ["saxpy", "divergent"], "--grid"),      (f"run {FILE} sax", ["saxpy"], "divergent"),
     (f"run {FILE} saxpy --grid 64 ", ["x=", "y=", "a=", "n="], "saxpy"),
     (f"run {FILE} --grid 64 --work-group 64 sax", ["saxpy"], "divergent"),

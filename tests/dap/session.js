@@ -54,7 +54,7 @@ const sessions = {
   },
 
   async "a fault"(client) {
-    const bad = { ...launch, args: { out: 16, limit: 40 } };
+    const bad = { ...launch, args: { out: "0x10", limit: 40 } };
     await Promise.all([
       client.configurationSequence(), client.launch(bad), client.assertStoppedLocation("exception", { path: kernels }),
     ]);

@@ -88,6 +88,17 @@ kernel void shifted(global int *v) {
 """
 
 
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_an_element_of_a_buffer_is_that_of_the_launch(source, level):
+    """Optimized code may have no place for the parameter, and a called function another variable of its name."""
+    source = source.with_name("shared.cl")
+    source.write_text(SHARED)
+    words = "run", str(source), "wide", f"-{level}", "--grid=64", "--work-group=64", "v=zeros(128)", "--watch=v[0]"
+    history = document(*words)["history"]
+    assert history["expression"] == '$_arg("v")[0]'
+    assert {value for row in history["rows"] for value in row["values"]} == {0, 7, None}
+
+
 @pytest.mark.parametrize("kernel, words, rows", [
     ("wide", ["--grid=64", "--watch=v[0]"], [(None, "1:1:1:1", {0: "all"}), (5, "1:1:1:2", {7: [8]})]),
     ("wide", ["--grid=64", "--watch=v[0]", "--wave=1"],
@@ -116,6 +127,7 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
     assert found == rows
     answer = run("run", str(source), kernel, *words, *sizes).stdout
     text = words[1].partition("=")[2]
+    text = text.replace("v[", '$_arg("v")[')
     assert f"the values of {text}: a row for each store that changed them" in answer
     assert ("written by" in answer) == any(len(row) > 3 for row in rows)
     assert ("(before)" in answer) == (rows[0][0] is None)
