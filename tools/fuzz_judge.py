@@ -91,7 +91,7 @@ def judge(path: str, kernel: str, arguments: list[str], repair: str) -> None:
     judgement = Judge(running).run(LIMIT)
     for _line in judgement_text(judgement, judgement.report, shows_all=True):
         pass
-    json.dumps(judgement_json(judgement, judgement.report))
+    json.dumps(judgement_json(judgement, judgement.report, made=(), kernels=[judgement.total(kernel)]))
 
 
 if __name__ == "__main__":
