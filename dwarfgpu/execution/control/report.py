@@ -240,6 +240,8 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     if (elements.dtype.names or flat.ndim > 1) and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
     objects = _objects_text(array, pointed) if bounds is None and not has_padding else ""
+    if bounds is not None and (bounds.stop or 0) > len(flat):
+        objects = f"all from there on: {name} has {len(flat)}"
     shape = (len(elements),) if bounds is not None else (len(flat),) if has_padding else tuple(array.shape)
     return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects)
 
@@ -262,11 +264,20 @@ def buffer_in(text: str) -> str:
 
 def check_preview(running: Running, text: str) -> None:
     """Refuse a preview of a buffer, an element or a member that is not there."""
-    name, bounds, members = _part(text)
+    name, _bounds, members = _part(text)
     elements = objects_of(running.buffer(name), running.planned_buffer(name).pointed)
-    if bounds is not None and ":" not in text and not elements[bounds].size:
-        raise UsageError(f"{text[:60]} is not there: {name} has {len(elements)} elements")
+    if ":" not in text and (absent := absent_element(running, text)) is not None:
+        raise UsageError(absent)
     _members(elements[:0], members, text)
+
+
+def absent_element(running: Running, text: str) -> str | None:
+    """Return that a buffer has none of the elements that a text names, and how many it has; None if it has some."""
+    name, bounds, _members = _part(text)
+    if bounds is None or name not in (buffer.name for buffer in running.launched.plan.buffers):
+        return None
+    elements = objects_of(running.buffer(name), running.planned_buffer(name).pointed)
+    return None if elements[bounds].size else f"{text[:60]} is not there: {name} has {len(elements)} elements"
 
 
 def _part(text: str) -> tuple[str, slice | None, list[str]]:

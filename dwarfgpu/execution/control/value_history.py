@@ -13,6 +13,7 @@ import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
+from dwarfgpu.execution.control.report import absent_element
 from dwarfgpu.execution.control.shared_places import SharedPlaces
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
-    from dwarfgpu.execution.device import Device
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.program.frames.answers import Values
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.types.model import Type
 
     Writers = tuple[tuple[str, tuple[int, ...]], ...]
@@ -94,8 +92,7 @@ class ValueHistory:
         """How many rows were not kept."""
         self._running = running
         self._device = running.machine.device
-        self._number = number_in(text)
-        self._found = Discoveries(running.attached, self._device, self._find)
+        self._found = Discoveries(running.attached, self._device, number_in(text))
         self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None]] = {}
         """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
         self._where: dict[int, tuple[Any, ...]] = {}
@@ -113,7 +110,7 @@ class ValueHistory:
         self._unnamed = ""
         """What the first place says that lacks a name."""
         self.type: Type | None = None
-        """The type of the expression; None as long as it is not known."""
+        """The type of the expression; None as long as it is not known, and of integers, which are read as columns."""
         self._latest: dict[Meaning, Any] = {}
         self._shared = SharedPlaces(self._device)
         self._views: dict[Meaning, Any] = {}
@@ -155,6 +152,8 @@ class ValueHistory:
         """Why there is no value at all; None if there are some."""
         if self.rows:
             return None
+        if (absent := absent_element(self._running, self.text)) is not None:
+            return EvaluationError("no_value", absent)
         why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
 
@@ -236,10 +235,6 @@ class ValueHistory:
             self._declared[batch.pc] = declared
         return declared
 
-    def _find(self, frame: Frame, lanes: LaneSet, device: Device) -> Any:
-        self.type = self.type or frame.quantity(self.text).type
-        return self._number(frame, lanes, device)
-
     @property
     def is_shared(self) -> bool:
         """Whether the values are in memory that lanes share, whose stores are followed."""
@@ -280,10 +275,12 @@ class ValueHistory:
                 _count, reason = next(values.missing(inactive=False, lane=self.lane), (0, None))
                 if reason is not None:
                     self._note(batch.pc, reason)
-                array = np.ma.asarray(values.array)
+                array, self.type = np.ma.asarray(values.array), self.type or values.type
                 if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
                     message = f"{self.text[:60]} is {values.type}, not a number"
-                    part = f"{self.text}[0]" if isinstance(resolved(values.type), Array) else f"{self.text}.MEMBER"
+                    kind = resolved(values.type)
+                    inner = (".x" if kind.is_vector else "[0]") if isinstance(kind, Array) else ".MEMBER"
+                    part = f"{self.text}{inner}"
                     raise UsageError(message, kind="no_number", hint=f"name a part of it: `{part}`")
                 keys = self._keys(values, array, batch.lanes)
                 yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
@@ -329,13 +326,13 @@ class ValueHistory:
         latest[changed] = values[changed]
         executed = self._executed.get(wave, [None] * len(values))
         writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
-        for lane in changed.reshape(len(values), -1).any(axis=1).nonzero()[0].tolist():
-            writer = executed[lane] or position
+        for lane, writer in enumerate(place or position for place in executed):
             writers.setdefault((writer.file, writer.line), (writer, []))[1].append(lane)
         for writer, lanes in writers.values():
+            if not changed[lanes].any():
+                continue
             own = values.copy()
-            if len(writers) > 1:
-                own[[lane for lane in range(len(own)) if lane not in lanes]] = np.ma.masked
+            own[[lane for lane in range(len(own)) if lane not in lanes and not is_first]] = np.ma.masked
             self._add(wave, None if is_first else writer, own, declared)
 
     def _unset(self, wave: int, declared: tuple[DeclaredAt, ...], lanes: int) -> Any:

@@ -190,7 +190,7 @@ def test_what_only_the_frame_can_tell(source):
     for lane in (0, 1, 5, 11):
         turns = [range(lane, end, 3) for end in range(lane + 1, COUNT + 1, 3)]
         seen = [row[lane] for row in at_line(rows, 6) if row[lane] is not None]
-        assert seen == [sum(at for at in turn if at & 1) for turn in turns]
+        assert seen == [sum(at for at in turn if at & 1) for turn in turns if turn[-1] & 1]
     assert at_line(rows_of(source, "in[at]"), 4)[1][:12] == [*map(float, range(3, 12)), None, None, None]
 
 
@@ -220,6 +220,30 @@ def test_a_pointer_is_an_address_and_an_array_has_elements(source):
     answer = run("run", str(source), "array", "--grid=1", "--work-group=1", "out=zeros(2)", "--watch", "a")
     assert "a is int [2], not a number" in answer.stderr
     assert "hint: name a part of it: `a[0]`" in answer.stderr
+
+
+def test_a_member_of_an_element_in_several_waves_and_elements_that_are_absent(source):
+    source = source.with_name("vectors.cl")
+    source.write_text("kernel void vectors(global float4 *v) {\n  v[get_global_id(0)].z = 5;\n}\n")
+    words = "run", str(source), "vectors", "--grid=64", "--work-group=64", "v=zeros(64)"
+    rows = document(*words, "--watch=v[37].z")["history"]["rows"]
+    assert [(row["line"], row["waves"], row["values"][5]) for row in rows] == [
+        (None, ["1:1:1:1"], 0), (2, ["1:1:1:2"], 5),
+    ]  # fmt: skip
+    assert "hint: name a part of it: `v[37].x`" in run(*words, "--watch=v[37]").stderr
+    assert "v[64].x is not there: v has 64 elements" in run(*words, "--watch=v[64].x").stdout
+    assert "all from there on: v has 64" in " ".join(run(*words, "--print=v[62:80]").stdout.split())
+
+
+def test_a_line_is_named_for_lanes_that_executed_it_alone(source):
+    source = source.with_name("falls.cl")
+    source.write_text(
+        "kernel void falls(global int *out) {\n  int i = get_global_id(0) & 1, own = 7;\n  switch (i) {\n"
+        "  case 0:\n    own = 1;\n  case 1:\n    out[i] = own;\n  }\n}\n"
+    )
+    words = "run", str(source), "falls", "--grid=32", "--work-group=32", "out=zeros(32)", "--watch", "own"
+    rows = document(*words)["history"]["rows"]
+    assert {row["line"]: row["values"][:2] for row in rows} == {2: [7, 7], 5: [1, None]}
 
 
 def test_rows_that_are_too_many_are_counted(source, monkeypatch):
