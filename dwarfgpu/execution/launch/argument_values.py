@@ -179,7 +179,9 @@ def _code_of(kind: t.Type) -> str | None:
         return None
     if scalar is None or scalar.kind == "bytes" or scalar.storage_bits not in (8, 16, 32, 64):
         return None
-    if isinstance(kind, t.Base) and ("bf" in kind.name or not _has_own_size(kind)):
+    if isinstance(kind, t.Base) and not _has_own_size(kind):
+        return _NAMES.get(kind.name)  # the compiled code knows the type by its name, whatever the entry says
+    if isinstance(kind, t.Base) and "bf" in kind.name:
         return None
     letter = "f" if scalar.layout is not None else "i" if scalar.is_signed else "u"
     return f"{letter}{scalar.storage_bits // 8}"

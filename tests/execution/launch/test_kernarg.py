@@ -341,6 +341,12 @@ def test_files(tmp_path):
     assert "cannot be read" in str(raised(UsageError, value, f"@{tmp_path}/cut.npy"))
 
 
+def test_a_type_of_another_size_has_the_numbers_of_its_name():
+    wrong = ArgumentType("int*", is_pointer=True, type=t.Pointer("*", t.Lazy.known(t.Base("int", 5, 2)), 8))
+    assert value("zeros(4)", wrong).dtype == np.int32
+    assert value("random(4)", wrong).dtype == np.int32
+
+
 @for_each("text, argument, message, hint",
     ("zeros()", FLOATS, "x: zeros takes other values", "write zeros(COUNT[, TYPE])"),
     ("zeros(many)", FLOATS, "x: 'many' is not a count", "write a number such as 1024"),
