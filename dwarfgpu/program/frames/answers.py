@@ -178,6 +178,10 @@ def _and_reflected(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., 
     return _lane_by_lane(operation), _lane_by_lane(lambda right, left: operation(left, right))
 
 
+_OF_ARRAY = frozenset({"max", "mean", "min", "shape", "std", "sum", "tolist"})
+"""What values have as numpy's masked array has it."""
+
+
 class Values(ShownInNotebooks):
     """What something is in some lanes of one wave, or of several waves that are at one place.
 
@@ -398,12 +402,24 @@ class Values(ShownInNotebooks):
     __abs__, __invert__ = _lane_by_lane(operator.abs), _lane_by_lane(operator.invert)
     __hash__ = None  # type: ignore[assignment]  # as of all that compares lane by lane
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what numpy computes of the values that count; name `array` where numpy has more."""
+        if name in _OF_ARRAY:
+            return getattr(self.array, name)
+        message = f"Values has no {name}: .array is the array of numpy, in which lanes that do not count are masked"
+        raise AttributeError(message)
+
     def __getitem__(self, key: Any) -> Any:
         """Return the value in a lane as a Python object; raise the error with its reason where none counts.
 
         For several waves ``key`` is the name of a wave and the lane.
         """
-        if isinstance(key, slice):
+        if isinstance(key, (slice, Values)) or getattr(key, "shape", None):
+            kind: Any = getattr(key, "dtype", None)
+            if kind is not None and kind.kind == "b":  # a condition, false where it has no value
+                import numpy as np
+
+                return self.array[np.ma.filled(key, False)]
             raise UsageError("an index is one lane", kind="no_lane", hint="use .array[FIRST:END]")
         name, lane = key if self.by_wave else (None, key)
         if lane not in self.lanes or (self.by_wave and name not in self.names):

@@ -130,6 +130,17 @@ def test_functions_that_cannot_leave_lanes_out_are_refused(frame):
     assert not np.ma.is_masked(np.sqrt(whole) + whole)
 
 
+def test_values_have_what_is_usual_of_arrays(frame, attached):
+    values = frame.expression("2 * $lane").values()
+    assert [values.sum(), values.mean(), values.min(), values.max()] == [180, 18, 0, 36]
+    assert (values.tolist(), values.shape) == (COUNTED, (64,))
+    assert values[values > 30].tolist() == [32, 36]
+    assert all_waves(attached, "2 * $lane")[0].sum() == 180
+    assert ".array is the array of numpy" in str(raised(AttributeError, lambda: values.cumsum))
+    for key in (values, np.arange(3)):
+        assert raised(dg.UsageError, lambda key=key: values[key]).hint == "use .array[FIRST:END]"
+
+
 def test_an_index_is_one_lane(frame):
     assert "an index is one lane" in str(raised(dg.UsageError, lambda: frame["left"].values()[0:4]))
 
