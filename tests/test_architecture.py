@@ -188,10 +188,10 @@ BUDGETS: dict[str, float] = {
     "execution": 24.72,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
     "states": 3.6,
     "program.types": 2.17,  # sizes of base types
-    "program.code": 5.98,  # the code of frames and of declarations; stacks of profiles; static variables of copies
+    "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.94,
     "program.language": 2.21,
-    "program.frames": 9.48,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
+    "program.frames": 9.55,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 8.58,  # scopes, made arguments, roundings, the source, entries; kernels that define no result
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 94.08
+MOST_LINES_OF_TESTS = 94.35
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -90,8 +90,10 @@ class LoadedCode:
         self._calls: dict[int, tuple[SourceCall, ...]] = {}
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
         """Those that expressions have asked for, by unit and offset."""
-        self.unwritten_places: dict[Die, dict[Die, int]] = {}
-        """Addresses in local memory of variables without a location, by their functions (`local_layout`)."""
+        self.unwritten_places: dict[Die | None, dict[Die, int]] = {}
+        """Addresses in local memory of variables without a location, by their functions (`local_layout`).
+
+        None: those of all functions, where the file has one kernel."""
 
     def __repr__(self) -> str:
         return f"LoadedCode({self.file.name} + {self.bias:#x})"

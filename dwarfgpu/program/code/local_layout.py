@@ -20,7 +20,7 @@ from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.types.model import Array, Struct, Type, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.loaded import LoadedCode
@@ -30,8 +30,9 @@ LARGEST_ALIGNMENT = 16
 """LLVM aligns a variable of more than 8 bytes to so many, whatever its type."""
 MAX_VARIABLES = 64
 OPENCL = 0x15
-"""The language whose local variables have the names of their functions in front; others are mangled."""
-_IN_FRAME = b"\x91"  # DW_OP_fbreg
+"""The language whose local variables have the names of their functions in front; others are mangled with them."""
+_FIXED = (b"\x91", b"\x03", b"\xa1")
+"""DW_OP_fbreg, DW_OP_addr, DW_OP_addrx: where unoptimized code keeps variables."""
 
 
 @frozen
@@ -62,41 +63,66 @@ def is_large(type_: Type) -> bool:
 
 
 def unwritten_place(code: LoadedCode, die: Die, types: Types) -> int | None:
-    """Return the address in local memory of a variable of an unoptimized kernel that has no location.
+    """Return the address in local memory of a variable of unoptimized code that has no location.
 
-    The others of the kernel are in its frame, and those without a location fill its local memory at certain places.
+    The others of a function are in its frame, and those without a location fill the local memory of its kernel.
     """
     function = enclosing_function(die)
     if function is None or function.tag != dw.DW_TAG_subprogram or not code.file.is_amdgpu:
         return None
-    if function not in code.unwritten_places:
+    kernels = code.file.kernels.kernels
+    key = None if len(kernels) == 1 else function
+    if key not in code.unwritten_places:
+        named = [each for each in kernels if key is None or each.source_name == function.name]
+        descriptor = named[0].descriptor if len(named) == 1 else None
+        room = 0 if descriptor is None else descriptor.group_segment_fixed_size
         try:
-            found = list(_unwritten(code, function, types))
+            found = laid_out(_unwritten(code, key, types), room) if room else []
         except DwarfGpuError:  # what is broken is said where it is asked for
             found = []
         is_certain = all(each.is_certain for each in found)
-        code.unwritten_places[function] = {each.die: each.address for each in found if is_certain}
-    return code.unwritten_places[function].get(die)
+        code.unwritten_places[key] = {each.die: each.address for each in found if is_certain}
+    return code.unwritten_places[key].get(die)
 
 
-def _unwritten(code: LoadedCode, function: Die, types: Types) -> Iterator[LaidOut]:
-    name = function.name
-    kernels = [each for each in code.file.kernels.kernels if each.source_name == name]
-    descriptor = kernels[0].descriptor if len(kernels) == 1 else None
-    if descriptor is None or not descriptor.group_segment_fixed_size:
-        return
-    entries = [die for die, _depth in function.walk() if die.tag in DECLARED and die.name]
-    without = []
+def is_unwritten(code: LoadedCode, die: Die, types: Types) -> bool:
+    """Return whether a variable of unoptimized code has no location since it is in local memory."""
+    function = enclosing_function(die)
+    has_room = any(each.descriptor and each.descriptor.group_segment_fixed_size for each in code.file.kernels.kernels)
+    if function is None or not code.file.is_amdgpu or not has_room:
+        return False
+    return any(die == entry for entry, _type in _unwritten(code, function, types))
+
+
+def _unwritten(code: LoadedCode, function: Die | None, types: Types) -> list[tuple[Die, Type]]:
+    """Return the variables without a location of a function, or of all functions, which one kernel calls.
+
+    Nothing is returned where some may be in registers, as in optimized code.
+    """
+    roots = [unit.root for unit in code.file.dwarf.compile_units()] if function is None else [function]
+    entries = [die for root in roots for die, _depth in root.walk() if die.tag in DECLARED and die.name]
+    without: dict[Die, Type] = {}
+    placed: set[Die] = set()
+    optimized: set[Die] = set()
     for entry in entries:
-        location = entry.number(dw.DW_AT_location)
-        if location is None:
-            if entry.tag != dw.DW_TAG_variable or entry.number(dw.DW_AT_const_value) is not None:
-                return
-            without.append((entry, types.type_of(entry)))
-        elif location.value_class == "loclist" or location.block().data[:1] != _IN_FRAME:
-            return
-    if all(known_size(kind) for _entry, kind in without):
-        yield from laid_out(without, descriptor.group_segment_fixed_size)
+        owner, location = enclosing_function(entry), entry.number(dw.DW_AT_location)
+        if owner is None:
+            continue
+        *_others, first = entry.origins()
+        if location is not None:
+            placed.add(first)
+            if location.value_class == "loclist" or location.block().data[:1] not in _FIXED:
+                optimized.add(owner)
+        elif entry.number(dw.DW_AT_const_value) is not None:
+            optimized.add(owner)
+        elif entry.tag == dw.DW_TAG_variable:
+            without[entry] = types.type_of(entry)
+        elif owner.find_number(dw.DW_AT_inline) is None:
+            optimized.add(owner)
+    result = [(entry, kind) for entry, kind in without.items() if entry not in placed]
+    if any(not known_size(kind) or enclosing_function(entry) in optimized for entry, kind in result):
+        return []
+    return result
 
 
 def _filling(variables: Sequence[tuple[Die, Type]], room: int, slack: int) -> list[LaidOut]:
@@ -123,9 +149,12 @@ def _name(die: Die) -> str:
     *_others, unit = die.ancestors()
     language, function = unit.find_number(dw.DW_AT_language), enclosing_function(die)
     owner = None if function is None else qualified_name(function)
-    if owner is None or language is None or die.name is None:
+    if function is None or owner is None or language is None or die.name is None:
         return ""
-    return f"{owner}.{die.name}" if language.value == OPENCL else f"{owner}.{len(die.name)}{die.name}"
+    if language.value == OPENCL:
+        return f"{owner}.{die.name}"
+    mangled = function.linkage_name or f"_Z{len(owner)}{owner}"
+    return f"_Z{mangled[1:]}E{len(die.name)}{die.name}"
 
 
 def _alignment(type_: Type) -> int:

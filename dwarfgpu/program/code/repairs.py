@@ -693,7 +693,7 @@ SYMBOL = "the ELF symbol of the variable has that address"
 
 UNWRITTEN = Repair(
     "unwritten-local-variable", "no location", "DW_OP_constu ADDRESS; DW_OP_lit3; DW_OP_LLVM_form_aspace_address",
-    "the variable of an unoptimized kernel is in local memory: its other variables are in the frame, and those without "
+    "the variable of unoptimized code is in local memory: others of its function are in the frame, and those without "
     "a location fill the local memory of the kernel, in the order in which LLVM places them", seen="clang 22 at -O0",
     source="the kernel descriptor, LLVM's OptimizedStructLayout, and the compiled code, which stores it there",
 )  # fmt: skip

@@ -305,7 +305,7 @@ class Variable(Quantity):
                 return _Plan(frame.unit_info(constant.die.unit, self.code), (), constant)
             unwritten = self._unwritten_place()
             if unwritten is None:
-                raise reasons.unavailable(reasons.OPTIMIZED_OUT, "it has neither a location nor a constant value")
+                raise self._without_location()
             return _Plan(frame.unit_info(self.die.unit, self.code), (unwritten,))
         unit = frame.unit_info(location.die.unit, self.code)
         if frame.place is None and location.value_class == "loclist":
@@ -315,6 +315,17 @@ class Variable(Quantity):
             bias, entries = self.code.in_program, location_list(location).entries
             raise reasons.not_listed(frame.place, [(bias(entry.start), bias(entry.end)) for entry in entries])
         return _Plan(unit, expressions, after_call=location if frame.holds_after_call(location, self.code) else None)
+
+    def _without_location(self) -> Unavailable:
+        from dwarfgpu.program.code.local_layout import is_unwritten
+
+        if not is_unwritten(self.code, self.die, self.frame.state.types):
+            return reasons.unavailable(reasons.OPTIMIZED_OUT, "it has neither a location nor a constant value")
+        count = len(self.code.file.kernels.kernels)
+        why = f"{count} kernels may each place it elsewhere" if count > 1 else "its order among the others is open"
+        message = f"the compiler gives no location to variables in local memory, and {why}"
+        advice = "compile it with one kernel, or look at `x/64dw local#0`" if count > 1 else "look at `x/64dw local#0`"
+        return reasons.unavailable(reasons.OPTIMIZED_OUT, f"{message}: {advice}")
 
     def _unwritten_place(self) -> Expression | None:
         """Return where a variable is that has no location in the file, if something else tells."""

@@ -13,7 +13,7 @@ from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import machine_for
 from dwarfgpu.program.code.repairs import UNWRITTEN
 from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
-from dwarfgpu.program.frames.variable import variables_of
+from dwarfgpu.program.frames.variable import owner_of, variables_of
 
 VECTORS = """
 typedef float float4 __attribute__((ext_vector_type(4)));
@@ -75,6 +75,58 @@ def test_variables_are_where_llvm_puts_them(
                 assert [each.name for each in known[name].repairs] == [UNWRITTEN.name]
 
 
+CALLED = """
+#define DEVICE __attribute__((device))
+#define SHARED __attribute__((shared))
+struct Pair { int a; short b; };
+template <int N> DEVICE __attribute__((noinline)) void twice(volatile long *out) {
+  SHARED int first[N]; SHARED Pair pairs[N];
+  out[0] = (unsigned long)(volatile char *)&first; out[1] = (unsigned long)(volatile char *)&pairs;
+}
+DEVICE __attribute__((always_inline)) inline void thrice(volatile long *out) {
+  SHARED int second[64];
+  out[0] = (unsigned long)(volatile char *)&second;
+}
+extern "C" __attribute__((global)) void k(volatile long *out) {
+  SHARED double own[64]; SHARED int flag;
+  twice<64>(out); thrice(out + 2); twice<32>(out + 3);
+  out[5] = (unsigned long)(volatile char *)&own; out[6] = (unsigned long)(volatile char *)&flag;
+}
+"""
+SECOND_KERNEL = """
+extern "C" __attribute__((global)) void other(volatile long *out) { twice<32>(out); }
+"""
+
+
+@pytest.mark.parametrize("processor", ["gfx1100", "gfx90a"])
+@pytest.mark.parametrize("text", [CALLED, CALLED + SECOND_KERNEL])
+def test_variables_of_functions_are_in_the_memory_of_the_sole_kernel(
+    text: str, processor: str, require_tool: Any, tmp_path: Path
+) -> None:
+    (path := tmp_path / "k.hip").write_text(text)
+    words = [f"--offload-arch={processor}", "-nogpuinc", "--no-gpu-bundle-output", "--offload-device-only", "-nogpulib"]
+    subprocess.run(
+        [require_tool("clang-22"), "-x", "hip", *words, "-O0", "-g", "-w", path, "-o", tmp_path / "k.co"], check=True
+    )
+    launched, _found = launch(tmp_path / "k.co", out="zeros(7,i8)")
+    launched.machine.run()
+    program = dwarfgpu.open(str(tmp_path / "k.co"))
+    (unit,) = program.file.dwarf.units
+    known = [*variables_of(program.outside, program.state.loaded.codes[0], unit)]
+    unwritten = [each for each in known if each.kind == "local"]
+    names = [("twice<64>", "first"), ("twice<64>", "pairs"), ("thrice", "second"), ("twice<32>", "first"),
+             ("twice<32>", "pairs"), ("k", "own"), ("k", "flag")]  # fmt: skip
+    found = {(owner_of(each), each.name): each for each in unwritten}
+    if "other" in text:
+        for name in names:
+            with pytest.raises(dwarfgpu.Unavailable, match="2 kernels may each place it elsewhere"):
+                found[name].object(None)
+        return
+    stored = [value & 0xFFFFFFFF for value in launched.buffers["out"].tolist()]
+    assert [found[name].object(None).address.value for name in names] == stored
+    assert sorted(stored) == [0, 512, 1024, 1280, 1536, 1792, 1920]
+
+
 WITHOUT_A_PLACE = {
     "as large as": "local int t[4]; float u[4]; t[n] = n; u[n] = n; out[0] = t[0] + u[0];",
     "of a constant": "local int t[4]; constant int u[4] = {1, 2, 3, 4}; t[n] = n; out[0] = t[0] + u[n];",
@@ -93,7 +145,7 @@ def test_other_variables_without_a_location_are_not_in_local_memory(
         (unit,) = program.file.dwarf.units
         known = variables_of(program.outside, program.state.loaded.codes[0], unit)
         repaired = {each.name for each in known if UNWRITTEN in each.repairs}
-        assert repaired == ({"t"} if (level, body) == ("-O0", "as large as") else set())
+        assert repaired == ({"t"} if level == "-O0" else set())
 
 
 def launch(path: Path, **arguments: Any) -> tuple[Any, dict[str, LocalObject]]:
