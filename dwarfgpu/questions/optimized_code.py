@@ -6,9 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from dwarfgpu.compilers import BUILD, is_source
+from dwarfgpu.compilers.sources import USUAL_PROCESSOR
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.types.model import Pointer, resolved
 from dwarfgpu.render.values import OPTIMIZED_OUT
+from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,8 +30,17 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
     path = None if line is None else SourceTexts().read(line.file).path
     if path is None or not is_source(path) or (BUILD.level == "0" and is_source(launched.plan.file.name)):
         return None
-    words = " ".join((*BUILD.options, min(path, os.path.relpath(path), key=len)))
+    words = " ".join((*BUILD.options, min(path, os.path.relpath(path), key=len) + _processor(launched)))
     return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
+
+
+def _processor(launched: Launched) -> str:
+    """Return what goes behind the name of a source that is compiled for the processor of a kernel."""
+    of = launched.plan.file.target
+    size = of.target.name.rpartition("-wave")[2]
+    names = (of.target_id, f"{of.target_id}-wave{size}")  # the first, if the size is the usual one
+    name = next((each for each in names if resolve(each).name == of.target.name), of.target_id)
+    return "" if name == USUAL_PROCESSOR else f"@{name}"
 
 
 def hints_of_run(

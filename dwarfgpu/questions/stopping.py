@@ -38,7 +38,9 @@ REASONS = {
     "interrupted": "signal-received", "scope": "watchpoint-scope", "step": "end-stepping-range", "stuck": "stuck",
 }  # fmt: skip
 """The words of GDB/MI for why a program has stopped."""
-WAYS_BACK = "`print` shows what the kernel left; `watch NAME[N]` and `reverse-continue` go where an element was stored"
+WAYS_BACK = (
+    '`print` shows what the kernel left; `watch $_arg("NAME")[N]` and `reverse-continue` go where an element was stored'
+)
 """The hint after the first end of a kernel."""
 CAUSES = "`info fault` says which access failed, and what changed its index last"
 """The hint at the first fault."""
@@ -205,7 +207,8 @@ def _standing_text(debugger: Debugger, debugging: Debugging, point: Breakpoint) 
         return None
     several = len(waves) > 1
     who = f"{debugger.noun}{'s' * several} {ranges_text(waves)} {'are' if several else 'is'}"
-    return f"{who} there now: `continue` goes on from there, and stops at the next pass"
+    again = "they come" if several else "it comes"
+    return f"{who} there now: `continue` goes on from there, and stops when {again} there again"
 
 
 def warn_of_condition(debugger: Debugger, debugging: Debugging, point: Breakpoint) -> None:

@@ -853,7 +853,7 @@ def test_a_store_of_the_same_value_is_told_where_going_back_ends(require_tool, t
 
 def test_a_breakpoint_where_waves_stand_says_that_they_go_on(launched):
     launched("break kernels.cl:100", "run")
-    there = "hint: wave 2 is there now: `continue` goes on from there, and stops at the next pass\n"
+    there = "hint: wave 2 is there now: `continue` goes on from there, and stops when it comes there again\n"
     assert launched("break") == f"Breakpoint 2 at 0x7f00000042b4: file src/opencl/kernels.cl, line 100.\n{there}"
     assert "there now" not in launched("break kernels.cl:93")
     assert "\nWave 2 hit Breakpoint 2, " in launched("delete 1 3", "continue")

@@ -48,6 +48,24 @@ def test_a_prompt_says_once_what_to_type(files):
     assert lines[-1] == "$2 = {0, 0}"
 
 
+@pytest.mark.parametrize("name", ["gfx90a", "gfx1100-wave64"])
+def test_the_hint_names_the_processor(files, name):
+    source, _code = files
+    out = run("debug", f"{source}@{name}", "-O2", "-batch", "-ex", LAUNCH, "-ex", "print i").stdout
+    assert f"hint: `dwarfgpu debug {source}@{name}` compiles it with -O0" in out
+
+
+def test_the_ways_back_hold_for_optimized_code(files):
+    _source, code = files
+    ended = debug(code, "delete", "continue").stdout
+    watch = ended.partition("; `")[2].partition("`")[0]
+    assert watch == 'watch $_arg("NAME")[N]'
+    out = debug(
+        code, "delete", "continue", watch.replace("NAME", "out").replace("[N]", "[3]"), "reverse-continue"
+    ).stdout
+    assert "Old value = 3.5\nNew value = 0\n" in out
+
+
 def test_a_place_that_has_the_value_is_named(files):
     _source, code = files
     out = debug(code, "info locals").stdout
