@@ -330,9 +330,10 @@ def findings_section(
     for finding in findings:
         by_rule.setdefault(finding.rule.name, []).append(finding)
     severities: Counter[str] = Counter()
-    ordered = sorted(by_rule.items(), key=lambda item: _SEVERITIES.index(item[1][0].severity))
-    for number, (name, of_rule) in enumerate(ordered):
-        rule, severity = of_rule[0].rule, of_rule[0].severity
+    worst = {name: min((each.counted_as for each in found), key=_SEVERITIES.index) for name, found in by_rule.items()}
+    for number, name in enumerate(sorted(by_rule, key=lambda name: _SEVERITIES.index(worst[name]))):
+        of_rule, severity = by_rule[name], worst[name]
+        rule = of_rule[0].rule
         count = len(of_rule) + left_out.get(name, 0)
         counting = sum(each.limit is None for each in of_rule)
         severities[severity] += counting + (count - len(of_rule)) * bool(counting)
@@ -352,12 +353,12 @@ def findings_section(
     return section, severities_text(severities) if severities.total() else "none"
 
 
-_SEVERITIES = "error", "warning", "note"
+_SEVERITIES = "error", "warning", "note", "limit"
 
 
 def finding_html(finding: FileFinding) -> str:
     """Return a finding."""
-    kind = finding.severity
+    kind = finding.counted_as
     where = " > ".join(finding.path[-3:])
     if finding.source is not None:
         where += f", {finding.source[0]}:{finding.source[1]}"

@@ -24,7 +24,7 @@ MAX_SHOWN = 10
 
 
 FINDING = Record(
-    "file rule=rule.name severity message clause section offset path",
+    "file rule=rule.name severity=counted_as message clause section offset path",
     fact("source", value=lambda finding: finding.source and dict(zip(("file", "line"), finding.source, strict=True))),
     "idiom limit? advice=rule.advice seen*",
     fact("lanes?*", value=lambda finding: [*map(_wave_json, (finding.lanes or {}).items())]),
@@ -38,7 +38,7 @@ def _wave_json(lanes: tuple[str, int]) -> dict[str, Any]:
 
 def rule_counts(findings: Iterable[FileFinding]) -> Iterator[dict[str, Any]]:
     """Yield how many findings each rule has, in the order in which they come."""
-    counts = Counter((finding.rule.name, finding.severity, finding.limit) for finding in findings)
+    counts = Counter((finding.rule.name, finding.counted_as, finding.limit) for finding in findings)
     return (dict(zip(("rule", "severity", "limit", "count"), (*key, n), strict=True)) for key, n in counts.items())
 
 
@@ -95,10 +95,10 @@ def report_text(report: FileReport, *, shows_all: bool = False, shows_limits: bo
 def _finding_text(finding: FileFinding) -> Iterator[str]:
     place = "" if finding.section is None else f"{shown(finding.place)}: "
     text = f"{shown(finding.message)} [{finding.clause}] ({finding.rule.name})"
-    mark = f"{finding.severity}:"
+    mark = f"{finding.counted_as}:"
     lines = fitted(f"{shown(finding.file)}: {place}{mark} {text}", 4)
     first = next((index for index, line in enumerate(lines) if mark in line), 0)
-    lines[first] = lines[first].replace(mark, style(finding.severity, mark), 1)
+    lines[first] = lines[first].replace(mark, style(finding.severity if finding.limit is None else NOTE, mark), 1)
     yield from lines
     where = "" if finding.executed is not None else " > ".join(map(shown, finding.path[-3:]))
     if finding.executed is None and finding.source is not None:

@@ -127,12 +127,15 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     assert "limit: the statements of optimized code are in another order: 1 statement-back (-v" in " ".join(out.split())
     assert out.splitlines()[-1].endswith("no findings (1 limit of the producer, no variable was judged)")
     status, out, _err = run(*words, "-v")
-    assert ": note: loop+" in " ".join(out.split())
+    assert ": limit: loop+" in " ".join(out.split())
     assert "a limit of the producer: the statements of" in " ".join(out.split())
     assert [run(*words, *more)[0] for more in (["--strict"], ["--strict", "--ignore", "statement"])] == [1, 0]
     known = str(tmp_path / "known.json")
     assert run(*words, "--json", "-o", known)[0] == 0
     document = json.loads(Path(known).read_text())
+    severities = [each["severity"] for each in document["findings"]]
+    counts = {name: document[f"{name}s"] for name in ("error", "warning", "note", "limit")}
+    assert counts == {name: severities.count(name) for name in counts}
     assert [document[name] for name in ("errors", "warnings", "notes", "limits")] == [0, 0, 0, 1]
     status, out, _err = run(*words, "--sarif")
     (result,) = json.loads(out)["runs"]
@@ -140,7 +143,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     assert [each["level"] for each in result["results"]] == ["note"]
     status, out, _err = run(*words, "--html")
     assert status == 0
-    assert '<span class="note">1 note</span>' in out
+    assert '<span class="limit">1 limit</span>' in out
     assert 'class="wrong"' not in out
 
 
@@ -150,7 +153,7 @@ def test_statements_are_findings_like_the_others(tmp_path):
     back = [each for each in json.loads(Path(path).read_text())["findings"] if each["rule"] == "statement-back"]
     assert {each["clause"] for each in back} == {"DWARF 5, 6.2.2"}
     assert all("a step goes back from line" in each["message"] for each in back)
-    assert {each["severity"] for each in back} == {"note"}
+    assert {each["severity"] for each in back} == {"limit"}
     (result,) = json.loads(run(*WHOLE, "--sarif")[1])["runs"]
     assert "statement-back" in {each["ruleId"] for each in result["results"]}
     status, out, _err = run(*WHOLE, "--baseline", path)

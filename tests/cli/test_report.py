@@ -79,8 +79,8 @@ def test_lanes_and_values_are_maps_histograms_or_words(with_state):
 
 def test_findings_and_figures_are_those_of_the_other_questions(of_file):
     text = of_file.texts["findings"]
-    assert "expression-no-frame-base 1 error" in text
-    assert "expression-deprecated 40 warnings" in text
+    assert "expression-no-frame-base 1 limit" in text
+    assert "expression-deprecated 40 limits" in text
     assert "and 20 more: dwarfgpu verify FILE --all lists them" in text
     assert "an idiom of the producer" in text
     coverage = json.loads(run("coverage", FAST, "--json").stdout)

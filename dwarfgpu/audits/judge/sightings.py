@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.audits.verify.findings import IDIOM, FileFinding
@@ -121,6 +122,8 @@ class Sightings:
         """The lanes of each wave in which something was seen at an address, as masks."""
         self._noted: dict[tuple[str, str], set[int]] = {}
         self.function = cache(self._find_function)
+        self._causes: dict[tuple[str, str], tuple[str, Subject]] = {}
+        """By function and variable, what explains the wrong values of the variable."""
         self._limits: dict[tuple[Any, int], str | None] = {}
         self._kept = 0
 
@@ -176,6 +179,11 @@ class Sightings:
         self._subjects.setdefault(key, {})[pc] = sighting
         self._lanes[key][pc] = {sighting.wave: sighting.mask}
 
+    def explain(self, subject: Subject, pc: int, sighting: Sighting, variables: Iterable[tuple[str, str]]) -> None:
+        """Add what explains all wrong values of some variables, each with the name of its function."""
+        self.add(subject, pc, sighting)
+        self._causes.update(dict.fromkeys(variables, (self.function(pc)[0], subject)))
+
     def has(self, subject: Subject, pc: int) -> bool:
         """Return whether something was seen of a subject at an address."""
         return pc in self._subjects.get((self.function(pc)[0], subject), ())
@@ -193,9 +201,24 @@ class Sightings:
                 yield from places.values()
 
     def findings(self) -> Iterator[FileFinding]:
-        """Yield the findings in the order of addresses."""
-        found = [finding for key, places in self._subjects.items() for finding in self._findings(*key, places)]
-        yield from sorted(found, key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
+        """Yield the findings in the order of addresses; wrong values are counted under what explains them."""
+        found: dict[tuple[str, Subject], list[FileFinding]] = {}
+        explained: Counter[tuple[str, Subject]] = Counter()
+        for (function, subject), places in self._subjects.items():
+            findings = [*self._findings(function, subject, places)]
+            cause = self._causes.get((function, subject.name)) if _is_of_value(subject) else None
+            if cause is None:
+                found[function, subject] = findings
+            else:
+                explained[cause] += len(findings)
+        for cause, count in explained.items():
+            first, *rest = found[cause]
+            words = (
+                f"{first.message} ({count} more about {'its' if cause[1].said else 'their'} values follow from this)"
+            )
+            found[cause] = [evolve(first, message=words), *rest]
+        every = chain.from_iterable(found.values())
+        yield from sorted(every, key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
 
     def _findings(self, function: str, subject: Subject, places: dict[int, Sighting]) -> Iterator[FileFinding]:
         """Yield one finding for each range of addresses without one in it where the same was right."""
@@ -232,6 +255,12 @@ class Sightings:
         where_in_file = (file.name, name, inside, (source_name(function),), source)
         idiom, limit = subject.idiom, subject.limit if subject.idiom is None else IDIOM
         return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes=lanes)
+
+
+def _is_of_value(subject: Subject) -> bool:
+    """Return whether a finding is about the value of a variable, which depends on its type."""
+    is_about_value = subject.rule.part in ("value", "against") and subject.rule.name != "against-missing"
+    return is_about_value and subject.idiom is None
 
 
 def _union(places: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from attrs import evolve
+from attrs import Factory, define, evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.sightings import Subject
@@ -71,6 +71,8 @@ _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:(if)|(endif))", re.MULTILINE)
 _LIKE_A_FUNCTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+\(|include\b)", re.MULTILINE)
 """What may be a macro with parameters."""
 MOST_EXPANSIONS = 8
+MOST_NAMED = 6
+"""The variables of a wrong type that a message names."""
 
 
 @frozen(eq=False)
@@ -127,8 +129,10 @@ class FunctionTexts:
     def __init__(self, running: Running, texts: SourceStatements) -> None:
         self.running = running
         self.texts = texts
+        self.types = Types()
         self.of = cache(self._find)
         self.lines = cache(self._find_lines)
+        self.has_other_types = cache(self._has_other_types)
 
     def _find_lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file in C without comments and literals; none if it is not what was compiled."""
@@ -152,6 +156,10 @@ class FunctionTexts:
         loops = tuple(source_loops(text))
         has_references = not file.endswith((".c", ".cl")) or _LIKE_A_FUNCTION.search(text) is not None
         return FunctionText(file, first, last, code, _macros(text), has_references, loops)
+
+    def _has_other_types(self, function: Die) -> bool:
+        """Return whether a variable of a function has another type than its declaration: then its values say little."""
+        return any(self.other_types(die, self.types.type_of(die)) for die in declarations([*function.origins()][-1]))
 
     def other_types(self, die: Die, kind: Type) -> list[tuple[str, int]]:
         """Return the types that the line of a declaration gives it, if the one that it has is none of them."""
@@ -237,10 +245,11 @@ class SourceJudge:
         self.lines = lines
         self.texts = texts
         self.sightings = sightings
-        self._types = Types()
         self._scopes = TextBlocks(texts)
         self._calls: set[Die] = set()
         """The inlined calls whose lines were judged."""
+        self._wrong: dict[str, WrongType] = {}
+        """The base types that are not what their names say, by name."""
 
     def judge(self, executed: Mapping[int, Sighting]) -> None:
         """Judge the instructions that lanes have executed, each with the first of them."""
@@ -256,6 +265,8 @@ class SourceJudge:
         for function, (pc, sighting) in functions.items():
             with noting(function.unit.dwarf.note):
                 self._judge_declarations(function, pc, sighting)
+        for each in self._wrong.values():
+            self.sightings.explain(*each.finding())
 
     # --- Lines ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +336,7 @@ class SourceJudge:
         for die in declarations(function):
             if text is not None:
                 self._judge_name(die, pc, sighting, text.first, text.last)
-            kind = self._types.type_of(die)
+            kind = self.texts.types.type_of(die)
             self._judge_type(die, kind, pc, sighting)
             inner, _depth = _innermost(kind)
             if isinstance(inner, Struct) and not inner.is_incomplete:
@@ -345,11 +356,38 @@ class SourceJudge:
         declared, place = self.texts.other_types(die, kind), self.texts.declared_at(die)
         if not declared or place is None:
             return
+        base, name = _innermost(kind)[0], f"{die.name}"
+        words = normal(base.name.split()) if isinstance(base, Base) else None
+        if words is not None and words != _shape(base)[0]:
+            wrong = self._wrong.setdefault(words, WrongType(words, _shape(base)[0], pc, sighting))
+            wrong.names.setdefault(name)
+            wrong.variables.add((self.sightings.function(pc)[0], name))
+            return
         meant, got = (" ".join([words, "*" * count]).rstrip() for words, count in (declared[0], _shape(kind)))
-        message = f"{die.name} is declared as {meant} in line {place[1]}, and its type, "
-        message += f"{safe_text(kind)}, is like {got}"
-        subject = Subject(RULES["type"], f"{die.name}", die)
-        self.sightings.add(subject, pc, evolve(sighting, message=message))
+        its = f"its type is {got}" if safe_text(kind) == got else f"its type, {safe_text(kind)}, is like {got}"
+        message = f"{name} is declared as {meant} in line {place[1]}, and {its}"
+        subject = Subject(RULES["type"], name, die)
+        self.sightings.explain(subject, pc, evolve(sighting, message=message), {(self.sightings.function(pc)[0], name)})
+
+
+@define
+class WrongType:
+    """A base type that is not what its name says, and the variables that have it."""
+
+    name: str
+    got: str
+    pc: int
+    sighting: Sighting
+    names: dict[str, None] = Factory(dict)
+    variables: set[tuple[str, str]] = Factory(set)
+
+    def finding(self) -> tuple[Subject, int, Sighting, set[tuple[str, str]]]:
+        """Return the one finding about it."""
+        names = [*self.names]
+        few = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else "")
+        have = "has" if len(names) == 1 else "have"
+        message = f"the type {self.name} is like {self.got}, and {few} {have} it"
+        return Subject(RULES["type"], self.name), self.pc, evolve(self.sighting, message=message), self.variables
 
 
 def declarations(function: Die) -> Iterator[Die]:

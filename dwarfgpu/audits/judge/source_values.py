@@ -339,7 +339,7 @@ class SourceValues:
     def _read(self, function: Die, wave: int, lane: int) -> SourceFunction:
         text = self._texts.of(function)
         code = None if text is None else self._with_numbers(text.expanded(text.code), wave, lane)
-        if text is None or code is None:
+        if text is None or code is None or self._texts.has_other_types(function):
             raise UnreadableSource(function.name)
         if (function, code) not in self._functions:
             self._functions[function, code] = read_function(text, function, code, self._types)
@@ -391,7 +391,7 @@ class SourceValues:
         text = None if scope is None else self._texts.of(scope.die)
         if scope is None or text is None or not variable.name or not _is_scalar(variable.type):
             return None
-        if self._texts.other_types(variable.die, variable.type):
+        if self._texts.has_other_types(scope.die):
             return None  # that is a finding of its own
         if not self._is_constant(variable, text):
             counter = self._counter(frame, variable, text, is_own=is_own)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ERROR: Final = "error"
 WARNING: Final = "warning"
 NOTE: Final = "note"
+LIMIT: Final = "limit"
+"""What a finding counts as that has no severity of its own: the producer always writes so."""
 IDIOM: Final = "idiom"
 LIMITS: Final = {
     "no-lane-places": "no function says where lanes that wait are: the producer has no DW_AT_LLVM_lane_pc",
@@ -114,6 +116,11 @@ class FileFinding:
     """The lanes of waves in which execution shows it, as masks."""
     executed: NamedFinding | None = None
     """What waves did, if a check of a run has found it."""
+
+    @property
+    def counted_as(self) -> str:
+        """Its severity, or ``limit`` if it does not count."""
+        return self.severity if self.limit is None else LIMIT
 
     @property
     def place(self) -> str:

@@ -9,6 +9,7 @@ from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.audits.judge.source_places import declared_types
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
+from tests.builders.commands import document
 from tests.builders.parameters import for_each
 
 SOURCE = """\
@@ -300,11 +301,9 @@ def test_a_variable_of_another_type_is_found(found):
             "\t.byte\t5                               ; DW_AT_encoding", "\t.byte\t4 ; DW_AT_encoding", 1
         )
 
-    findings = found(change)
-    assert {rule for rule, _message in findings} == {"source-type"}
-    assert any(
-        "sum is declared as int in line 10, and its type, int, is like float" in message for _rule, message in findings
-    ), findings
+    [(rule, message)] = found(change)
+    assert rule == "source-type"
+    assert "the type int is like float, and sum, id, v, out, in, n have it" in message
 
 
 def test_a_type_whose_size_is_not_that_of_its_name_is_found_once(found):
@@ -314,8 +313,40 @@ def test_a_type_whose_size_is_not_that_of_its_name_is_found_once(found):
         size = "\t.byte\t4                               ; DW_AT_byte_size"
         return text.replace(size, "\t.byte\t2 ; DW_AT_byte_size")
 
-    findings = found(change)
-    assert [message for rule, message in findings if rule == "entry-base-size"] == ["int, DW_ATE_signed, has 2 bytes"]
+    size, kind = sorted(found(change))
+    assert size == ("entry-base-size", "int, DW_ATE_signed, has 2 bytes")
+    assert kind[0] == "source-type"
+
+
+WIDE = """\
+kernel void wide(global int *out) {
+  int c = (int)__builtin_amdgcn_workitem_id_x() + 3;
+  int behind = c | 64;
+  long d = behind;
+  out[c] = c + (int)d;
+}
+"""
+
+
+@pytest.mark.parametrize("assembler", [WIDE], indirect=True)
+def test_wrong_values_of_a_variable_of_a_wrong_type_are_counted_under_the_type(assembler):
+    folder, _text = assembler
+    command = ["clang-22", "-x", "cl", *WORDS, "-g", "-O0", "k.cl"]
+    subprocess.run([*command, "-o", "other.co"], check=True, cwd=folder)
+    subprocess.run([*command, "-S", "-o", "o0.s"], check=True, cwd=folder)
+    text = (folder / "o0.s").read_text()
+    wide = re.search(r"0x(\w+):0x4 DW_TAG_base_type(?:(?!Abbrev)[^~])*\t8 +; DW_AT_byte_size", text)
+    assert wide is not None
+    line = r"\t\.byte\t2  +; DW_AT_decl_line\n\t\.long\t(\d+) "
+    changed, count = re.subn(line, lambda found: found[0].replace(found[1], str(int(wide[1], 16))), text)
+    assert count
+    (folder / "o0.s").write_text(changed)
+    subprocess.run(["clang-22", *WORDS, "-x", "assembler", "o0.s", "-o", "o0.co"], check=True, cwd=folder)
+    words = "wide --grid 64 --work-group 64 zeros(128) --against"
+    answer = document("judge", folder / "o0.co", *words.split(), folder / "other.co", status=1)
+    [finding] = [each for each in answer["findings"] if each["severity"] == "error" and each["limit"] is None]
+    assert "c is declared as int in line 2, and its type is long (" in finding["message"]
+    assert "more about its values follow from this)" in finding["message"]
 
 
 def test_a_variable_in_another_register_is_found(found):
