@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.control.tracing import StepTrace, TracedStep
     from dwarfgpu.execution.control.value_history import ValueHistory
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.questions.run_checks import CheckedRun
     from dwarfgpu.states.program import Program
 
@@ -106,8 +107,8 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
         _show(session, result, list(running.printed()), faults, history, options)
     if running.end is not None:
         points.append((running.end.text, None, [running.end]))
-    for missed in _missed(running, points) if halt.has_ended else ():
-        session.hint(missed)
+    for text in _missed_or_moved(running, points, halt):
+        session.hint(text)
     if saves and not halt.has_ended:
         session.hint(f"{', '.join(path for _name, path in saves)} not written: the kernel has not ended")
     if halt.kind == "interrupted":
@@ -379,9 +380,15 @@ def _places(options: Any) -> Iterator[tuple[str, str | None]]:
         yield place.strip(), own.strip() or options.if_
 
 
-def _missed(running: Running, points: Iterable[tuple[str, str | None, list[Breakpoint]]]) -> Iterator[str]:
-    """Yield the breakpoints that no lane has reached."""
-    return filter(None, (running.missed_text(place, own, condition) for place, condition, own in points))
+def _missed_or_moved(
+    running: Running, points: Iterable[tuple[str, str | None, list[Breakpoint]]], halt: Halt
+) -> Iterator[str]:
+    """Yield the breakpoints that no lane has reached, and those that waves have hit at another line."""
+    for place, condition, own in points:
+        missed = running.missed_text(place, own, condition)
+        moved = running.moved_text(place, [address for point in own for address in point.addresses])
+        text = moved if missed is None else missed if halt.has_ended else None
+        yield from () if text is None else (text,)
 
 
 def settle_output(options: Any) -> None:

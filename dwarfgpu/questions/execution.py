@@ -258,15 +258,22 @@ def until(debugger: Debugger, arguments: Arguments) -> Document:
     wave = debugger.wave.index
     pc = debugging.pc_of(wave)
     if arguments.text:
-        return stopped(debugger, debugging, debugging.run_to(wave, place_now(debugger, arguments.text)))
+        return _run_to(debugger, debugging, place_now(debugger, arguments.text))
     return stopped(debugger, debugging, debugging.step_line(wave, over=True, behind=pc))
 
 
 def advance(debugger: Debugger, arguments: Arguments) -> Document:
     """It stops at the place, or where the function has returned."""
     debugging = _ready(debugger, arguments)
-    place = place_now(debugger, arguments.needed())
-    return stopped(debugger, debugging, debugging.run_to(debugger.wave.index, place, is_deeper=True))
+    return _run_to(debugger, debugging, place_now(debugger, arguments.needed()), is_deeper=True)
+
+
+def _run_to(debugger: Debugger, debugging: Debugging, place: str, *, is_deeper: bool = False) -> Document:
+    """Run to a place; if its line has no code, say at which line the wave stops."""
+    moved = debugging.running.moved_text(place, debugging.running.stops(place))
+    document = stopped(debugger, debugging, debugging.run_to(debugger.wave.index, place, is_deeper=is_deeper))
+    document.hints += [] if moved is None else [moved]
+    return document
 
 
 def jump(debugger: Debugger, arguments: Arguments) -> Document:

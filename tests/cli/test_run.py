@@ -40,11 +40,14 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     for place, told in {
         "kernels.cl:79": "no lane came to kernels.cl:79",
         "kernels.cl:79 if product > 1": "no lane came to kernels.cl:79 with `product > 1`",
-        "kernels.cl:80 if n == 7": "kernels.cl:80 with `n == 7`; line 80 has no code, so the breakpoint is at line 81",
+        "kernels.cl:80 if n == 7": "80 with `n == 7`; line 80 has no code of its own, so it stops at line 81",
         "kernels.cl:77": None,
     }.items():
         err = " ".join(run(*launch, place)[2].split())
         assert (told or "-ex 'break kernels.cl:77' -ex continue` goes there; `reverse-step` goes back") in err
+    for option in "--break", "--until":
+        err = run(*launch[:-2], "n=64", option, "kernels.cl:80")[2]
+        assert "hint: line 80 has no code of its own, so it stops at line 81\n" in err
     commands = f"target launch saxpy 64 64 {' '.join(words)} n=0", "break kernels.cl:79", "run"
     text = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
     assert "exited normally]\nBreakpoint 1 was never hit: no lane came to kernels.cl:79\nhint: `print` shows" in text

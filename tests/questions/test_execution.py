@@ -260,7 +260,9 @@ def test_start_next_and_step_follow_the_lines(divergent):
 
 
 def test_a_line_without_code_does_not_lead_into_another_function(divergent):
-    assert "hint: line 80 has no code, so the breakpoint is at line 81\n" in divergent("break 80")
+    assert "hint: line 80 has no code of its own, so it stops at line 81\n" in divergent("break 80")
+    for command in "until 95", "advance 95":
+        assert divergent("start", command).endswith("\nhint: line 95 has no code of its own, so it stops at line 96\n")
     assert str(divergent.fails("break 74")) == "line 74 has no code; the next line with code is 75, in saxpy"
 
 
@@ -678,8 +680,8 @@ def test_a_variable_is_not_set_yet_before_its_declaration_is_executed():
     run = Run("dwarfgpu/examples/blur.co")
     run("target launch blur 64 64 in=arange(64) out=zeros(64) n=63", "break blur.cl:6", "run")
     words = " ".join(run("info locals").split())
-    assert words.startswith("i = 0 first = <not set yet> (line 6, which declares first, has not been executed) last =")
-    assert str(run.fails("print first + 1")) == "line 6, which declares first, has not been executed"
+    assert words.startswith("i = 0 first = <not set yet> (line 6, which declares first, is still ahead) last =")
+    assert str(run.fails("print first + 1")) == "line 6, which declares first, is still ahead"
     assert re.fullmatch(
         r"\$\d+ = \(int \*\) private_lane#0x\w+\n\$\d+ = 4\n", run("print &first", "print sizeof(first)")
     )

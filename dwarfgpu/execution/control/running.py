@@ -360,10 +360,11 @@ class Running:
 
     def moved_text(self, place: str, addresses: Sequence[int]) -> str | None:
         """Return at which line the breakpoints of a line without code are."""
-        lines, asked = {self.position(address).line for address in addresses}, re.search(r"(?:^|:)(\d+)$", place)
+        lines = {self.position(address).line for address in addresses}
+        asked = re.search(r"(?:^|:)(\d+)$", AT_ALL.sub("", place.strip()))
         if asked is None or not lines or int(asked[1]) in lines:
             return None
-        return f"line {asked[1]} has no code, so the breakpoint is at line {min(lines)}"
+        return f"line {asked[1]} has no code of its own, so it stops at line {min(lines)}"
 
     def others_text(self, place: str) -> str | None:
         """Return at how many places a line begins that no breakpoint at it is at, and how to stop there."""

@@ -270,7 +270,7 @@ class Variable(Quantity):
 
     def _not_declared(self) -> EvaluationError:
         line = self.die.find_number(dw.DW_AT_decl_line)
-        message = f"line {0 if line is None else line.unsigned()}, which declares {self.name}, has not been executed"
+        message = f"line {0 if line is None else line.unsigned()}, which declares {self.name}, is still ahead"
         return not_set_yet(message, hint="go past that line with `next` or `advance LINE`")
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> locations.Location:
