@@ -25,7 +25,7 @@ from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.all_waves import frame_of, places_of
 from dwarfgpu.program.frames.evaluator import Evaluator, SourceExpression
 from dwarfgpu.program.frames.reasons import NOT_SET, Unavailable, unavailable
-from dwarfgpu.program.frames.variable import Variable
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.language.arithmetic import COMPARISONS
 from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, Name, Unary
@@ -192,41 +192,47 @@ def _of_scalar(number: int, type_: Any) -> Column:
 
 @frozen(eq=False)
 class PlacedVariable:
-    """A variable by its name."""
+    """A variable at a place in the code, and how it is read there."""
 
+    die: Die
     name: str
-    column: Column | None
+    type: Type
+    is_parameter: bool
+    is_shadowed: bool
+    is_listed: bool
+    """Whether its location is one of a list, which need not hold wherever it is in scope."""
+    begins_here: bool
+    """Whether a location of the list begins there."""
+    column: Column | None = None
     """What reads its bits; None if only the frame can tell."""
-    type: Any = None
-    """Its type; None where it is not needed."""
     is_text_of_bits: bool = False
     """Whether its text follows from its bits and the type alone; else a pointer with equal bits has an equal text."""
+    is_absent: bool = False
+    """Whether it has no location there, or has not been declared."""
+
+    @classmethod
+    def of(cls, variable: Variable, *how: Any, **more: Any) -> PlacedVariable:
+        """Return a variable of a frame without the frame."""
+        facts = variable.kind == PARAMETER, variable.is_shadowed, variable.is_listed, variable.begins_here
+        return cls(variable.die, variable.name, variable.type, *facts, *how, **more)
 
 
 def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVariable]:
-    """Find the variables of a frame, each name once; those that have no location there are left out."""
-    found = []
-    for name in dict.fromkeys(variable.name for variable in frame.variables() if variable.name):
-        try:
-            found.append(_variable_named(name, frame, lanes, device))
-        except Unavailable:
-            continue
-        except (DwarfGpuError, Unplaced):
-            found.append(PlacedVariable(name, None))
-    return found
+    """Find the variables of a frame, also those that others hide."""
+    return [_placed(variable, lanes, device) for variable in frame.variables()]
 
 
-def _variable_named(name: str, frame: Frame, lanes: LaneSet, device: Device) -> PlacedVariable:
-    tree = frame.expression(name).tree
-    meaning = Evaluator(frame, lanes, name).meaning(tree) if isinstance(tree, Name) else None
-    if not isinstance(meaning, Variable):
-        raise Unplaced
-    column, _bits = column_of(meaning, lanes, device)
-    kind = scalar_of(meaning.type)
+def _placed(variable: Variable, lanes: LaneSet, device: Device) -> PlacedVariable:
+    kind = scalar_of(variable.type)
     is_pointer = kind is None or kind.kind in ("pointer", "bytes")
-    if is_pointer and not _is_pointer_to_numbers(meaning.type):
-        raise Unplaced
-    return PlacedVariable(name, column, meaning.type, not is_pointer)
+    try:
+        column, _bits = column_of(variable, lanes, device)
+    except Unavailable:
+        return PlacedVariable.of(variable, is_absent=True)
+    except (DwarfGpuError, Unplaced):
+        return PlacedVariable.of(variable)
+    is_number = not is_pointer or _is_pointer_to_numbers(variable.type)
+    return PlacedVariable.of(variable, column if is_number else None, not is_pointer)
 
 
 def _is_pointer_to_numbers(type_: Type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -18,6 +19,7 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
 from dwarfgpu.program.language.named_objects import NAME, objects_read, objects_stored
+from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
@@ -28,9 +30,15 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
+    from dwarfgpu.program.frames.frame import Frame
 
 FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
 """The return addresses of the calls around a frame, and its function, which may be inlined."""
+AT_LAUNCH = " (at the launch)"
+"""Follows what an argument was of which the code keeps no place."""
+SMALL = 4
+"""The bytes of a variable that is looked at before each instruction; larger ones are where a location begins."""
 _VECTORS = (OperandKind.VGPR, OperandKind.AGPR)
 
 
@@ -80,18 +88,28 @@ class StepTrace:
         self._pending: tuple[GpuInstruction, int, TracedStep] | None = None
         self.executed = 0
         """How many instructions the wave has executed, with the one that it is at."""
-        self._known: dict[FrameKey, dict[str, str]] = {}
-        """The texts of the variables by name, of the frames that the wave is in."""
+        self._known: dict[FrameKey, dict[Die, str]] = {}
+        """The texts of the variables of the frames that the wave is in."""
+        self._changes: dict[Die, tuple[str, str]] = {}
+        """The variables that the line has changed, by name, with the latest texts."""
+        self._is_in = False
+        """Whether the lane has begun the line."""
+        self._end = 0
+        """The address of the latest instruction that the lane has executed of a line that it has begun."""
         self._positions: dict[int, CodePosition] = {}
         self._sources: dict[int, str | None] = {}
         self._reads: dict[str, list[str]] = {}
         """By the text of a line, the objects in memory that it loads."""
-        self._stored: tuple[Any, list[str]] = None, []
-        """The variables of the frame of the line before, and the objects in memory that it stores to."""
+        self._stored: list[str] = []
+        """The objects in memory that the line stores to."""
+        self._frame: dict[Die, str] = {}
+        """The known texts of its frame."""
         self._reader = SourceTexts()
+        self._unlisted: set[int] = set()
+        """The addresses where no location of a list holds."""
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
-        self._texts: dict[tuple[int, str], tuple[bytes | None, str | None]] = {}
-        """The latest bits and text of each variable, by the address and the name."""
+        self._texts: dict[tuple[int, Die], tuple[bytes | None, str | None]] = {}
+        """The latest bits and text of each variable, by the address."""
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
@@ -172,28 +190,42 @@ class StepTrace:
         position = self._positions.get(batch.pc)
         if position is None:
             position = self._positions[batch.pc] = self.running.position(batch.pc)
-        place = (position.file, position.line, position.inlined or position.function)
-        if place == self._last or not position.line:
+        if not position.line:
             return
-        self._last = place
-        mask = _mask(batch, row)
-        if self.lane is not None and not mask >> self.lane & 1:
-            return  # where a line ends, the lane may be active again: that is no part in it
-        time, callers = self._when(batch, row)
-        known = self._known_in(batch.pc, callers)
-        lane, source = self._lane(mask), self._source(batch.pc)
-        changed = () if known is None else tuple(self._changed(batch, row, lane, known))
-        frame, stored = self._stored
-        if known is not None and frame is known:
-            names = {name for name, _value in changed}  # what is indexed with a new value is another object
-            stored = [text for text in stored if names.isdisjoint(NAME.findall(text))]
-            changed += tuple(self._values(batch, row, lane, stored))
-        self._stored = known, [] if source is None else objects_stored(source)
-        read = () if known is None or source is None else tuple(self._read(batch, row, lane, source))
-        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
+        place = (position.file, position.line, position.inlined or position.function)
+        begins, is_active = place != self._last, self.lane is None or bool(executing(batch)[row, self.lane])
+        if begins:
+            self._last = place
+            self._is_in = is_active  # where it ends, the lane may be active again: that is no part in it
+        if not self._is_in or not is_active:
+            return
+        if begins:
+            self._begin(batch, row, _mask(batch, row), position)
+        elif batch.pc not in self._unlisted:
+            self._look_within(batch, row, self._lane(0 if self.lane is not None else _mask(batch, row)))
+        self._end = batch.pc
 
-    def _known_in(self, pc: int, callers: tuple[int, ...] | None) -> dict[str, str] | None:
-        """Return the known texts of the innermost function; None where a frame begins, which has set nothing yet."""
+    def _begin(self, batch: WaveBatch, row: int, mask: int, position: CodePosition) -> None:
+        """Tell that a line begins, with what the line before has changed."""
+        time, callers = self._when(batch, row)
+        lane, source, frame = self._lane(mask), self._source(batch.pc), self._frame
+        is_new = self._enter(batch.pc, callers)
+        if not is_new:
+            self._look(batch, row, lane, self._look_behind(batch, row, lane) if frame is self._frame else set())
+        changed, self._changes = tuple(self._changes.values()), {}
+        if frame is self._frame:
+            # what is indexed with a new value is another object; of large arrays only the first elements are shown
+            names = {name for name, value in changed if not value.endswith("...}")}
+            stored = [text for text in self._stored if names.isdisjoint(NAME.findall(text))]
+            changed += tuple(self._values(batch, row, lane, stored))
+        self._stored = [] if source is None else objects_stored(source)
+        read = () if is_new or source is None else tuple(self._read(batch, row, lane, source))
+        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
+        if is_new:
+            self._look_within(batch, row, lane)
+
+    def _enter(self, pc: int, callers: tuple[int, ...] | None) -> bool:
+        """Make the innermost function the frame; return whether it begins there, and has set nothing yet."""
         code = self.running.attached.state.loaded.at(pc)
         functions = [] if code is None else [scope.die for scope in code.functions_at(pc)]
         key: FrameKey = callers, functions[0] if functions else None
@@ -206,33 +238,66 @@ class StepTrace:
             )
             if not is_around:
                 del self._known[other]
-        if key not in self._known:
-            self._known[key] = {}
-            return {} if len(self._known) == 1 else None
-        return self._known[key]
+        is_new = key not in self._known
+        self._frame = self._known.setdefault(key, {})
+        return is_new
 
-    def _changed(self, batch: WaveBatch, row: int, lane: int, known: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """Yield the variables of the innermost function whose values have changed, as texts."""
-        wave, is_written = int(batch.waves[row]), False
-        variables = self._found.at(batch)
-        if variables is None:
-            self.running.machine.device.written(batch)
-            variables, is_written = self._variables(wave), True
-        for variable in variables:
-            bits = _bits(variable, batch, row, lane)
-            before, shown = self._texts.get((batch.pc, variable.name), (None, None))
-            if bits is None or bits != before:
-                if bits is not None and variable.is_text_of_bits:
-                    shown = self._text(Object(variable.type, ObjectPlace(Bytes(bits))))
-                else:
-                    if not is_written:
-                        self.running.machine.device.written(batch)
-                    is_written = True
-                    shown = self._value(wave, variable.name, lane)
-                self._texts[batch.pc, variable.name] = bits, shown
-            if shown is not None and known.get(variable.name) != shown:
-                known[variable.name] = shown
-                yield variable.name, shown
+    def _look(self, batch: WaveBatch, row: int, lane: int, visible: set[Die]) -> None:
+        """Take note of the variables of the frame that have other values now; some were hidden by no other before."""
+        for each in self._placed(batch, row):
+            self._note(batch, row, lane, each, is_hidden=each.is_shadowed and each.die not in visible)
+
+    def _look_within(self, batch: WaveBatch, row: int, lane: int) -> None:
+        """Take note of those in locations that a list names: they may hold within the line alone."""
+        listed = [each for each in self._placed(batch, row) if each.is_listed and not each.is_absent]
+        if not listed:
+            self._unlisted.add(batch.pc)
+        for each in listed:
+            if each.begins_here or (known_size(each.type) or SMALL + 1) <= SMALL:
+                self._note(batch, row, lane, each, is_hidden=each.is_shadowed)
+
+    def _look_behind(self, batch: WaveBatch, row: int, lane: int) -> set[Die]:
+        """Take note of those whose scope has ended with the line: they are where they were; return what it names."""
+        present = {each.die for each in self._placed(batch, row) if not each.is_absent}
+        pc, batch.pc = batch.pc, self._end
+        found = self._placed(batch, row)
+        for each in found:
+            if each.die not in present and not each.is_listed:
+                self._note(batch, row, lane, each, is_hidden=each.is_shadowed)
+        batch.pc = pc
+        return {each.die for each in found if not each.is_shadowed}
+
+    def _placed(self, batch: WaveBatch, row: int) -> list[PlacedVariable]:
+        """Return the variables of the frame where a wave is, and how they are read there."""
+        found: list[PlacedVariable] | None = self._found.at(batch)
+        if found is not None:
+            return found
+        self.running.machine.device.written(batch)
+        try:
+            variables = self.running.attached[int(batch.waves[row])].frame(0).variables()
+        except DwarfGpuError:
+            return []
+        return [*map(PlacedVariable.of, variables)]
+
+    def _note(self, batch: WaveBatch, row: int, lane: int, placed: PlacedVariable, *, is_hidden: bool) -> None:
+        """Take note of a variable if its value is another one, as a text."""
+        die, bits = placed.die, _bits(placed, batch, row, lane)
+        is_argument = placed.is_parameter and die not in self._frame
+        if placed.is_absent and not is_argument:
+            return
+        key = batch.pc, die
+        before, text = self._texts.get(key, (None, None))
+        if bits is None or bits != before:
+            if bits is not None and placed.is_text_of_bits:
+                text = self._text(Object(placed.type, ObjectPlace(Bytes(bits))))
+            else:
+                text = self._value_of(batch, row, lane, die, is_argument=is_argument)
+            self._texts[key] = bits, text
+        if is_argument:
+            self._frame[die] = ""  # the launch is asked once
+        if text is not None and self._frame.get(die, "").removesuffix(AT_LAUNCH) != text:
+            self._frame[die] = text
+            self._changes[die] = f"{placed.name}{' (shadowed)' * is_hidden}", text
 
     def _read(self, batch: WaveBatch, row: int, lane: int, source: str) -> Iterator[tuple[str, str]]:
         """Yield the objects in memory that a line is going to load, with what they are before it."""
@@ -242,25 +307,30 @@ class StepTrace:
 
     def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:
-            self.running.machine.device.written(batch)
-            value = self._value(int(batch.waves[row]), name, lane)
+            answer = self._answer(batch, row, lane, methodcaller("expression", name))
+            value = None if answer is None or answer.value is None else self._text(answer.value)
             if value is not None:
                 yield name, value
 
-    def _variables(self, wave: int) -> list[PlacedVariable]:
-        """Return the variables where only the frame can tell their values."""
-        try:
-            variables = self.running.attached[wave].frame(0).variables()
-        except DwarfGpuError:
-            return []
-        return [PlacedVariable(variable.name, None) for variable in variables if variable.name]
+    def _value_of(self, batch: WaveBatch, row: int, lane: int, die: Die, *, is_argument: bool) -> str | None:
+        """Return the text of a variable as only the frame can tell it, or of the argument of the launch."""
 
-    def _value(self, wave: int, name: str, lane: int) -> str | None:
+        def variable(frame: Frame) -> Quantity:
+            return next(each for each in frame.variables() if each.die == die)
+
+        answer = self._answer(batch, row, lane, variable)
+        launched = None if answer is None or answer.reason is None else answer.reason.launched
+        if is_argument and launched is not None and (argument := launched()) is not None:
+            return f"{self._text(argument)}{AT_LAUNCH}"
+        return None if answer is None or answer.value is None else self._text(answer.value)
+
+    def _answer(self, batch: WaveBatch, row: int, lane: int, find: Callable[[Frame], Quantity]) -> LaneAnswer | None:
+        """Return what is found in the innermost frame of a wave; None where a name means nothing."""
+        self.running.machine.device.written(batch)
         try:
-            answer = self.running.attached[wave].frame(0).eval(name, [lane]).of(lane)
+            return find(self.running.attached[int(batch.waves[row])].frame(0)).values([lane]).of(lane)
         except DwarfGpuError:
             return None
-        return None if answer.value is None else self._text(answer.value)
 
     def _text(self, value: Object) -> str | None:
         assert self._show is not None  # noqa: S101 (lines are traced with it)
@@ -270,10 +340,10 @@ class StepTrace:
             return None
 
 
-def _bits(variable: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> bytes | None:
+def _bits(placed: PlacedVariable, batch: WaveBatch, row: int, lane: int) -> bytes | None:
     """Return the bytes of a variable in a lane; None where only the frame can tell them."""
     try:
-        column = None if variable.column is None else variable.column(batch)
+        column = None if placed.column is None else placed.column(batch)
     except Unplaced:
         return None
     if column is None:

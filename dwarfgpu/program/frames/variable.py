@@ -465,6 +465,13 @@ class Variable(Quantity):
         """Whether the file has a list of locations for it, which need not have one for every address."""
         return self._location is not None and self._location.value_class == "loclist"
 
+    @property
+    def begins_here(self) -> bool:
+        """Whether an entry of its list of locations begins at the place of the frame."""
+        location, place = self._location, self.frame.place_in_file
+        matching = () if location is None or not self.is_listed else location_list(location).matching(place)
+        return any(entry.start == place for entry in matching)
+
     def locations_here(self) -> tuple[Described, ...]:
         """Return those of its locations that are valid at the place of the frame; all of them where there is none."""
         place, locations = self.frame.place, self.locations()

@@ -1,0 +1,67 @@
+"""What `run --trace=lines` shows of each line: the variables that it has changed, and what it reads."""
+
+import re
+
+import pytest
+
+from tests.builders.commands import run
+
+SOURCE = """kernel void hidden(global int *out, int n) {
+  int i = get_global_id(0);
+  int v = i + 1;
+  {
+    int v = 10;
+    v += i;
+    out[i] = v;
+  }
+  int s = 0;
+  for (int k = 0; k < n; k++)
+    s += k;
+  out[i] += v + s;
+}
+kernel void listed(global const int *in, global int *out, int n) {
+  int i = get_local_id(0), sum = 0;
+  for (int k = i; k < n; k++)
+    sum += in[k];
+  out[i] = sum;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(require_tool, tmp_path_factory):
+    require_tool("clang-22")
+    path = tmp_path_factory.mktemp("lines") / "k.cl"
+    path.write_text(SOURCE)
+    return path
+
+
+def steps(source, kernel, *words):
+    """Return each line that begins, with what is shown below it."""
+    shown = run("run", str(source), kernel, "--grid=8", "--work-group=8", *words, "--trace=lines", "--lane=1").stdout
+    found = []
+    for line in shown.splitlines():
+        if re.match(r"\S+:\d+ in ", line):
+            found.append((int(re.search(r":(\d+) in", line)[1]), []))
+        elif line.startswith("    "):
+            found[-1][1].extend(re.split(r"  +", line.strip()))
+    return [(line, [each for each in values if " *)" not in each]) for line, values in found]
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+def test_variables_of_one_name_are_told_apart_and_shown_at_the_end_of_their_scope(source, target):
+    found = steps(f"{source}@{target}", "hidden", "out=zeros(8,i4)", "n=2")
+    assert found[1:] == [
+        (2, ["n = 2", "i = 1"]), (3, ["v = 2"]), (5, ["v = 10"]), (6, ["v = 11"]), (7, ["out[i] = 11"]), (9, ["s = 0"]),
+        (10, ["k = 0"]), (11, []), (10, ["k = 1"]), (11, ["s = 1"]), (10, ["k = 2"]),
+        (12, ["reads out[i] = 11", "out[i] = 14"]), (13, []),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+def test_optimized_code_shows_values_whose_locations_hold_within_a_line_and_arguments(source, target):
+    found = steps(f"{source}@{target}", "listed", "-O2", "in=arange(8,i4)", "out=zeros(8,i4)", "n=4")
+    values = [each for _line, shown in found for each in shown]
+    assert "n = 4 (at the launch)" in values
+    assert {"i = 1", "sum = 0"} <= {*values}
+    assert [each for each in values if each.startswith("sum = ")][-1] in ("sum = 3", "sum = 6")
