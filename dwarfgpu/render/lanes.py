@@ -30,7 +30,7 @@ from dwarfgpu.render.layout import (
     shown,
 )
 from dwarfgpu.render.records import Record
-from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
+from dwarfgpu.render.variables import MISSING_WORDS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -275,7 +275,7 @@ def lane_table(frame: Frame) -> LaneTable:
     """Return the parameters and locals of a frame in every lane, those that differ among lanes first."""
     variables = [variable for variable in frame.variables() if not variable.is_shadowed]
     columns = [_column(frame, variable) for variable in variables]
-    absent = {*NO_VALUE.values(), ELSEWHERE}
+    absent = MISSING_WORDS | {ELSEWHERE}
     order = sorted(range(len(columns)), key=lambda index: len(set(columns[index]) - absent) <= 1)
     names = [shortened(shown(variables[index].name), LONGEST_NAME) for index in order]
     numbers = frame.lane_numbers(None)
@@ -303,7 +303,8 @@ def _column(frame: Frame, variable: Variable) -> list[str]:
         if lane.value is not None:
             texts.append(shortened(" ".join(renderer.cell(lane).split()), WIDEST))
         else:
-            texts.append(ELSEWHERE if lane.reason is not None and lane.reason.is_elsewhere else NO_VALUE[lane.state])
+            is_elsewhere = lane.reason is not None and lane.reason.is_elsewhere
+            texts.append(ELSEWHERE if is_elsewhere else missing_word(lane.reason))
     return texts
 
 

@@ -16,7 +16,7 @@ from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
 from dwarfgpu.render.values import Look, value_line
-from dwarfgpu.render.variables import NO_VALUE, VariablesRenderer
+from dwarfgpu.render.variables import VariablesRenderer, missing_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -142,7 +142,7 @@ def _cell(answer: LaneAnswer, look: Look) -> str:
     """Return the value of a lane, or the kind of the reason why it has none, which a pointer on it shows whole."""
     if answer.value is None:
         message = "" if answer.reason is None else answer.reason.message
-        content = f'<span title="{_plain(message)}">{escape(NO_VALUE[answer.state])}</span>'
+        content = f'<span title="{_plain(message)}">{escape(missing_word(answer.reason))}</span>'
     else:
         content = _plain(value_line(answer.value, LONGEST_CELL, look))
     return content if answer.is_active else f'<span style="{IDLE}">({content})</span>'

@@ -57,10 +57,13 @@ MAX_GROUPS = 6
 """With more different values than this short ones are shown as a table."""
 MAX_CELL = 12
 NO_VALUE = {"absent": "<absent>", "undefined": "<undefined>", "error": "<error>"}
+MISSING_WORDS = frozenset((*NO_VALUE.values(), "<optimized out>", "<not set yet>"))
 
 
-def missing_word(reason: Reason) -> str:
+def missing_word(reason: Reason | None) -> str:
     """Return what is shown in place of a value: what GDB shows where the file says that there is none."""
+    if reason is None:
+        return NO_VALUE["absent"]
     is_gone = reason.kind in (OPTIMIZED_OUT, NO_LOCATION_HERE, NOT_SET)
     return reason.placeholder if is_gone else NO_VALUE[reason.state]
 
@@ -166,11 +169,12 @@ class VariablesRenderer:
     def cell(self, answer: LaneAnswer) -> str:
         """Return the value of one lane."""
         if answer.value is None:
-            reason = answer.reason
-            return f"{NO_VALUE[answer.state]} " if reason is None else self._missing(reason)
+            return self._missing(answer.reason)
         return value_text(answer.value, self.look)
 
-    def _missing(self, reason: Reason) -> str:
+    def _missing(self, reason: Reason | None) -> str:
+        if reason is None:
+            return missing_word(reason)
         note = launched_note(reason, self.look)
         return f"{missing_word(reason)}{note and f'{note}:'} {reason.message}"
 
@@ -470,14 +474,14 @@ class LaneTexts:
         """Return the value of one lane, or a word if there is none."""
         state = int(self.states[wave, position])
         if state not in WITH_VALUE and not (self._has_parts and state == CODES["undefined"]):
-            return NO_VALUE[STATES[state]]
+            return missing_word(self.answer(wave, position).reason)
         if self._is_plain:
             return str(self.values.elements[wave, position])
         key = self._known_bits(wave, position)
         text = None if key is None else self._texts.get(key)
         if text is None:
             answered = self.answer(wave, position)
-            text = NO_VALUE[answered.state] if answered.value is None else self.renderer.cell(answered)
+            text = missing_word(answered.reason) if answered.value is None else self.renderer.cell(answered)
             if key is not None:
                 self._texts[key] = text
         return text

@@ -13,6 +13,7 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.render.lanes import lane_place, same_places, states_text, wave_title
 from dwarfgpu.render.layout import TableLine, columns, counted, cut, fitted, ranges_text, room, shown, style
 from dwarfgpu.render.values import Look, value_line, value_text
+from dwarfgpu.render.variables import missing_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -122,7 +123,7 @@ def values_grid(wave_lanes: Lanes, values: Values, look: Look, per_row: int) -> 
         if answer.value is not None:
             signs[lane] = value_line(answer.value, LONGEST_CELL, look)
     cells = _styled(wave_lanes, lanes, signs)
-    size = max((len(text) for text, _style in cells.values()), default=1)
+    size = max(2, *(len(text) for text, _style in cells.values()))
     yield from _head(wave_lanes, values)
     yield from _grid(cells, wave_lanes.lane_count, per_row, cell=size + 1, side=">")
     has_idle = any(not answer.is_active for answer in lanes.values())
@@ -222,13 +223,14 @@ def _texts(lanes: dict[int, LaneAnswer], look: Look) -> list[_Kind]:
 
 def _missing(lanes: dict[int, LaneAnswer]) -> Iterator[_Kind]:
     """Yield the lanes without a value, grouped by the reason."""
-    by_reason: dict[tuple[str, str], list[int]] = {}
+    by_reason: dict[tuple[str, str, str], list[int]] = {}
     for number, lane_answer in lanes.items():
         if lane_answer.value is None:
             message = "" if lane_answer.reason is None else lane_answer.reason.message
-            by_reason.setdefault((lane_answer.state, message), []).append(number)
-    for (state, message), numbers in by_reason.items():
-        yield _Kind(NO_VALUE[state], f"<{state}>", tuple(numbers), message)
+            key = lane_answer.state, missing_word(lane_answer.reason), message
+            by_reason.setdefault(key, []).append(number)
+    for (state, word, message), numbers in by_reason.items():
+        yield _Kind(NO_VALUE[state], word, tuple(numbers), message)
 
 
 # --- The parts of both maps ---------------------------------------------------------------------------------------

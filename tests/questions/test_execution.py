@@ -682,6 +682,9 @@ def test_a_variable_is_not_set_yet_before_its_declaration_is_executed():
     words = " ".join(run("info locals").split())
     assert words.startswith("i = 0 first = <not set yet> (line 6, which declares first, is still ahead) last =")
     assert str(run.fails("print first + 1")) == "line 6, which declares first, is still ahead"
+    for command in "info locals -all", "map first", "map first + 1", "map -values first", "info locals -t int":
+        assert "<not set yet>" in (text := run(command))
+        assert "<error>" not in text
     assert re.fullmatch(
         r"\$\d+ = \(int \*\) private_lane#0x\w+\n\$\d+ = 4\n", run("print &first", "print sizeof(first)")
     )
