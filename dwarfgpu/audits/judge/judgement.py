@@ -29,9 +29,9 @@ from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
 from dwarfgpu.audits.judge.source_statements import SourceStatements
 from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
+from dwarfgpu.audits.judge.undefined_values import CHECKS, UndefinedValues, behaviour_of, without_uncertain
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
-from dwarfgpu.audits.verify.findings import ERROR, NOTE
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.access_shapes import depends_on_order
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.statement_record import StatementHistory
+    from dwarfgpu.audits.judge.undefined_values import UndefinedBehaviour
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
@@ -219,12 +220,13 @@ class Judge:
             if any(depends_on_order(self.followed.calls.instruction(pc)) for pc in self.statements.executed):
                 compared = compared and evolve(compared, depends_on_order=True)
             else:
-                self._compare_results(self.against)
+                self._compare_results(self.against.results, self.sightings)
+        compared = self._without_undefined(compared, limit)
         self.statements.finish()
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
         file = self.running.launched.plan.file
-        findings = [*self._excused([*self.sightings.findings()], limit), *self._of_file()]
+        findings = [*self.sightings.findings(), *self._of_file()]
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
         parts = tuple(self._parts())
@@ -243,21 +245,6 @@ class Judge:
                 functions[scopes[-1].die] = code.file
         for file in dict.fromkeys(functions.values()):
             yield from file_rules.findings_of_entries(file, [die for die, of in functions.items() if of is file])
-
-    def _excused(self, findings: list[FileFinding], limit: int | None) -> Iterator[FileFinding]:
-        """Yield findings; a value that differs is a note if the kernel itself has undefined behaviour."""
-        is_one_run = self._same is not None and self._same.is_same  # which gives both builds the same values
-
-        def differs(finding: FileFinding) -> bool:
-            return finding.rule.part == "against" and finding.rule.severity == ERROR
-
-        may_differ = any(map(differs, findings)) and not is_one_run
-        fault = self.against.fault(limit) if may_differ and isinstance(self.against, GpuBuild) else None
-        for each in findings:
-            if fault is None or not differs(each):
-                yield each
-            else:
-                yield evolve(each, severity=NOTE, message=f"{each.message}; {fault}: the builds may differ")
 
     def _parts(self) -> Iterator[JudgedPart]:
         """Yield what came of each function."""
@@ -288,25 +275,50 @@ class Judge:
         """Compare the variables with those of the other build, if there is one."""
         if self.against is None or self.recorder is None:
             return None
-        history = self.recorder.history
-        other = self.against.record(history, limit)
-        uses = StatementUses(self.texts.text_of)
+        other = self.against.record(self.recorder.history, limit)
         same = self._same if self._same is not None and self._same.is_same else None
-        self.comparison = StatementComparison(history, other, self.against.name, uses, self.sightings, same)
+        return self._compare_with(other, self.sightings, same)
+
+    def _compare_with(
+        self, other: StatementHistory, sightings: Sightings, same: SameCode | None = None
+    ) -> BuildJudgement | None:
+        if self.against is None or self.recorder is None:
+            return None
+        uses = StatementUses(self.texts.text_of)
+        self.comparison = StatementComparison(self.recorder.history, other, self.against.name, uses, sightings, same)
         return self.comparison.run()
 
-    def _compare_results(self, other: OtherBuild) -> None:
+    def _without_undefined(self, compared: BuildJudgement | None, limit: int | None) -> BuildJudgement | None:
+        """Doubt what undefined behaviour of the kernel may change; one execution gives both builds the same values."""
+        is_one_run = self._same is not None and self._same.is_same
+        if compared is None or self.recorder is None or is_one_run or not isinstance(self.against, GpuBuild):
+            return compared
+        behaviour = self.against.behaviour(limit) if self.sightings.differ() else None
+        if behaviour is None:
+            return compared
+        other, uncertain = self.against.record_certain(behaviour, self.recorder.history, limit)
+        certain = Sightings(self.running)
+        again = self._compare_with(other, certain)
+        own, results = results_of(self.running), self.against.results
+        expected = {
+            name: without_uncertain(results[name], own[name], uncertain[name]) for name in own if name in results
+        }
+        self._compare_results(expected, certain)
+        self.sightings.doubt(certain, behaviour.text)
+        return again and evolve(again, depends_on_order=compared.depends_on_order)
+
+    def _compare_results(self, results: dict[str, bytes], sightings: Sightings) -> None:
         """Compare what the kernel leaves in its buffers."""
-        plan = self.running.launched.plan
+        plan, name_of = self.running.launched.plan, self.against.name if self.against is not None else ""
         forms, entry = {each.name: np.dtype(each.form[0]) for each in plan.buffers}, first_instruction(plan.start)
         for name, content in results_of(self.running).items():
-            expected = other.results.get(name, content)
-            rule, found = "rounding", rounded(content, expected, other.name, forms[name])
+            expected = results.get(name, content)
+            rule, found = "rounding", rounded(content, expected, name_of, forms[name])
             if found is None:
-                rule, found = "result", difference(content, expected, other.name, forms[name])
+                rule, found = "result", difference(content, expected, name_of, forms[name])
             if found is not None:
                 subject = Subject(comparison.RULES[rule], name)
-                self.sightings.add(subject, entry, Sighting(f"{name}{found}", self.first_wave))
+                sightings.add(subject, entry, Sighting(f"{name}{found}", self.first_wave))
 
 
 def results_of(running: Running) -> dict[str, bytes]:
@@ -395,20 +407,23 @@ class GpuBuild:
         self.problem: str | None = None
         self.results: dict[str, bytes] = {}
 
-    def fault(self, limit: int | None) -> str | None:
-        """Return what undefined behaviour of the kernel a checked run shows first, if any."""
+    def behaviour(self, limit: int | None) -> UndefinedBehaviour | None:
+        """Return the undefined behaviour of the kernel that a checked run shows, if any."""
         if self._checked is None:
             return None
         running = self._checked()
         running.run(limit=limit)
-        for each in running.findings:
-            if each.severity == ERROR:
-                name = each.register or "memory" if each.variable is None else f"`{each.variable}`"
-                does = f"reads {name} before it is set" if each.check == "init" else f"has a data race on {name}"
-                line = each.sides[0].line
-                where = "" if line is None else f" at {line[0].rpartition('/')[2]}:{line[1]}"
-                return f"the kernel {does}{where} (run --check={each.check})"
-        return None
+        return behaviour_of(running)
+
+    def record_certain(
+        self, behaviour: UndefinedBehaviour, judged: StatementHistory, limit: int | None
+    ) -> tuple[StatementHistory, dict[str, bytes]]:
+        """Return what is certain of the history in spite of undefined behaviour, and the flags of uncertain bytes."""
+        assert self._checked is not None  # noqa: S101 (it has shown the behaviour)
+        running = self._checked()
+        undefined = UndefinedValues(running, behaviour)
+        history, _halt = record_run(running, judged, limit, undefined)
+        return history, undefined.in_buffers()
 
     def beside(self, run: FollowedRun) -> SameCode:
         """Return its debugging information for the instructions of a run, as long as these are its own, too."""
@@ -444,5 +459,5 @@ def other_build(
             return launched_with(program, kernel, words, lambda name: checks if name == "check" else option(name))
 
         name = path.rpartition("/")[2] + (" -O0" if is_source(path) else "")
-        return GpuBuild(launched(), name, lambda: launched("init,race"))
+        return GpuBuild(launched(), name, lambda: launched(CHECKS))
     return HostBuild(program, judged)

@@ -128,20 +128,33 @@ def recorded(frame: Frame, variable: Variable, lanes: tuple[int | None, ...]) ->
 
 def is_shared(frame: Frame, variable: Variable, lane: int | None) -> bool:
     """Return whether a variable is in memory that other work-items have, too, and can change."""
+    place = _memory_place(frame, variable, lane)
+    return place is not None and not _is_private(place)
+
+
+def is_private(frame: Frame, variable: Variable, lane: int | None) -> bool:
+    """Return whether a variable is in memory of one work-item."""
+    place = _memory_place(frame, variable, lane)
+    return place is not None and _is_private(place)
+
+
+def _memory_place(frame: Frame, variable: Variable, lane: int | None) -> Any:
     try:
         value = variable.find(frame.lane(lane))
         storage = value.place.storage
         place = storage.moved(value.place.bit_offset).single if isinstance(storage, Located) else None
     except DwarfGpuError:
-        return False
-    if place is None or not isinstance(place.storage, Memory):
-        return False
+        return None
+    return place if place is not None and isinstance(place.storage, Memory) else None
+
+
+def _is_private(place: Any) -> bool:
     space = place.storage.space
     if space.number in (PRIVATE_LANE, PRIVATE_WAVE):
-        return False
+        return True
     alias: Any = space.alias if space.number == GENERIC else None
     private = None if alias is None or alias.apertures is None else alias.apertures.private
-    return private is None or not private <= int(place.bit_offset) // 8 < private + SIZE
+    return private is not None and private <= int(place.bit_offset) // 8 < private + SIZE
 
 
 def _no_value(error: Any) -> NoValue:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.noting import noted
-from dwarfgpu.audits.verify.findings import IDIOM, FileFinding
+from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, FileFinding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
@@ -61,6 +61,8 @@ class Subject:
     """The limit of the producer that is the reason, one of `LIMITS`."""
     idiom: str | None = None
     """The repairs that tell what the producer means."""
+    doubt: str | None = None
+    """Why it may be no mistake."""
 
 
 @define(eq=False)
@@ -184,6 +186,21 @@ class Sightings:
         self.add(subject, pc, sighting)
         self._causes.update(dict.fromkeys(variables, (self.function(pc)[0], subject)))
 
+    def differ(self) -> bool:
+        """Return whether an error was seen in the comparison with another build."""
+        return any(_is_difference(subject) for _function, subject in self._subjects)
+
+    def doubt(self, certain: Sightings, why: str) -> None:
+        """Doubt all errors of the comparison with another build that are not certain, too."""
+        for (function, subject), places in [*self._subjects.items()]:
+            known = certain._subjects.get((function, subject), {})
+            if _is_difference(subject):
+                key, doubted = (function, subject), (function, evolve(subject, doubt=why))
+                lanes = self._lanes[key]
+                self._subjects[doubted] = {pc: places[pc] for pc in places if pc not in known}
+                self._lanes[doubted] = {pc: lanes[pc] for pc in places if pc not in known}
+                self._subjects[key], self._lanes[key] = known, certain._lanes[key]
+
     def has(self, subject: Subject, pc: int) -> bool:
         """Return whether something was seen of a subject at an address."""
         return pc in self._subjects.get((self.function(pc)[0], subject), ())
@@ -254,7 +271,13 @@ class Sightings:
         source = None if line is None or not line.line else (line.file.name, line.line)
         where_in_file = (file.name, name, inside, (source_name(function),), source)
         idiom, limit = subject.idiom, subject.limit if subject.idiom is None else IDIOM
-        return FileFinding(rule, rule.severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes=lanes)
+        severity = rule.severity if subject.doubt is None else NOTE
+        message += "" if subject.doubt is None else f"; {subject.doubt}: the builds may differ"
+        return FileFinding(rule, severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes=lanes)
+
+
+def _is_difference(subject: Subject) -> bool:
+    return subject.rule.part == "against" and subject.rule.severity == ERROR
 
 
 def _is_of_value(subject: Subject) -> bool:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode
+    from dwarfgpu.audits.judge.undefined_values import UndefinedValues
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
@@ -271,8 +272,16 @@ def _is_stub(frame: SourceCall, caller: SourceCall) -> bool:
 class StatementRecorder:
     """Records the stops of waves of a device, or of some work-items."""
 
-    def __init__(self, run: FollowedRun, judged: StatementHistory | None = None, same: SameCode | None = None) -> None:
+    def __init__(
+        self,
+        run: FollowedRun,
+        judged: StatementHistory | None = None,
+        same: SameCode | None = None,
+        undefined: UndefinedValues | None = None,
+    ) -> None:
         self.run = run
+        self.undefined = undefined
+        """What undefined behaviour may change, which is left out."""
         self.same = same
         """Another build to read at the same instructions, as long as these are the same."""
         self.running = running = run.running
@@ -414,6 +423,8 @@ class StatementRecorder:
             if of_lists and self.same is None and not _has_list(variable):
                 continue
             values[key] = read(frame, variable, lanes)
+            if self.undefined is not None:
+                values[key] = self.undefined.certain(wave, frame, variable, lanes, values[key])
             if key not in self.history.listed and _has_list(variable):
                 self.history.listed.add(key)
             if key not in self._known:
@@ -468,18 +479,22 @@ def key_of(variable: Variable) -> DeclarationKey:
     return DeclarationKey(variable.name, number, variable.kind == PARAMETER)
 
 
-def record_run(running: Running, judged: StatementHistory, limit: int | None = None) -> tuple[StatementHistory, Halt]:
+def record_run(
+    running: Running, judged: StatementHistory, limit: int | None = None, undefined: UndefinedValues | None = None
+) -> tuple[StatementHistory, Halt]:
     """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
     store = running.machine.memory.stores.get(PRIVATE_WAVE)
     for block in () if store is None else store.blocks:
         np.frombuffer(block.buffer, np.uint8)[:] = UNUSED
 
-    def observe(_batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
+    def observe(batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
+        if undefined is not None:
+            undefined.observe(batch)
         for arrival in arrivals:
             recorder.observe(arrival)
 
     run = FollowedRun(running, observe)
-    recorder = StatementRecorder(run, judged)
+    recorder = StatementRecorder(run, judged, undefined=undefined)
     halt = run.run(limit)
     recorder.accesses.end()
     recorder.history.is_cut |= not halt.has_ended

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 from contextlib import suppress
 from itertools import islice
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from dwarfgpu.audits.judge.judgement import GpuBuild, Judge, difference, rounded
 from dwarfgpu.errors import DwarfGpuError
@@ -494,6 +496,54 @@ def test_a_function_that_has_become_a_loop_is_not_compared_with_its_calls(requir
     assert {name: (each.wrong, each.missing) for name, each in variables.items()} == {"n": (0, 0), "smaller": (0, 0)}
     assert judgement.comparison.aligned < judgement.comparison.stops
     assert variables["n"].right >= 16  # lanes that do not call it again are compared
+
+
+UNDEFINED = """
+kernel void k(global int *out, global int *shared, int n) {
+  int i = (int)__builtin_amdgcn_workitem_id_x();
+  int good = i * 3 + n;
+  int more = good ^ 5;
+  int never;
+  CODE
+  out[i] = bad + more;
+  out[i + 64] = good;
+}"""
+"""`bad` depends on undefined behaviour; `good` and `more` do not."""
+
+
+@for_each("code, doubted",
+    ("int bad = never + 1;", {"bad", "out"}),
+    ("shared[0] = i; int bad = shared[0] + shared[1]; shared[1] = good;", {"bad", "out"}),
+    ("int bad = i; if (never) bad = good;", {"bad", "good", "more", "out"}),
+    ("int bad = i;", set()))  # fmt: skip
+def test_what_undefined_behaviour_cannot_change_is_an_error(code, doubted, require_tool, tmp_path):
+    """`good` and `more` have each other's location; the branch is the last statement, behind which nothing is known."""
+    for processor in ("gfx1100", "gfx90a"):
+        words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -nogpulib -g -O0 -w -"
+        text = UNDEFINED.replace("CODE", code)
+        subprocess.run(
+            [require_tool("clang-22"), *words.split(), "-o", tmp_path / processor], input=text.encode(), check=True
+        )
+    path = tmp_path / "gfx1100"
+    data, places = bytearray(path.read_bytes()), {}
+    with path.open("rb") as file:
+        dwarf = ELFFile(file).get_dwarf_info(relocate_dwarf_sections=False)
+        start = ELFFile(file).get_section_by_name(".debug_info")["sh_offset"]
+        for die in next(dwarf.iter_CUs()).iter_DIEs():
+            name, location = (die.attributes.get(f"DW_AT_{each}") for each in ("name", "location"))
+            if name is not None and location is not None:
+                places[name.value] = start + location.offset + 1, bytes(location.value)
+    for one, other in ((b"good", b"more"), (b"more", b"good")):
+        at, content = places[one][0], places[other][1]
+        data[at : at + len(content)] = content
+    path.write_bytes(data)
+    words = "k --grid 64 --work-group 64 zeros(128) zeros(2) 9 --against"
+    found = [each for each in document("judge", path, *words.split(), tmp_path / "gfx90a", status=1)["findings"]
+             if each["rule"].startswith("against")]  # fmt: skip
+    names = {severity: {re.search(r"(?:: | to \+\w+: )(\w+)", each["message"])[1] for each in found
+                        if each["severity"] == severity} for severity in ("error", "note")}  # fmt: skip
+    assert names["error"] == {"good", "more"}
+    assert names["note"] <= doubted
 
 
 @for_each(
