@@ -116,7 +116,8 @@ def _selected(debugger: Debugger, arguments: Arguments) -> tuple[int | None, int
 def hints_of(history: ValueHistory) -> list[str]:
     """Return what to ask for in place of an address."""
     text = history.text if history.text.isidentifier() else f"({history.text})"
-    return [f"`*{text}` or `{text}[0]` is what it points to"] if history.rows and history.is_pointer else []
+    hints = [f"`*{text}` or `{text}[0]` is what it points to"] if history.rows and history.is_pointer else []
+    return [*hints, "--lane N shows the values in one lane"] if history.rows and history.has_parts else hints
 
 
 def _typed(debugger: Debugger, arguments: Arguments) -> Document:

@@ -127,7 +127,8 @@ def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
     drawn = []
     for row in rows[:MOST_ROWS]:
         values = row.values.tolist()
-        cells = (HeatCell("", is_idle=True) if value is None else HeatCell(_number(value), value) for value in values)
+        numbers = ((value, None if isinstance(value, str) else value) for value in values)
+        cells = (HeatCell("" if each is None else _number(each), number, each is None) for each, number in numbers)
         line = "before" if row.position is None else f"line {row.position.line}"
         drawn.append((f"{_waves(row.waves)} {line}", tuple(cells)))
     return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from contextlib import suppress
 from itertools import chain
 from pathlib import PurePath
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
+from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.control.report import absent_element
 from dwarfgpu.execution.control.shared_places import SharedPlaces
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 MOST = 1 << 16
 """The rows that are kept."""
 KINDS = "biuf"
-"""The kinds of arrays of numpy that a history is made of: numbers."""
+"""The kinds of arrays of numpy that have numbers."""
+LARGEST = 64
+"""The bytes of a vector, an array or a structure whose whole value is shown."""
 
 
 @frozen
@@ -67,7 +71,10 @@ class PastValue:
     position: CodePosition | None
     """The line that has changed the values; None of what memory had that all lanes share, before a change."""
     values: Any
-    """By lane, an array of numpy; lanes that do not execute, and those without a value, are masked."""
+    """By lane, an array of numpy: numbers, or the texts of vectors, arrays and structures.
+
+    Lanes that do not execute, and those without a value, are masked.
+    """
     declarations: tuple[DeclaredAt, ...]
     """Where the variables are declared that the names mean there."""
     writers: Writers = ()
@@ -97,6 +104,8 @@ class ValueHistory:
         """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
         self._where: dict[int, tuple[Any, ...]] = {}
         """By wave, the line that it has begun last."""
+        self._ends: dict[int, tuple[int, Any]] = {}
+        """By wave, the address of the latest instruction of the line, and the return addresses of the calls around."""
         self._executed: dict[int, list[CodePosition | None]] = {}
         """By wave and lane, the line that it has executed last."""
         self._unknown: set[int] = set()
@@ -111,6 +120,8 @@ class ValueHistory:
         """What the first place says that lacks a name."""
         self.type: Type | None = None
         """The type of the expression; None as long as it is not known, and of integers, which are read as columns."""
+        self._form: np.dtype[Any] | None = None
+        """What the bytes of a vector, an array or a structure are."""
         self._latest: dict[Meaning, Any] = {}
         self._shared = SharedPlaces(self._device)
         self._views: dict[Meaning, Any] = {}
@@ -119,6 +130,8 @@ class ValueHistory:
         """The address of the last instruction."""
         self._declared: dict[int, tuple[DeclaredAt, ...] | None] = {}
         """By address, where the variables are declared that the names mean there; None before a declaration."""
+        self._stays: set[int] = set()
+        """The addresses where all of these are at one place as long as they are in scope."""
         self._has_code: dict[str, bool] = {}
         """By its place, whether the line of a declaration has code, which sets the variable."""
         self._begun: dict[tuple[int, str], Any] = {}
@@ -141,7 +154,9 @@ class ValueHistory:
         for batch, reason in self._device.every_batch():
             rows = [row for row, wave in enumerate(batch.waves.tolist()) if self.wave in (None, wave)]
             if rows and reason != HAS_ENDED and not self._running.reader.at(batch.pc).is_prologue:
-                self._look(batch, rows, self._running.position(batch.pc))
+                position = self._running.position(batch.pc)
+                self._look_behind(batch, rows, position)
+                self._look(batch, rows, position)
 
     def stop(self) -> None:
         """Look at no stores any more."""
@@ -152,7 +167,8 @@ class ValueHistory:
         """Why there is no value at all; None if there are some."""
         if self.rows:
             return None
-        if (absent := absent_element(self._running, self.text)) is not None:
+        element = re.sub(r'^\$_arg\("(\w+)"\)', r"\1", self.text)
+        if (absent := absent_element(self._running, element)) is not None:
             return EvaluationError("no_value", absent)
         why = f": {reason}" if (reason := self.lacking or self._unnamed) else ""
         return EvaluationError("no_value", f"{self.text[:60]} had no value where a line began{why}")
@@ -190,6 +206,7 @@ class ValueHistory:
         begin = [row for row, wave in enumerate(waves) if self._where.get(wave) != where]
         looked = [row for row in begin if self.wave in (None, waves[row])]
         if looked:
+            self._look_behind(batch, looked, position)
             self._look(batch, looked, position)
         for row in begin:
             self._where[waves[row]] = where
@@ -198,27 +215,66 @@ class ValueHistory:
             begun |= lanes
             for lane in lanes.nonzero()[0].tolist():
                 executed[lane] = position
+            self._ends[waves[row]] = batch.pc, return_addresses(batch.each_calls()[row])
+        for wave in {*waves} - {waves[row] for row in begin}:
+            self._ends[wave] = batch.pc, self._ends[wave][1]
         return False
 
     def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
         if batch.pc in self._unknown:
             return
-        declared = self._declared[batch.pc] if batch.pc in self._declared else self._declarations(batch)
+        declared = self._declared_at(batch)
         if declared is not None:
             self._seen.add(batch.pc)
             for row, values, keys in self._values(batch, rows):
                 self._keep(int(batch.waves[row]), position, values, keys, declared)
+
+    def _look_behind(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
+        """Look where the line before has ended at variables whose scope ended with it: they are where they were."""
+        ends: dict[int, list[int]] = {}
+        for row in sorted(rows, key=lambda row: int(batch.waves[row])):
+            end, calls = self._ends.get(int(batch.waves[row]), (0, None))
+            if calls is not None and calls == return_addresses(batch.each_calls()[row]):
+                ends.setdefault(end, []).append(row)
+        pc, here = batch.pc, self._declared_at(batch)
+        for batch.pc, own in ends.items():
+            declared = self._declared_at(batch)
+            if not declared or declared == here or batch.pc not in self._stays:
+                continue
+            has_code = all(self._has_code.get(place.line) for place in declared)
+            for row, values in self._values_behind(batch, own):
+                wave = int(batch.waves[row])
+                latest = self._latest.get((wave, declared))
+                nothing = latest is None or np.ma.getmaskarray(latest)
+                seen = np.ma.MaskedArray(values, self._unset(wave, declared, batch.lanes) if has_code else nothing)
+                self._keep(wave, position, seen, np.zeros(batch.lanes, np.uint64), declared)
+        batch.pc = pc
+
+    def _values_behind(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
+        """Yield the values of variables in all lanes."""
+        found = self._found.at(batch)
+        with suppress(Unplaced):
+            if found is not None:
+                column = np.broadcast_to(found(batch), (batch.count, batch.lanes))
+                yield from ((row, column[row]) for row in rows)
+                return
+        if self.text.isidentifier():
+            yield from ((row, values) for row, values, _keys in self._values_of_frames(batch, rows))
+
+    def _declared_at(self, batch: WaveBatch) -> tuple[DeclaredAt, ...] | None:
+        return self._declared[batch.pc] if batch.pc in self._declared else self._declarations(batch)
 
     def _declarations(self, batch: WaveBatch) -> tuple[DeclaredAt, ...] | None:
         """Return where the variables are declared that the names mean for waves; None before a declaration."""
         self._device.written(batch)
         frame = frame_of(self._running.attached, Cohort([int(batch.waves[0])], batch.pc), 0)
         places: list[DeclaredAt] = []
-        is_declared, is_everywhere = True, True
+        is_declared, is_everywhere, stays = True, True, True
         with suppress(DwarfGpuError):
             for variable in variables_in(frame, frame.expression(self.text).tree):
                 place = declared_at(variable.code.file, variable.die)
                 is_everywhere &= variable.frame is frame  # others depend on the caller
+                stays &= not variable.is_listed
                 if place is not None:
                     line = _line_text(place.file, place.line)
                     places.append(DeclaredAt(line, owner_of(variable) or ""))
@@ -233,6 +289,7 @@ class ValueHistory:
         declared = tuple(places) if is_declared else None
         if is_everywhere:
             self._declared[batch.pc] = declared
+            self._stays |= {batch.pc} if stays else set()
         return declared
 
     @property
@@ -255,6 +312,11 @@ class ValueHistory:
         """Whether the values are addresses."""
         return self.type is not None and isinstance(resolved(self.type), Pointer)
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether lanes have values of their own that are vectors, arrays or structures."""
+        return self._form is not None and self.lane is None and not self.is_shared
+
     def _values(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any, Any]]:
         """Yield the values in the lanes of some waves, a masked array for each, and their places in shared memory."""
         found, column = self._found.at(batch), None
@@ -275,13 +337,8 @@ class ValueHistory:
                 _count, reason = next(values.missing(inactive=False, lane=self.lane), (0, None))
                 if reason is not None:
                     self._note(batch.pc, reason)
-                array, self.type = np.ma.asarray(values.array), self.type or values.type
-                if values.type is not None and (array.dtype.kind not in KINDS or array.ndim > 2):
-                    message = f"{self.text[:60]} is {values.type}, not a number"
-                    kind = resolved(values.type)
-                    inner = (".x" if kind.is_vector else "[0]") if isinstance(kind, Array) else ".MEMBER"
-                    part = f"{self.text}{inner}"
-                    raise UsageError(message, kind="no_number", hint=f"name a part of it: `{part}`")
+                self.type = self.type or values.type
+                array = self._one_each(np.ma.asarray(values.array), values)
                 keys = self._keys(values, array, batch.lanes)
                 yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
         except DwarfGpuError as error:
@@ -290,13 +347,27 @@ class ValueHistory:
             self._note(batch.pc, reason_of(error))
             self._unknown.add(batch.pc)
 
+    def _one_each(self, array: Any, values: Values) -> Any:
+        """Return one item for each lane: its number, or the bytes of a vector, an array or a structure."""
+        if values.type is None or (array.dtype.kind in KINDS and array.ndim <= 2):
+            return array
+        form = np.dtype((array.dtype, array.shape[2:]))
+        if form.hasobject or form.itemsize > LARGEST:
+            kind = resolved(values.type)
+            inner = (".x" if kind.is_vector else "[0]") if isinstance(kind, Array) else ".MEMBER"
+            message = f"{self.text[:60]} is {values.type}, of more than {LARGEST} bytes"
+            raise UsageError(message, kind="no_number", hint=f"name a part of it: `{self.text}{inner}`")
+        self._form = form
+        shape = array.shape[:2]
+        data = np.ascontiguousarray(array.data).view(np.uint8).reshape(*shape, form.itemsize)
+        lacks = np.ascontiguousarray(np.ma.getmaskarray(array)).view(bool).reshape(*shape, -1).any(axis=2)
+        return np.ma.MaskedArray(data.view(f"V{form.itemsize}").reshape(shape), lacks)
+
     def _keys(self, values: Values, array: Any, lanes: int) -> Any:
         """Return the keys of places whose bytes are the numbers of an array; 0 for all others."""
-        if (
-            values.type is None
-            or array.shape != (len(values.names), lanes)
-            or array.itemsize != known_size(values.type)
-        ):
+        kind = None if values.type is None else resolved(values.type)
+        is_whole = isinstance(kind, Array) or (kind is not None and array.itemsize == known_size(kind))
+        if array.shape != (len(values.names), lanes) or not is_whole:
             return np.zeros((len(values.names), lanes), np.uint64)
         return self._shared.keys_of(values, lanes)
 
@@ -350,7 +421,8 @@ class ValueHistory:
             self.left += 1
         else:
             name = self._running.machine.ids[wave]
-            self.rows.append(PastValue(self._device.executed, (name,), writer, values, declared, by))
+            shown = values if self._form is None else _texts(values, self._form)
+            self.rows.append(PastValue(self._device.executed, (name,), writer, shown, declared, by))
 
     # --- Memory that lanes share ----------------------------------------------------------------------------------
 
@@ -408,6 +480,23 @@ class ValueHistory:
         return begun or position
 
 
+def _texts(values: Any, form: np.dtype[Any]) -> Any:
+    """Return the bytes of lanes as texts."""
+    texts = [None if each is None else _whole_text(np.frombuffer(each, form)[0]) for each in values.tolist()]
+    return np.ma.MaskedArray(np.array(texts, object), np.ma.getmaskarray(values))
+
+
+def _whole_text(value: Any) -> str:
+    """Return ``{1, 2.5}`` or ``{x = 1, y = 2.5}``."""
+    if isinstance(value, np.void):
+        parts = [f"{name} = {_whole_text(value[name])}" for name in value.dtype.names or ()]
+    elif isinstance(value, np.ndarray):
+        parts = [_whole_text(each) for each in value]
+    else:
+        return f"{value:g}" if isinstance(value, np.floating) else str(value)
+    return f"{{{', '.join(parts)}}}"
+
+
 def _line_text(file: str | None, line: int | None) -> str:
     return f"{PurePath(file or '').name}:{line}"
 
@@ -436,7 +525,7 @@ def npz_of(rows: Sequence[PastValue]) -> bytes:
         source=np.array([(row.position and row.position.file) or "" for row in rows], np.str_),
         line=np.array([row.position.line if row.position else 0 for row in rows], np.int64),
         declared=np.array([row.declared for row in rows], np.str_),
-        value=array.data,
+        value=array.data.astype(np.str_) if array.dtype.kind == "O" else array.data,
         has_value=~np.ma.getmaskarray(array),
     )
     return stream.getvalue()
