@@ -9,7 +9,7 @@ Open a file of code, attach a state to it, choose a frame, and ask for the value
 
 ``open`` returns a `Program`, ``attach`` an `Attached`, which is a sequence of `Wave`; a wave has `Frame`, a frame has
 `Variable`, and a variable has `Values`. ``open_core`` opens a GPU core file with the code that it names, and ``launch``
-starts a kernel on a `Machine`. docs/python.md has examples of all.
+starts a kernel, and returns a `Running`, which has waves, too. docs/python.md has examples of all.
 
 The public names are those of ``__all__``: first what opens, then the classes of what is there, then single expressions
 and machines, and errors last. Each is imported when it is first used, so that ``import dwarfgpu`` and short commands
@@ -17,6 +17,8 @@ start at once.
 """
 
 from __future__ import annotations
+
+import sys
 
 TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu --version`
 if TYPE_CHECKING:
@@ -35,9 +37,8 @@ if TYPE_CHECKING:
         UsageError,
     )
     from dwarfgpu.execution.control.debugging import Debugging
-    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.control.running import Running, launch
     from dwarfgpu.execution.gpu import Gpu as Machine
-    from dwarfgpu.execution.launch.launch import launch, machine_for
     from dwarfgpu.expr.access import Accessor
     from dwarfgpu.expr.asm import assemble, parse
     from dwarfgpu.expr.context import Context, Limits
@@ -94,8 +95,7 @@ _HOMES = {
     "program.frames.variable": ("Variable",),
     "program.frames.wave": ("Wave",),
     "execution.control.debugging": ("Debugging",),
-    "execution.control.running": ("Running",),
-    "execution.launch.launch": ("launch", "machine_for"),
+    "execution.control.running": ("Running", "launch"),
 }
 _RENAMED = {
     "Machine": ("execution.gpu", "Gpu"),
@@ -115,7 +115,6 @@ __all__ = [  # noqa: RUF022 (in the order of use)
     "load_snapshot",
     "save_snapshot",
     "launch",
-    "machine_for",
     "Running",
     "Debugging",
     "all_waves",
@@ -170,7 +169,7 @@ __all__ = [  # noqa: RUF022 (in the order of use)
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         message = f"module 'dwarfgpu' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # so that Python names what is like it
     from importlib import import_module
 
     module, attribute = _WHERE[name]

@@ -79,10 +79,14 @@ class DwarfGpuError(Exception):
         """The error in two or three words."""
         return self.kind.replace("_", " ")
 
+    @property
+    def __notes__(self) -> list[str]:
+        """The hint, which Python prints below the error from version 3.11 on."""
+        return [] if self.hint is None else [f"hint: {self.hint}"]
+
     def _render_traceback_(self) -> list[str]:
         """Return what notebooks show: the error and the hint, without the calls that led to it."""
-        hint = [] if self.hint is None else [f"hint: {self.hint}"]
-        return [f"{self.__class__.__name__}: {self}", *hint]
+        return [f"{self.__class__.__name__}: {self}", *self.__notes__]
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {**self.__dict__, "args": (self.message,)}

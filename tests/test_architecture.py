@@ -184,14 +184,14 @@ BUDGETS: dict[str, float] = {
     "dialects": 0.21,
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
-    "machines": 7.82,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 24.89,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
-    "states": 3.6,
+    "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
+    "execution": 25,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
+    "states": 3.62,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.94,
     "program.language": 2.21,
-    "program.frames": 9.55,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
+    "program.frames": 9.63,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 8.86,  # scopes, made arguments, roundings, the source, entries; undefined values
@@ -207,7 +207,7 @@ BUDGETS: dict[str, float] = {
     "questions": 13.62,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.76,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.51,
-    "gdbplugin": 2.16,
+    "gdbplugin": 2.17,
     "serve": 1.08,
     "dap": 2.65,  # 40 requests of editors
     "cases": 1.4,

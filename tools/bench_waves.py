@@ -50,7 +50,7 @@ def waves() -> None:
         return (*both_gathered(), registers[wave, 7, lane], dwords[wave, 7 * 64 + lane])
 
     def asked(name: str) -> Any:
-        return next(found.array for found in all_waves(attached, name))
+        return all_waves(attached, name).array
 
     assert (asked("x").view(np.uint32).reshape(-1) == gathered()).all()
     pair, (first, second) = asked("pair"), both_gathered()

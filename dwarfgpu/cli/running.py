@@ -42,8 +42,6 @@ OF_ONE_RUN = (
     "state", *NAMES_OF_CHECKS,
 )  # fmt: skip
 """Where the options are that say what one run shows."""
-MOST_KEPT = 64 << 20
-"""The bytes of memory that are copied at the launch, so that what has changed a variable last can be found."""
 
 
 def run_kernel(session: Session, options: Any) -> int:
@@ -74,10 +72,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     trace = _trace(session, running, options, steps)
     history = _history(running, options)
     if trace is None and profile is None and history is None and options.check is None:
-        from dwarfgpu.execution.control.checkpoints import History, writable_blocks
-
-        if sum(block.size for block in writable_blocks(running.machine)) <= MOST_KEPT:
-            History(running.machine)
+        running.keeps_launch = True
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
@@ -375,9 +370,10 @@ def _set_breakpoints(
 
 def _places(options: Any) -> Iterator[tuple[str, str | None]]:
     """Yield the places to stop at, each with its condition."""
+    from dwarfgpu.execution.control.running import place_and_condition
+
     for text in options.break_ or ():
-        place, _, own = text.partition(" if ")
-        yield place.strip(), own.strip() or options.if_
+        yield place_and_condition(text, options.if_)
 
 
 def _missed_or_moved(

@@ -82,11 +82,10 @@ class Gpu(Machine):
         """Free the memory of the buffer of an argument at an address; no later buffer is put there.
 
         >>> import dwarfgpu as dg
-        >>> machine, numbers = dg.machine_for("blur.co", "blur"), [[1, 2, 3, 4], [0, 0, 0, 0], 4]
-        >>> done = dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=numbers)
-        >>> _ = machine.run()
-        >>> machine.free(done.addresses["in"])
-        >>> list(done.buffers)
+        >>> kernel = dg.launch("blur.co", "blur", [[1, 2, 3, 4], [0, 0, 0, 0], 4], grid=64, work_group=64)
+        >>> _ = kernel.run()
+        >>> kernel.machine.free(kernel.launched.addresses["in"])
+        >>> list(kernel.buffers)
         ['out']
         """
         from attrs import evolve

@@ -72,9 +72,14 @@ class Halt:
     """The `NamedFinding` that a check has stopped the waves for."""
 
     def __str__(self) -> str:
+        """Return the reason, the place and the number of waves; the text of a place that waves were to run to."""
+        reason = next((point.text for point in self.points if not point.number and point.text), self.reason)
         where = "" if self.pc is None else f" at {self.pc:#x}"
         who = "" if self.lanes is None else f", {len(self.lanes)} wave{'' if len(self.lanes) == 1 else 's'}"
-        return f"{self.reason}{where}{who}"
+        return f"{reason}{where}{who}"
+
+    def __repr__(self) -> str:
+        return f"<Halt {self.kind}: {self}>"
 
     @property
     def breakpoint(self) -> Breakpoint | None:

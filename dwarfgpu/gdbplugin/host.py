@@ -67,7 +67,8 @@ class GdbHost:
         thread = _thread()
         attached = self.processes.of(thread)
         machine: Any = attached.stopped.machine
-        return attached[machine.process.numbers[thread]]
+        number: int = machine.process.numbers[thread]
+        return attached[number]
 
     def frame(self) -> Frame:
         return self.frame_of(None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
@@ -133,6 +133,10 @@ class Machine(WaveBackend):
         """The addresses of code objects whose numbers of ``s_trap`` are not those of the last version, with theirs."""
         if apertures is not None:
             self.set_apertures(apertures)
+
+    def __getitem__(self, wave: object) -> NoReturn:
+        hint = "what `launch` or `open(FILE).attach(MACHINE)` returns has waves"
+        raise TypeError(f"a machine has registers and memory: {hint}")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.target.name}, {self.wave_count} waves>"

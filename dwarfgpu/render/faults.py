@@ -19,6 +19,7 @@ from dwarfgpu.encoding.demangle import demangled
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import ADDRESS, REGISTER, VARIABLE
 from dwarfgpu.program.code.source_files import SourceTexts
+from dwarfgpu.program.frames.all_waves import attached_of
 from dwarfgpu.program.frames.wave_positions import group_text
 from dwarfgpu.render.backtrace import CallWriter, arguments_text, line_text, place_text
 from dwarfgpu.render.lanes import global_ids, items_text, lanes_of, signal_text
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.scopes import SourceLine
+    from dwarfgpu.program.frames.all_waves import HasWaves
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.render.records import Json
@@ -122,7 +124,7 @@ BRIEF = Look(elements=16)
 DONE = {"load": "read", "store": "wrote", "atomic": "updated", "rmw": "updated"}
 
 
-def fault_of(stopped: Attached, address: int | None = None) -> Json:
+def fault_of(stopped: Attached | HasWaves, address: int | None = None) -> Json:
     """Return the fields of ``fault --json``: why waves have crashed, or what they wait for.
 
     ``address`` is the address that the driver reported: accesses to its page come first.
@@ -137,9 +139,10 @@ def fault_of(stopped: Attached, address: int | None = None) -> Json:
     def writer(frame: Frame, lane: int | None) -> CallWriter:
         return CallWriter(lane or 0 if frame.has_lanes else None, PLAIN)
 
-    state = stopped.stopped
+    attached = attached_of(stopped)
+    state = attached.stopped
     found = [with_changes(each, state.machine) for each in faults_in(state, SourceTexts(), writer, address)]
-    return faults_json(stopped, found, waits.waiting_groups(state, is_after_crash=bool(found)))
+    return faults_json(attached, found, waits.waiting_groups(state, is_after_crash=bool(found)))
 
 
 def faults_in(

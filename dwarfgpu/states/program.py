@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingFile, UsageError
@@ -16,7 +17,7 @@ from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import IO
+    from typing import IO, SupportsIndex
 
     from typing_extensions import Self
 
@@ -212,13 +213,26 @@ class Attached(ShownInNotebooks, Opened):
     def __iter__(self) -> Iterator[Wave]:
         return (self[index] for index in range(len(self)))
 
-    def __getitem__(self, wave: int | str) -> Wave:
-        """Return a wave by its number from 0, or by the name that the machine gives it."""
-        index = wave if isinstance(wave, int) else self.stopped.machine.wave_named(wave)
+    @overload
+    def __getitem__(self, wave: SupportsIndex | str) -> Wave: ...
+
+    @overload
+    def __getitem__(self, wave: slice) -> list[Wave]: ...
+
+    def __getitem__(self, wave: SupportsIndex | str | slice) -> Wave | list[Wave]:
+        """Return a wave by its number from 0, or by the name that the machine gives it; several of a slice."""
+        if isinstance(wave, slice):
+            return [self[index] for index in range(*wave.indices(len(self)))]
+        index = self.stopped.machine.wave_named(wave) if isinstance(wave, str) else operator.index(wave)
+        if index is not None and index < 0:
+            index += len(self)
         if index is None or not 0 <= index < len(self):
             from dwarfgpu.program.frames.selectors import no_wave
 
-            raise no_wave(self.stopped.machine, str(wave))
+            error = no_wave(self.stopped.machine, str(wave))
+            if isinstance(wave, str) and wave.isidentifier():
+                error.hint = f"for a variable: all_waves(..., {wave!r})"
+            raise error
         return self.stopped.wave(index)
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dwarfgpu as dg
+from dwarfgpu.execution.launch import launch as launching
 from tests.questions.harness import Run
 
 ROOT = Path(__file__).parents[2]
@@ -278,10 +278,10 @@ def test_a_source_is_compared_with_itself_without_optimization(source, run):
 
 
 def test_a_source_that_has_changed_is_launched_anew(source):
-    machine, out = dg.machine_for(source, "first"), np.zeros(1, "i4")
-    launched = [dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1])]
+    machine, out = launching.machine_for(source, "first"), np.zeros(1, "i4")
+    launched = [launching.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1])]
     Path(source).write_text(KERNELS.replace("= n", "= n + 1"))
-    launched.append(dg.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1]))
+    launched.append(launching.launch(machine, source, "first", grid=1, work_group=1, args=[out, 1]))
     assert len({each.plan.file.image.path for each in launched}) == 2
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import dwarfgpu as dg
 from dwarfgpu.execution.compiled.native import is_available
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.machines import snapshot
 from dwarfgpu.program.code.code_object import opened
 from tests.builders.folders import ROOT
@@ -420,13 +421,13 @@ def test_a_wrong_structure_is_refused_with_the_right_form(run, views, name, valu
 
 
 def test_python_gives_structures_arrays_of_the_right_type(views):
-    machine = dg.machine_for(views, "views")
+    machine = machine_for(views, "views")
     data, points = np.arange(4, dtype="f4"), np.zeros(4, [("x", "f4"), ("n", "i4")])
     view, more = {"data": data, "points": points, "n": 4}, [{"data": data, "points": None, "n": 0}]
-    launch = partial(dg.launch, machine, views, "views", grid=4, work_group=4)
+    start = partial(launch, machine, views, "views", grid=4, work_group=4)
     with pytest.raises(dg.UsageError, match=r"argument view\.data of views points to float32 numbers, and .* float64"):
-        launch(args={"view": view | {"data": data.astype("f8")}, "more": more})
-    done = launch(args={"view": view, "more": more})
+        start(args={"view": view | {"data": data.astype("f8")}, "more": more})
+    done = start(args={"view": view, "more": more})
     machine.run()
     assert done.buffers["view.points"]["x"].tolist() == [0, 2, 4, 6]
     assert set(done.buffers) == {"view.data", "view.points", "more[0].data", "more"}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dwarfgpu
 from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.targets.resolve import resolve
 
 FOLDS: dict[str, Callable[[Any, Any], Any]] = {"add": lambda a, b: a + b, "min": min, "max": max}
@@ -37,10 +37,10 @@ def computed(folder: Path, recipe: Recipe, lines: list[str], kind: str, values: 
     )
     code = folder / "k.co"
     code.write_bytes(compile_source(str(path), recipe).code)
-    machine = dwarfgpu.machine_for(str(code), "k")
+    machine = machine_for(str(code), "k")
     out = np.zeros(len(lines) * values.size, values.dtype)
     args = {"in": values, "o": out, "n": values.size}
-    launched = dwarfgpu.launch(machine, str(code), "k", grid=grid, work_group=group, args=args)
+    launched = launch(machine, str(code), "k", grid=grid, work_group=group, args=args)
     assert str(machine.run()) == "all waves have ended"
     return launched.buffers["o"].reshape(len(lines), -1).tolist()
 

@@ -13,6 +13,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.compilers.sources import Recipe, compile_source
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
 
@@ -391,9 +392,9 @@ def compiled(folder: Path, name: str, recipe: Recipe) -> str:
 
 def check(code: str, kernel: str, lanes: int) -> None:
     grid, block, args, right = CASES[kernel.partition("<")[0]](lanes)
-    machine = dwarfgpu.machine_for(code, kernel)
+    machine = machine_for(code, kernel)
     local = {"dynamic_local": 256} if kernel in ("reverse_in_blocks", "reduce_in_block") else {}
-    launched = dwarfgpu.launch(machine, code, kernel, grid=grid, work_group=block, args=args, **local)
+    launched = launch(machine, code, kernel, grid=grid, work_group=block, args=args, **local)
     assert str(machine.run()) == "all waves have ended"
     found: Found = {**launched.buffers}
     if "chain" in right:
@@ -495,10 +496,10 @@ extern "C" __global__ void k(double *out, int x, unsigned y, long long z, float 
 """
     (tmp_path / "k.hip").write_text(text)
     (tmp_path / "k.co").write_bytes(compile_source(str(tmp_path / "k.hip"), Recipe("gfx1100", level)).code)
-    machine = dwarfgpu.machine_for(str(tmp_path / "k.co"), "k")
+    machine = machine_for(str(tmp_path / "k.co"), "k")
     out = np.full(1 + len(OF_NUMBERS), 9.0)
     args = {"out": out, "x": X, "y": Y, "z": Z, "a": A}
-    launched = dwarfgpu.launch(machine, str(tmp_path / "k.co"), "k", grid=1, work_group=1, args=args)
+    launched = launch(machine, str(tmp_path / "k.co"), "k", grid=1, work_group=1, args=args)
     assert str(machine.run()) == "all waves have ended"
     found = dict(zip(OF_NUMBERS, launched.buffers["out"][1:].tolist(), strict=True))
     assert found == {text: float(right) for text, right in OF_NUMBERS.items()}
@@ -549,9 +550,9 @@ extern "C" __global__ void k(double *o) {{ double x; {" ".join(lines)} }}
 """
     (tmp_path / "k.hip").write_text(text)
     (tmp_path / "k.co").write_bytes(compile_source(str(tmp_path / "k.hip"), Recipe("gfx90a", level)).code)
-    machine = dwarfgpu.machine_for(str(tmp_path / "k.co"), "k")
+    machine = machine_for(str(tmp_path / "k.co"), "k")
     args = [np.zeros(2 * len(rows))]
-    launched = dwarfgpu.launch(machine, str(tmp_path / "k.co"), "k", grid=1, work_group=1, args=args)
+    launched = launch(machine, str(tmp_path / "k.co"), "k", grid=1, work_group=1, args=args)
     assert str(machine.run()) == "all waves have ended"
     found = launched.buffers["o"].reshape(-1, 2).tolist()
     for (call, x, right), (double, single) in zip(rows, found, strict=True):
@@ -576,9 +577,9 @@ extern "C" __global__ void k(float *out, float *a, float *b) {{
 """
     (tmp_path / "k.hip").write_text(text)
     (tmp_path / "k.co").write_bytes(compile_source(str(tmp_path / "k.hip"), Recipe("gfx1100", "2")).code)
-    machine = dwarfgpu.machine_for(str(tmp_path / "k.co"), "k")
+    machine = machine_for(str(tmp_path / "k.co"), "k")
     args = {"out": np.zeros((count, 9), "f4"), "a": a, "b": b}
-    launched = dwarfgpu.launch(machine, str(tmp_path / "k.co"), "k", grid=count, work_group=64, args=args)
+    launched = launch(machine, str(tmp_path / "k.co"), "k", grid=count, work_group=64, args=args)
     assert str(machine.run()) == "all waves have ended"
     for row, *pair in zip(launched.buffers["out"].reshape(count, 9), a.tolist(), b.tolist(), strict=True):
         left, right = map(Fraction, pair)

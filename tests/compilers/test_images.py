@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dwarfgpu
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.execution.launch.images import ORDERS, TYPES
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.execution.launch.png import png_bytes, read_png
 from tests.builders import oclgrind
 from tests.builders.commands import run
@@ -79,14 +79,14 @@ def both(folder: Path, other: Any, recipe: Recipe, source: str, kernel: str, ima
     path.write_text(source, "utf-8")
     code = str(folder / "k.co")
     Path(code).write_bytes(compile_source(str(path), recipe).code)
-    machine = dwarfgpu.machine_for(code, kernel)
+    machine = machine_for(code, kernel)
     grid = rest.pop()
     given = [
         f"image(@{folder}/{index}.npy, {order}, {kind})" for index, (_array, _type, order, kind) in enumerate(images)
     ]
     for index, (array, *_rest) in enumerate(images):
         np.save(folder / f"{index}.npy", array[..., 0] if array.shape[-1] == 1 else array)
-    launched = dwarfgpu.launch(machine, code, kernel, grid=grid, work_group=(1,) * len(grid), args=[*given, *rest])
+    launched = launch(machine, code, kernel, grid=grid, work_group=(1,) * len(grid), args=[*given, *rest])
     assert str(machine.run()) == "all waves have ended"
     pictures = [other.Picture(array, what, ORDERS[order][0], TYPES[kind][0]) for array, what, order, kind in images]
     right = other.run(source, kernel, grid, [*pictures, *rest])
@@ -247,9 +247,9 @@ def test_arrays_are_images(tmp_path, blur):
     path, _photo = blur
     code = tmp_path / "k.co"
     code.write_bytes(compile_source(path).code)
-    machine = dwarfgpu.machine_for(str(code), "solid")
+    machine = machine_for(str(code), "solid")
     args = [np.zeros((2, 3, 5), "f4"), np.zeros((7, 3, 2, 4), "u1"), np.zeros(5, "i4")]
-    launched = dwarfgpu.launch(machine, str(code), "solid", grid=1, work_group=1, args=args)
+    launched = launch(machine, str(code), "solid", grid=1, work_group=1, args=args)
     machine.run()
     assert launched.buffers["o"].tolist() == [2, 3, 5, 7, 3]
     assert launched.buffers["layers"].shape == (7, 3, 2, 4)

@@ -20,6 +20,7 @@ import dwarfgpu
 from dwarfgpu.cli import main
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Library, NotCompiled, Recipe, compile_source
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.commands import run
 
@@ -107,8 +108,8 @@ def computed(folder: Path, text: str, recipe: Recipe, kernel: str, *, name: str 
     """The buffers of a kernel that has ended, by name."""
     path = str(folder / "k.co")
     Path(path).write_bytes(compile_source(str(source(folder, text, name)), recipe).code)
-    machine = dwarfgpu.machine_for(path, kernel)
-    launched = dwarfgpu.launch(machine, path, kernel, **given)
+    machine = machine_for(path, kernel)
+    launched = launch(machine, path, kernel, **given)
     assert str(machine.run()) == "all waves have ended"
     return launched.buffers
 
@@ -179,7 +180,7 @@ def test_a_source_can_be_named_in_place_of_its_code_object(tmp_path):
     assert "= {[0]=0, [1]=1}" in said
     assert "1 file, 1" in run("verify", path).stdout
     assert dwarfgpu.open(path).file.kernel_names() == ["copy"]
-    assert dwarfgpu.machine_for(path, "copy").target.name.startswith("amdgcn-")
+    assert machine_for(path, "copy").target.name.startswith("amdgcn-")
     assert [*tmp_path.iterdir()] == [Path(path)]
 
 

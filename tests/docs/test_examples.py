@@ -52,7 +52,7 @@ def test_bash_reads_a_block(place: str, block: str) -> None:
 
 @for_each("page, examples",
     ("python.md", 25),                    ("lanes.md", 3),                      ("start.md", 2),
-    ("running.md", 12),                   ("check.md", 5),                      ("../README.md", 6))  # fmt: skip
+    ("running.md", 12),                   ("check.md", 3),                      ("../README.md", 6))  # fmt: skip
 def test_python_prints_what_a_page_shows(
     page: str, examples: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
-import dwarfgpu as dg
 from dwarfgpu.execution.caches import cached_family
 from dwarfgpu.execution.gpu import Gpu
-from dwarfgpu.execution.launch.launch import Launched
+from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, decoder, text
 from dwarfgpu.isa.memory_actions import INVALIDATES, WRITE_BACKS
@@ -83,7 +82,7 @@ class Litmus:
 
     def outcomes(self, path: Path, seed: int, tests: int) -> Counter[tuple[int, ...]]:
         """Run some tests with a seed; return how often each result came out."""
-        machine = dg.machine_for(str(path), "litmus")
+        machine = machine_for(str(path), "litmus")
         done = self.launched(machine, path, seed, tests)
         halt = machine.run(limit=tests * 40000)
         assert halt.has_ended, halt
@@ -96,7 +95,7 @@ class Litmus:
         size = groups * self.lanes
         args: dict[str, Any] = {name: np.zeros(size, np.int32) for name in ("xs", "ys")}
         args["out"] = np.full(size * 4, -1, np.int32)
-        return dg.launch(
+        return launch(
             machine, str(path), "litmus", grid=self.threads * size, work_group=group, args=args, weak_memory=seed,
             agents=2 if self.scope == "system" else 1,
             fine_grained=[name for word, name in enumerate(("xs", "ys")) if self.is_fine_grained(word)])  # fmt: skip

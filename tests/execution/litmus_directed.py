@@ -15,8 +15,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-import dwarfgpu as dg
 from dwarfgpu.execution.caches import FETCHES, KEEPS, KINDS, UNITS
+from dwarfgpu.execution.launch.launch import machine_for
 from dwarfgpu.execution.weak_memory import LATEST, RESTS, RUNS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
@@ -231,7 +231,7 @@ class DirectedRun:
         self.litmus, self.director = litmus, director
         self.code = code
         self.last_rows = [_rows_that_touch_no_cache(litmus, rows) for rows in code]
-        self.machine = dg.machine_for(str(path), "litmus")
+        self.machine = machine_for(str(path), "litmus")
         with patch("numpy.random.default_rng", lambda _seed: director):
             self.done = litmus.launched(self.machine, path, 0, litmus.lanes * (1 + FURTHER_TESTS))
             self.device = self.machine.device

@@ -12,7 +12,6 @@ from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
-import dwarfgpu as dg
 from dwarfgpu.execution.caches import (
     KINDS,
     OWN_UNIT,
@@ -23,6 +22,7 @@ from dwarfgpu.execution.caches import (
     reach_of_access,
     reach_of_control,
 )
+from dwarfgpu.execution.launch.launch import machine_for
 from dwarfgpu.execution.weak_memory import WeakMemory
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode, decoder
@@ -95,7 +95,7 @@ def traced(litmus: Litmus, path: Path) -> Code:
     lanes = TARGETS[litmus.target]
     data = path.read_bytes()
     start, _size = kernel_place(data)
-    machine = dg.machine_for(str(path), "litmus")
+    machine = machine_for(str(path), "litmus")
     launched = litmus.launched(machine, path, 0, litmus.lanes)
     words = {launched.addresses["xs"]: 0, launched.addresses["ys"]: 1}
     order: dict[int, list[int]] = {wave: [] for wave in range(litmus.threads)}

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dwarfgpu as dg
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.barriers import GroupBarriers
 from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.faults import UnknownInstruction
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.instruction_bench import InstructionBench
 from tests.builders.parameters import for_each
 
@@ -28,10 +28,8 @@ def code(request, require_tool, tmp_path_factory):
 
 
 def run(code, kernel, *buffers, size=SIZE, seed=None):
-    machine = dg.machine_for(code, kernel)
-    launched = dg.launch(
-        machine, code, kernel, grid=(size * GROUPS,), work_group=(size,), args=list(buffers), seed=seed
-    )
+    machine = machine_for(code, kernel)
+    launched = launch(machine, code, kernel, grid=(size * GROUPS,), work_group=(size,), args=list(buffers), seed=seed)
     return machine.run(limit=3_000_000), launched
 
 
@@ -87,8 +85,8 @@ def test_waves_wait_for_ever_but_not_at_barriers_of_traps(require_tool, tmp_path
     path = str(tmp_path / "wait.co")
     words = [require_tool("clang-22"), "-x", "cl", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200", "-nogpulib", "-w"]
     subprocess.run([*words, str(source), "-o", path], check=True, capture_output=True)
-    machine = dg.machine_for(path, "k")
-    dg.launch(machine, path, "k", grid=(64,), work_group=(64,), args=[])
+    machine = machine_for(path, "k")
+    launch(machine, path, "k", grid=(64,), work_group=(64,), args=[])
     assert machine.run().kind == halts.STUCK
     it = InstructionBench(require_tool("llvm-mc-22"), "gfx1200", 32)
     it.batch.scc = 1
@@ -109,9 +107,9 @@ def test_the_way_back_leads_through_barriers(code, seed):
     """What waves have signalled is part of what a checkpoint keeps."""
     from dwarfgpu.execution.control.debugging import Debugging
 
-    machine = dg.machine_for(code, "turns")
+    machine = machine_for(code, "turns")
     out = np.zeros(SIZE * GROUPS, np.int32)
-    launched = dg.launch(machine, code, "turns", grid=(SIZE * GROUPS,), work_group=(SIZE,), args=[out], seed=seed)
+    launched = launch(machine, code, "turns", grid=(SIZE * GROUPS,), work_group=(SIZE,), args=[out], seed=seed)
     debugging = Debugging(launched)
     for limit in (100, 150):
         debugging.go_on(limit=limit)

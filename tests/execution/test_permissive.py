@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dwarfgpu as dg
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -161,4 +160,4 @@ def test_commands_have_it(built):
     assert "in_local --grid=64 --work-group=64 --check=bounds --permissive " in error
     launch_it = "target launch -permissive in_local 64 64 zeros(64) 100000"
     assert "exited normally" in run("debug", path, "-batch", "-ex", launch_it, "-ex", "continue")[1]
-    assert dg.launch(dg.machine_for(path, "in_local"), path, "in_local", grid=64, work_group=64, permissive=True)
+    assert launch(machine_for(path, "in_local"), path, "in_local", grid=64, work_group=64, permissive=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dwarfgpu as dg
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.caches import AGENT, OWN_UNIT, SYSTEM, WORK_GROUP, Caches, invalidated_kinds
 from dwarfgpu.execution.caches import reach_of_access as reach
 from dwarfgpu.execution.device_memory import MemorySegment
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.parameters import for_each, share
 from tests.execution.litmus import FORBIDDEN, Litmus, every_litmus, steps
 
@@ -125,8 +125,8 @@ def test_a_kernel_without_a_race_computes_the_same(language, build, kernel, args
     path, results = f"fixtures/amdgpu/{language}-kernels.{build}.v5.co", []
     count, output = (640, "y") if kernel == "saxpy" else (64, "out")
     for options in ({}, {"weak_memory": 0}, {"weak_memory": 3}):
-        machine = dg.machine_for(path, kernel)
-        done = dg.launch(machine, path, kernel, grid=count, work_group=64, args=args, **options)
+        machine = machine_for(path, kernel)
+        done = launch(machine, path, kernel, grid=count, work_group=64, args=args, **options)
         assert machine.run().has_ended
         results.append(done.buffers[output].copy())
     assert all((results[0] == result).all() for result in results[1:])
@@ -135,8 +135,8 @@ def test_a_kernel_without_a_race_computes_the_same(language, build, kernel, args
 def test_a_seed_gives_the_same_run_again():
     runs = []
     for _ in range(2):
-        machine = dg.machine_for(KERNELS, "saxpy")
-        dg.launch(machine, KERNELS, "saxpy", grid=640, work_group=64, args=SAXPY, weak_memory=5)
+        machine = machine_for(KERNELS, "saxpy")
+        launch(machine, KERNELS, "saxpy", grid=640, work_group=64, args=SAXPY, weak_memory=5)
         machine.run(limit=300)
         runs.append([(machine.program_counter(wave), len(machine.device.outstanding(wave))) for wave in range(20)])
     assert runs[0] == runs[1]
@@ -147,9 +147,9 @@ def test_a_seed_gives_the_same_run_again():
     ({"weak_memory": -1}, "negative"),            ({"agents": 2}, "weak memory"),
     ({"weak_memory": 1, "agents": 9}, "1 to 8"),  ({"weak_memory": 1, "fine_grained": ["z"]}, "no buffer"))  # fmt: skip
 def test_what_weak_memory_cannot_be(options, message):
-    machine = dg.machine_for(KERNELS, "saxpy")
+    machine = machine_for(KERNELS, "saxpy")
     with pytest.raises(UsageError, match=message):
-        dg.launch(machine, KERNELS, "saxpy", grid=64, work_group=64, args=SAXPY, **options)
+        launch(machine, KERNELS, "saxpy", grid=64, work_group=64, args=SAXPY, **options)
 
 
 def outcomes_without(litmus: Litmus, path: Path, kinds: tuple[str, ...], tests: int, seeds: int) -> dict[str, bool]:

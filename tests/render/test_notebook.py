@@ -78,12 +78,12 @@ def test_a_wave_and_a_machine_are_a_map_and_a_table(attached):
 
 def test_values_of_waves_and_objects():
     waves = dwarfgpu.open(KERNEL).attach("dwarfgpu/examples/lanes.json")
-    (values, *_others) = all_waves(waves, "lane")
+    values = all_waves(waves, "lane")
     html = values._repr_html_()
     assert html.count("<svg ") == 1
     assert "lane in lanes and waves" in html
     assert Page(html).rows[0] == ["wave", "lane", "value"]
-    (values, *_others) = all_waves(waves, "out")
+    values = all_waves(waves, "out")
     assert "<svg" not in values._repr_html_()  # they do not differ
     page = Page(constant(t.Base("int", 5, 4), bytes([7, 0, 0, 0]))._repr_html_())
     assert page.text == "int7"

@@ -91,7 +91,7 @@ def questions(lane):
         "Quantity.write": lambda: even.write(1, [lane]),
         "Values.of": lambda: even.values([0]).of(lane),
         "Wave.seen_by": lambda: wave.seen_by(lane),
-        "all waves": lambda: list(all_waves(stopped, "1", lanes=[lane])),
+        "all waves": lambda: all_waves(stopped, "1", lanes=[lane]),
         "backtraces": lambda: list(backtraces(stopped.stopped, waves, lane=lane)),
         "views of an address": lambda: views_of(GPU, space, 0, lane),
         "dwarfgpu.gdb.eval": lambda: dg.eval("even", lane),

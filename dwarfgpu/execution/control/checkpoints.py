@@ -47,6 +47,8 @@ LONGEST_SEARCH = 2.0
 """The seconds of processor time that this may take."""
 LARGEST_SEARCH = 64 << 20
 """The bytes of private memory of which that is found."""
+MOST_KEPT = 64 << 20
+"""The bytes of memory that are copied at a launch, to find what was never set, and what has changed a variable last."""
 CHUNK = 1 << 16
 ZEROS = bytes(CHUNK)
 
@@ -73,6 +75,12 @@ def writable_blocks(machine: Gpu) -> Iterator[Any]:
             data = np.frombuffer(block.buffer, np.uint8)
             if data.flags.writeable and data.size:
                 yield data
+
+
+def keep_launch(machine: Gpu) -> None:
+    """Remember a machine as it is before it runs, unless it has much memory."""
+    if machine.past is None and sum(block.size for block in writable_blocks(machine)) <= MOST_KEPT:
+        History(machine)
 
 
 class History:

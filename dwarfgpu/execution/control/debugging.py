@@ -58,9 +58,8 @@ class Debugging:
     """A launched kernel that a debugger runs. What is asked of it is as of the last stop.
 
     >>> import dwarfgpu as dg
-    >>> machine = dg.machine_for("blur.co", "blur")
-    >>> arguments = ["arange(50)", "zeros(50)", 49]
-    >>> debugging = dg.Debugging(dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=arguments))
+    >>> kernel = dg.launch("blur.co", "blur", ["arange(50)", "zeros(50)", 49], grid=64, work_group=64)
+    >>> debugging = dg.Debugging(kernel)
     >>> point = debugging.break_at("blur.cl:10", "j > 47")
     >>> stop = debugging.go_on()
     >>> watchpoint = debugging.watch("sum", wave=1, lane=16)
@@ -70,9 +69,9 @@ class Debugging:
     """
 
     def __init__(
-        self, launched: Launched, *, attached: Attached | None = None, points: Breakpoints | None = None
+        self, launched: Launched | Running, *, attached: Attached | None = None, points: Breakpoints | None = None
     ) -> None:
-        self.running = Running(launched, attached=attached)
+        self.running = launched if isinstance(launched, Running) else Running(launched, attached=attached)
         self.machine = self.running.machine
         self.device = self.machine.device
         self.history: History = self.machine.past or History(self.machine)

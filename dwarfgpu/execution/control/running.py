@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import time
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.block_writer import LONGEST
+from dwarfgpu.execution.control.checkpoints import keep_launch
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, condition_in
 from dwarfgpu.execution.control.printf import printed
 from dwarfgpu.execution.control.stepping import CodeMap
@@ -25,7 +27,7 @@ from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
-from dwarfgpu.program.code.code_object import runnable
+from dwarfgpu.program.code.code_object import CodeObject, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.evaluator import variables_in
@@ -35,7 +37,8 @@ from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import SupportsIndex
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
@@ -43,11 +46,12 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
-    from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.execution.launch.launch import File, Launched
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.program import Attached
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
@@ -90,21 +94,24 @@ class ConditionProblem:
 
 
 class Running:
-    """A launched kernel, with the debugging information of its file, or with a program or a machine that reads it.
+    """A launched kernel, which runs to a place and on: `launch` returns it. It is a sequence of its waves.
 
     >>> import dwarfgpu as dg
-    >>> machine = dg.machine_for("blur.co", "blur")
-    >>> arguments = ["arange(50)", "zeros(50)", 49]
-    >>> running = dg.Running(dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=arguments))
-    >>> point = running.break_at("blur.cl:10", "j > 47")
-    >>> print(running.run())
-    breakpoint 1 at 0x7f0000001dc0, 1 wave
-    >>> running.attached[1].frame(0)["j"].value(lane=16)
+    >>> kernel = dg.launch("blur.co", "blur", ["arange(50)", "zeros(50)", 49], grid=64, work_group=64)
+    >>> print(kernel.run(until="blur.cl:10 if j > 47"))
+    blur.cl:10 if j > 47 at 0x7f0000001dc0, 1 wave
+    >>> kernel[1].frame(0)["j"].value(lane=16)
     48
+    >>> point = kernel.break_at("blur.cl:11")
+    >>> print(kernel.run())
+    breakpoint 1 at 0x7f0000001f60, 2 waves
     """
 
-    def __init__(self, launched: Launched, *, program: Program | None = None, attached: Attached | None = None) -> None:
-        assert launched.machine is not None  # noqa: S101 (`launch` made it)
+    def __init__(
+        self, launched: Launched, *other: object, program: Program | None = None, attached: Attached | None = None
+    ) -> None:
+        if other or not hasattr(launched, "plan") or launched.machine is None:
+            raise TypeError("a Running is what dwarfgpu.launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N) returns")
         self.launched = launched
         self.machine: Gpu = launched.machine
         if attached is not None:
@@ -115,6 +122,8 @@ class Running:
         """Why the condition of the breakpoint at which waves stopped has no value."""
         self.end: Breakpoint | None = None
         """Where the last run was to stop."""
+        self.keeps_launch = False
+        """Whether the machine is remembered as it is before the first run: `checkpoints.keep_launch`."""
         if self.machine.checks is not None:
             from dwarfgpu.execution.control.source_accesses import SourceAccesses
 
@@ -133,6 +142,24 @@ class Running:
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
         return self.program.attach(self.machine)
+
+    def __repr__(self) -> str:
+        return f"<Running {self.launched.plan.kernel.source_name}, {len(self)} waves>"
+
+    def __len__(self) -> int:
+        return len(self.attached)
+
+    def __iter__(self) -> Iterator[Wave]:
+        return iter(self.attached)
+
+    def __getitem__(self, wave: SupportsIndex | str) -> Wave:
+        """Return a wave by its number from 0, or by its name."""
+        return self.attached[wave]
+
+    @property
+    def buffers(self) -> Mapping[str | int, Any]:
+        """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
+        return self.launched.buffers
 
     @property
     def findings(self) -> tuple[NamedFinding, ...]:
@@ -326,13 +353,20 @@ class Running:
     # --- Breakpoints ----------------------------------------------------------------------------------------------
 
     def break_at(self, place: str, condition: str | None = None) -> list[Breakpoint]:
-        """Let waves stop at a place, where an expression of the source language is true in a lane that executes."""
-        addresses = self.stops_with(place, condition)
-        points = [self.machine.break_at(address) for address in addresses]
+        """Let waves stop at a place, where an expression of the source language is true in a lane that executes.
+
+        The place may also be ``PLACE if CONDITION``.
+        """
+        place, condition = place_and_condition(place, condition)
+        points = [self.machine.break_at(address) for address in self.stops_with(place, condition)]
         for point in points:
-            if condition is not None:
-                point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
+            self._let_stop(point, condition)
         return points
+
+    def _let_stop(self, point: Breakpoint, condition: str | None) -> None:
+        """Let waves stop at a breakpoint only where a condition is true."""
+        if condition is not None:
+            point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
 
     def missed_text(self, place: str, points: Iterable[Breakpoint], condition: str | None = None) -> str | None:
         """Return that no lane has reached a place where breakpoints are; None if one has.
@@ -429,8 +463,8 @@ class Running:
 
     # --- Running --------------------------------------------------------------------------------------------------
 
-    def run(self, *, until: str | None = None, limit: int | None = None) -> Halt:
-        """Run to the next halt; ``until`` is a place at which waves stop this time.
+    def run(self, until: str | int | None = None, *, limit: int | None = None) -> Halt:
+        """Run to the next halt; ``until`` is a place at which waves stop this time: ``PLACE``, ``PLACE if CONDITION``.
 
         ``limit`` is a number of instructions, each counted for each wave. Blocks would pass it, so the last
         instructions are executed one by one, and the very last perhaps in some of the waves.
@@ -439,7 +473,14 @@ class Running:
 
         self._name_findings()
         machine = self.machine
-        self.end = None if until is None else Breakpoint(0, self.stops(until), text=until)
+        if self.keeps_launch:
+            keep_launch(machine)
+            self.keeps_launch = False
+        self.end = None
+        if until is not None:
+            place, condition = place_and_condition(str(until))
+            self.end = Breakpoint(0, self.stops_with(place, condition), text=str(until))
+            self._let_stop(self.end, condition)
         if limit is None:
             return machine.run(until=self.end)
         device = machine.device
@@ -513,6 +554,12 @@ class Running:
                 stream.write(content or np.ascontiguousarray(array).tobytes())
 
 
+def place_and_condition(text: str, condition: str | None = None) -> tuple[str, str | None]:
+    """Return what is before `` if `` in a text, and the condition behind it, or another one where it has none."""
+    place, _, own = text.partition(" if ")
+    return place.strip(), own.strip() or condition
+
+
 RESULT_FILES = ".npy", ".csv", ".png", ".bin", ".raw", ""
 """How the names of files end that a buffer can be written to; the last three have its bytes."""
 
@@ -566,6 +613,90 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
             raise
 
 
+def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
+    file: File,
+    kernel: str,
+    args: Any = None,
+    *,
+    grid: Sequence[int] | int,
+    work_group: Sequence[int] | int | None = None,
+    machine: Gpu | None = None,
+    private_size: int | None = None,
+    dynamic_local: int | None = None,
+    padding: int | None = None,
+    permissive: bool = False,
+    at_once: int | None = None,
+    seed: int | None = None,
+    weak_memory: int | None = None,
+    agents: int = 1,
+    fine_grained: Sequence[str] = (),
+    check: str | None = None,
+    read_only: Sequence[str] = (),
+    write_only: Sequence[str] = (),
+) -> Running:
+    """Launch a kernel: put everything in memory, and every wave at its first instruction.
+
+    ``file`` is a name, also of a source, or what `dwarfgpu.open` returns. ``args`` are the arguments by position or by
+    name: numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
+    command line (``"zeros(1024, f4)"``); without any all are 0.
+
+    ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
+    kernel requires, or that Triton launches it with. ``machine`` is that of an earlier launch, whose buffers are kept.
+    ``private_size`` gives a work-item more private memory than the kernel asks for, ``dynamic_local`` adds local memory
+    to each work-group. ``padding`` is how many bytes before and after each buffer have no memory (64 KiB). With
+    ``permissive`` it is 0, and accesses outside local and private memory read 0 and store nothing; otherwise they are
+    faults.
+
+    Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
+    many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
+
+    ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
+    ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
+
+    ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; `Running.findings` is what that
+    has found. Buffers of the arguments ``read_only`` are not to be written, besides those that the source declares
+    ``const``, and those of ``write_only`` are not to be read.
+
+    >>> import dwarfgpu as dg
+    >>> kernel = dg.launch("blur.co", "blur", ["arange(50)", "zeros(50)", 49], grid=64, work_group=64)
+    >>> print(kernel.run())
+    all waves have ended
+    >>> kernel.buffers["out"][:3].tolist()
+    [0.5, 1.0, 2.0]
+    """
+    from dwarfgpu.execution.launch import launch as dispatch
+
+    if not isinstance(file, (Program, CodeObject, str, os.PathLike)):
+        message = f"a {type(file).__name__} is not a file of code"
+        raise UsageError(message, hint="launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N)")
+    launched = dispatch.launch(
+        dispatch.machine_for(file, kernel) if machine is None else machine,
+        file,
+        kernel,
+        grid=grid,
+        work_group=work_group,
+        args=args,
+        private_size=private_size,
+        dynamic_local=dynamic_local,
+        padding=padding,
+        permissive=permissive,
+        at_once=at_once,
+        seed=seed,
+        weak_memory=weak_memory,
+        agents=agents,
+        fine_grained=fine_grained,
+        check=check,
+        read_only=read_only,
+        write_only=write_only,
+    )
+    program = file if isinstance(file, Program) else None
+    if program is not None and program.file is not launched.plan.file:
+        program = Program(launched.plan.file, dialect=program.dialect, repair=program.repair)
+    running = Running(launched, program=program)
+    running.keeps_launch = True
+    return running
+
+
 def launched_with(
     program: Program, kernel: str, words: Sequence[str] | dict[int, Any] | None, option: Callable[[str], Any]
 ) -> Running:
@@ -574,19 +705,19 @@ def launched_with(
     Arguments by position may also be numbers, bytes and arrays; without any (None) all are 0.
     """
     from dwarfgpu.execution.launch import planning
-    from dwarfgpu.execution.launch.launch import launch, machine_for
+    from dwarfgpu.execution.launch.launch import machine_for
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
-    machine = machine_for(program.file, kernel)
+    machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
-    launched = launch(
-        machine,
-        program.file,
+    running = launch(
+        program,
         kernel,
+        planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
+        machine=machine,
         grid=planning.sizes(option("grid"), "the grid"),
         work_group=planning.work_group_size(option("work-group")),
-        args=planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
         **planning.memory_options(option),
         at_once=option("at-once"),
         seed=option("seed"),
@@ -597,4 +728,5 @@ def launched_with(
         read_only=tuple(option("read-only") or ()),
         write_only=tuple(option("write-only") or ()),
     )
-    return Running(launched, program=program)
+    running.keeps_launch = False  # who steps or traces it decides
+    return running

@@ -333,14 +333,15 @@ class ValueHistory:
         machine = self._device.written(batch)
         row_of = {machine.ids[batch.waves[row]]: row for row in rows}
         try:
-            for values in all_waves(self._running.attached, self.text, waves=[int(batch.waves[row]) for row in rows]):
-                _count, reason = next(values.missing(inactive=False, lane=self.lane), (0, None))
-                if reason is not None:
-                    self._note(batch.pc, reason)
-                self.type = self.type or values.type
-                array = self._one_each(np.ma.asarray(values.array), values)
-                keys = self._keys(values, array, batch.lanes)
-                yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
+            waves = [int(batch.waves[row]) for row in rows]
+            values = all_waves(self._running, self.text, waves=waves)
+            _count, reason = next(values.missing(inactive=False, lane=self.lane), (0, None))
+            if reason is not None:
+                self._note(batch.pc, reason)
+            self.type = self.type or values.type
+            array = self._one_each(np.ma.asarray(values.array), values)
+            keys = self._keys(values, array, batch.lanes)
+            yield from ((row_of[name], array[at], keys[at]) for at, name in enumerate(values.names))
         except DwarfGpuError as error:
             if error.kind == "no_number":
                 raise

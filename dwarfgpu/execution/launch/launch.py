@@ -113,12 +113,7 @@ def _named(file: File) -> CodeObject | str:
 
 
 def machine_for(file: File, kernel: str) -> Gpu:
-    """Return an empty machine of the target that a kernel was compiled for.
-
-    >>> import dwarfgpu as dg
-    >>> dg.machine_for("blur.co", "blur").target.name
-    'amdgcn-gfx1100-wave32'
-    """
+    """Return an empty machine of the target that a kernel was compiled for."""
     named = _named(file)
     code_object = opened(named) if isinstance(named, str) else named
     chosen = code_object.kernels_named([kernel])[0]
@@ -147,35 +142,9 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     read_only: Sequence[str] = (),
     write_only: Sequence[str] = (),
 ) -> Launched:
-    """Launch a kernel: put everything in memory, and every wave at its first instruction.
+    """Put a kernel with everything that it needs in the memory of a machine, and every wave at its first instruction.
 
-    ``file`` is a name, also of a source, or what `dwarfgpu.open` returns.
-
-    ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
-    kernel requires, or that Triton launches it with. ``args`` are the arguments by position or by name:
-    numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
-    command line (``"zeros(1024, f4)"``); without any all are 0. ``private_size`` gives a work-item
-    more private memory than the kernel asks for, ``dynamic_local`` adds local memory to each work-group.
-    ``padding`` is how many bytes before and after each buffer have no memory (64 KiB). With ``permissive`` it is 0,
-    and accesses outside local and private memory read 0 and store nothing; otherwise they are faults.
-
-    Of a grid that is too large for the machine some work-groups start when earlier ones have ended: ``at_once`` is how
-    many waves there are at a time. ``seed`` chooses another order in which work-groups start and waves run.
-
-    ``weak_memory`` is a seed, too: memory is then as weak as the memory model allows. Work-groups are shared out to
-    ``agents``, and the buffers of the arguments ``fine_grained`` are memory that L2 does not keep.
-
-    ``check`` names what is checked while the waves run: ``"race,wait"``, or ``"all"``; without it `machine.check` does.
-    `Running.findings` is what that has found. Buffers of the arguments ``read_only`` are not to be written, besides
-    those that the source declares ``const``, and those of ``write_only`` are not to be read.
-
-    >>> import dwarfgpu as dg
-    >>> machine = dg.machine_for("blur.co", "blur")
-    >>> done = dg.launch(machine, "blur.co", "blur", grid=64, work_group=64, args=["arange(50)", "zeros(50)", 49])
-    >>> print(machine.run())
-    all waves have ended
-    >>> done.buffers["out"][:3].tolist()
-    [0.5, 1.0, 2.0]
+    The options are those of `control.running.launch`.
     """
     if at_once is not None and at_once < 1:
         raise UsageError(f"{at_once} waves at a time: there must be one at least")
@@ -207,7 +176,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     )
     if planned.target.name != machine.target.name:
         message = f"{planned.kernel.source_name} is for {planned.target.name}, and the machine is {machine.target.name}"
-        raise UsageError(message, hint="make the machine with `machine_for`")
+        raise UsageError(message, hint="launch it without `machine`")
     waves = Demand(planned.start, planned.rows, _counts(planned.kernel), planned.start.group_segment_size)
     if machine.wave_count and not machine.has_run:
         check_room(waves)
@@ -228,7 +197,7 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     if machine.apertures is None and planned.apertures is not None:
         machine.set_apertures(planned.apertures)
     machine.segments[len(machine.dispatches) - 1] = planned.start.kernarg_bytes
-    machine.is_launched, machine.is_permissive = True, permissive
+    machine.is_launched, machine.is_permissive, machine.past = True, permissive, None
     _name_buffers(machine, planned, _closed(planned, read_only, write_only))
     machine.traps += own_traps([LoadedCode(code_object, planned.load_address, is_linked=True)])
     machine.scratch_base, machine.seed = planned.start.scratch.base, weak_memory if seed is None else seed

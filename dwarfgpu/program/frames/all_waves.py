@@ -8,7 +8,7 @@ of callers at one place are one.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
@@ -37,37 +37,64 @@ CHUNK = 16_384
 """Slots that are evaluated together: as many as keep the arrays of all operations in the cache."""
 
 
+class HasWaves(Protocol):
+    """What runs or has stopped, with the program that is attached to it."""
+
+    @property
+    def attached(self) -> Attached:
+        """The program with the machine."""
+
+
+def attached_of(thing: Attached | HasWaves) -> Attached:
+    """Return the waves with their program: of a kernel that runs what is attached to it."""
+    found: Any = getattr(thing, "attached", thing)
+    if not (hasattr(found, "stopped") and hasattr(found, "program")):
+        hint = "pass what `launch` or `open_core` returns, or `open(FILE).attach(STATE)`"
+        raise UsageError(f"a {type(thing).__name__} has no waves", hint=hint)
+    return found  # type: ignore[no-any-return]
+
+
 def all_waves(
-    attached: Attached,
+    attached: Attached | HasWaves,
     text: str = "",
     *,
     waves: Sequence[int] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
-) -> list[Values]:
-    """Evaluate a variable or an expression in all lanes of all waves; return one result for each place in the code.
+) -> Values:
+    """Evaluate a variable or an expression in all lanes of all waves, in each wave where it is: `array[wave, lane]`.
 
-    ``waves`` and ``lanes`` choose some, by number. Without ``lanes`` those that do not execute the code are masked in
-    the arrays, and not with ``all``. A name that means nothing in any of the waves is a `KeyError`. The waves
-    themselves are the items of ``attached``: ``attached[0]`` is the first.
+    ``attached`` is what `launch`, `open_core` or `Program.attach` returns. ``waves`` and ``lanes`` choose some, by
+    number. Without ``lanes`` those that do not execute the code are masked in the array, and not with ``all``. Waves in
+    which the name means nothing are masked; if it means nothing in any of them, that is a `KeyError`.
 
     >>> import dwarfgpu as dg
-    >>> [last] = dg.all_waves(dg.open_core("blur.core"), "last")
+    >>> last = dg.all_waves(dg.open_core("blur.core"), "last")
     >>> last
     <Values last: int, 2 waves, 32 lanes>
     >>> last.array.max(axis=1).tolist()
     [32, 50]
     """
+    attached = attached_of(attached)
     if not text:
-        raise UsageError('all_waves takes an expression, such as "lane"; the first wave is `attached[0]`')
-    if not hasattr(attached, "stopped"):
-        raise UsageError(f"a {type(attached).__name__} has no waves", hint="pass `running.attached`, or an open core")
+        raise UsageError("all_waves takes an expression, such as 'x'", hint="the first wave is item [0]")
     found = [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]
     reasons = [next((reason for _count, reason in values.missing()), None) for values in found if values.type is None]
     errors = [reason.error for reason in reasons if reason is not None and isinstance(reason.error, UnknownName)]
     if errors and len(errors) == len(found):  # it means nothing anywhere
         raise errors[0]
-    return found
+    if not found:
+        return Values(_lanes_of(attached, lanes), None, text=text, waves=b.array([], 64))
+    return found[0] if len(found) == 1 else Values.joined(found)
+
+
+def _lanes_of(attached: Attached, lanes: Sequence[int] | str | None) -> tuple[int, ...]:
+    """Return the numbers of lanes: by default, and with ``all``, of every lane of a wave."""
+    target = waves_of(attached.stopped).target
+    if isinstance(lanes, str) and lanes != "all":
+        raise UsageError(f"{lanes!r} names no lanes of waves", hint="give numbers, or all")
+    is_every = lanes is None or isinstance(lanes, str)
+    return tuple(range(target.lane_count)) if is_every else tuple(target.lane(lane) for lane in lanes or ())
 
 
 def by_place(
@@ -79,14 +106,8 @@ def by_place(
     frame: int = 0,
 ) -> Iterator[tuple[int, Values]]:
     """Evaluate several expressions at each place in the code; yield each result with the index of its expression."""
-    stopped = attached.stopped
-    machine = waves_of(stopped)
-    count = machine.target.lane_count
-    if isinstance(lanes, str) and lanes != "all":
-        raise UsageError(f"{lanes!r} names no lanes of waves", hint="give numbers, or all")
-    is_every = lanes is None or isinstance(lanes, str)
-    chosen = tuple(range(count)) if is_every else tuple(machine.target.lane(lane) for lane in lanes or ())
-    for group in wave_groups(stopped, waves):
+    chosen = _lanes_of(attached, lanes)
+    for group in wave_groups(attached.stopped, waves):
         for index, text in enumerate(texts):
             for values in _of_group(attached, group, text, chosen, frame):
                 values.only_executing = lanes is None

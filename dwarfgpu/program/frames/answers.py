@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from attrs import evolve
 
@@ -140,6 +140,11 @@ class _Chunk:
         return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
 
 
+def _is_index(key: Any) -> bool:
+    """Return whether something is one number."""
+    return hasattr(key, "__index__") and not getattr(key, "shape", ())
+
+
 def _as_array(value: Any) -> Any:
     return value.array if isinstance(value, Values) else value
 
@@ -178,7 +183,10 @@ def _and_reflected(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., 
     return _lane_by_lane(operation), _lane_by_lane(lambda right, left: operation(left, right))
 
 
-_OF_ARRAY = frozenset({"max", "mean", "min", "shape", "std", "sum", "tolist"})
+_OF_ARRAY = frozenset((
+    *("all", "any", "argmax", "argmin", "compressed", "count", "max", "mean", "min", "round", "shape", "std", "sum"),
+    *("tolist", "var"),
+))  # fmt: skip
 """What values have as numpy's masked array has it."""
 
 
@@ -318,6 +326,55 @@ class Values(ShownInNotebooks):
         """Give some slots, by their ascending numbers, an error in place of a value; by default all."""
         self._missing.append((range(self.slot_count) if slots is None else slots, _Same(error)))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Values]) -> Values:
+        """Return the values of waves at several places, in the order of the waves."""
+        import numpy as np
+
+        every, first = (1 << 64) - 1, next((part for part in parts if part.frame is not None), parts[0])
+        waves = np.concatenate([np.asarray(part.waves, np.uint64) for part in parts])
+        active = np.concatenate(
+            [np.full(len(part.waves), every if part.active is None else part.active, np.uint64) for part in parts]
+        )
+        names, order = [name for part in parts for name in part.names], np.argsort(waves)
+        whole = cls(
+            *(first.lanes, first.frame, None, first.text),
+            active=active[order],
+            waves=waves[order],
+            names=[names[wave] for wave in order],
+            only_executing=first.only_executing,
+        )
+        rows, start = np.argsort(order), 0
+        for part in parts:
+            whole._take(part, rows[start : start + len(part.waves)])
+            start += len(part.waves)
+        return whole
+
+    def _take(self, part: Values, rows: Any) -> None:
+        """Take over the values of some waves, whose rows are ascending."""
+        import numpy as np
+
+        part.read()
+        width, missing = len(self.lanes), part._missing
+
+        def moved(slots: Any) -> Any:
+            numbers = np.asarray(slots, np.int64)
+            return rows[numbers // width] * width + numbers % width
+
+        self._chunks += [evolve(chunk, first=0, positions=moved(chunk.slots(None))) for chunk in part._chunks]
+        self._read_chunks = len(self._chunks)
+        if part._array is not None:
+            error = self._make_room(np.dtype((part._array.dtype, part._array.shape[1:])))
+            if error is None:
+                self._array[moved(range(part.slot_count))] = part._array
+            else:
+                missing = [(range(part.slot_count), _Same(error))]
+        self._missing += [(moved(slots), error_at) for slots, error_at in missing]
+        self.type = self.type or part.type
+        self.problems += part.problems
+        self.repaired += part.repaired
+        self.possible_repairs = tuple(dict.fromkeys((*self.possible_repairs, *part.possible_repairs)))
+
     # --- Lane by lane ---------------------------------------------------------------------------------------------
 
     @property
@@ -407,27 +464,32 @@ class Values(ShownInNotebooks):
         if name in _OF_ARRAY:
             return getattr(self.array, name)
         message = f"Values has no {name}: .array is the array of numpy, in which lanes that do not count are masked"
-        raise AttributeError(message)
+        raise AttributeError(message, name=name, obj=self)
 
     def __getitem__(self, key: Any) -> Any:
         """Return the value in a lane as a Python object; raise the error with its reason where none counts.
 
-        For several waves ``key`` is the name of a wave and the lane.
+        For several waves ``key`` is a wave, by its number or its name, and the lane; a wave alone has an array.
         """
-        if isinstance(key, (slice, Values)) or getattr(key, "shape", None):
-            kind: Any = getattr(key, "dtype", None)
-            if kind is not None and kind.kind == "b":  # a condition, false where it has no value
-                import numpy as np
+        kind: Any = getattr(key, "dtype", None)
+        if kind is not None and kind.kind == "b" and key.shape:  # a condition, false where it has no value
+            import numpy as np
 
-                return self.array[np.ma.filled(key, False)]
-            raise UsageError("an index is one lane", kind="no_lane", hint="use .array[FIRST:END]")
-        name, lane = key if self.by_wave else (None, key)
-        if lane not in self.lanes or (self.by_wave and name not in self.names):
+            return self.array[np.ma.filled(key, False)]
+        parts = key if isinstance(key, tuple) else (key,)
+        if len(parts) > 1 + self.by_wave or not all(isinstance(part, str) or _is_index(part) for part in parts):
+            what, where = ("a wave and a lane", "WAVE, ") if self.by_wave else ("one lane", "")
+            raise UsageError(f"an index is {what}", kind="no_lane", hint=f"use .array[{where}FIRST:END]")
+        wave = self._row_of(parts[0]) if self.by_wave else 0
+        if self.by_wave and len(parts) == 1:
+            return self.array[wave]
+        lane = parts[-1]
+        if lane not in self.lanes:
             raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")
-        if key in self.reasons:
-            raise Unavailable(self.reasons[key])
         position = self.lanes.index(lane)
-        wave = 0 if name is None else self.names.index(name)
+        reason = self.reasons.get(self._key(wave * len(self.lanes) + position))
+        if reason is not None:
+            raise Unavailable(reason)
         if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
             message = f'lane {lane} does not execute this code; values("all") has the value of each lane'
             raise Unavailable(Reason(reasons.INACTIVE, message))
@@ -435,6 +497,13 @@ class Values(ShownInNotebooks):
         if isinstance(self._array, list) or value.dtype.names is not None or value.dtype.kind == "V":
             return value
         return value.item()
+
+    def _row_of(self, wave: int | str) -> int:
+        """Return which row is that of a wave, by its number or its name."""
+        known: list[Any] = list(self.names) if isinstance(wave, str) else list(map(int, self.waves))
+        if wave not in known:
+            raise UnknownItem(f"wave {wave} was not asked for", kind="no_wave")
+        return known.index(wave)
 
     def of(self, lane: int | None = None, wave: int = 0) -> LaneAnswer:
         """Return what a lane has as an object, or why it has nothing; ``wave`` counts the waves from 0."""
@@ -856,8 +925,30 @@ class Quantity(Handle, ABC):
     def __eq__(self, other: object) -> bool:
         if other is None or isinstance(other, Quantity):
             return self is other
+        return self._refuse()
+
+    def _refuse(self, *_others: object) -> NoReturn:
         message = f"{self.text} can differ from lane to lane: compare its values(), or value(lane=N) of one lane"
         raise TypeError(message)
+
+    __lt__ = __le__ = __gt__ = __ge__ = __int__ = __float__ = __index__ = __getitem__ = _refuse
+    __iter__ = None
+    """It has values, and is no sequence of them."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Return an array with this one object, if that is asked for; its values are those of `values`."""
+        import numpy as np
+
+        if dtype is None or np.dtype(dtype).kind != "O":
+            self._refuse()
+        array = np.empty((), object)
+        array[()] = self
+        return array
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f": values() has {name}" if name in _OF_ARRAY or name in vars(Values) else ""
+        message = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+        raise AttributeError(message, name=name, obj=self)
 
     @property
     @abstractmethod

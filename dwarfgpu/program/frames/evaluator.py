@@ -22,6 +22,7 @@ from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Group, LaneSet, each_part, uniform, uniform_flag
+from dwarfgpu.machines.protocol import HAS_ENDED
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.scopes import names_within, scope_of_name
 from dwarfgpu.program.frames.answers import Quantity, store
@@ -327,7 +328,8 @@ class Evaluator:
         if node.text.isupper() and self.frame.unit is not None and not self.frame.has_macros:
             macro = f"if {node.text[:80]} is a macro, compile with -fdebug-macro (GCC: -g3)"
             hint = macro if hint is None else f"{hint}; {macro}"
-        error = UnknownName(self.text, node.position, f"no variable `{node.text[:80]}` in {scope}", hint=hint)
+        message = f"no variable `{node.text[:80]}` in {scope}{_ended_text(self.frame)}"
+        error = UnknownName(self.text, node.position, message, hint=hint)
         error.kind = "no_name"
         return error
 
@@ -1157,6 +1159,8 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
     code = frame.code
     if code is not None and not code.file.has_dwarf:
         return f"{code.file.name} has no debugging information"
+    if _ended_text(frame):
+        return 'stop them before, at a line: `break FILE:LINE`, or in Python `run(until="FILE:LINE")`'
     others = [candidate for candidate in _elsewhere(frame, node) if candidate != node.text]
     if others:
         return f"did you mean {_listed(others, FEW)}?"
@@ -1176,6 +1180,16 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
         return f"did you mean {near}?"
     here = f"there are {_listed(known, MANY)}" if known else None
     return " ".join(filter(None, (nearly(frame, node.text), here))) or None
+
+
+def _ended_text(frame: Frame) -> str:
+    """Return that the waves of a frame have ended, if so, as the end of a message."""
+    stack = frame.stack
+    waves: Any = () if stack is None else [stack.wave] if isinstance(stack.wave, int) else stack.wave.tolist()
+    stops = [None if stack is None else stack.machine.stop_of(wave) for wave in waves]
+    if not stops or not all(stop is not None and stop.detail == HAS_ENDED for stop in stops):
+        return ""
+    return ": the wave has ended" if len(stops) == 1 else ": the waves have ended"
 
 
 def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:

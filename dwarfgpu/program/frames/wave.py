@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from dwarfgpu.errors import DwarfGpuError, Handle, UnknownItem
 from dwarfgpu.immutable import frozen
@@ -123,6 +123,9 @@ class Wave(ShownInNotebooks, Handle):
         count = self.stack.count
         message = f"{self.id} has {count} frame{'' if count == 1 else 's'}, no frame {number}"
         raise UnknownItem(message, kind="no_frame", hint=f"the last one ends because: {self.end.message}")
+
+    def __getitem__(self, name: object) -> NoReturn:
+        raise TypeError(f"a wave has frames, and these have variables: frame(0)[{name!r}]")
 
     def __iter__(self) -> Iterator[Frame]:
         number = 0

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-import dwarfgpu as dg
 from dwarfgpu.audits.samples.annotation import (
     AMBIGUOUS,
     NO_INSTRUCTION,
@@ -22,6 +21,7 @@ from dwarfgpu.audits.samples.annotation import (
 )
 from dwarfgpu.audits.samples.sample_files import BROKEN, UNKNOWN_CODE, read_samples
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.render.profiles import written
 from dwarfgpu.states.program import open_program
 from tests.builders import protobuf
@@ -195,10 +195,10 @@ def test_registers_that_are_not_live_hold_nothing_that_matters(build, kernel, ar
     """Before each instruction every register that is not live is overwritten, and the kernel computes the same."""
     path = f"{ROOT}/fixtures/amdgpu/cl-kernels.{build}.O2.v5.co"
     name = "y" if kernel == "saxpy" else "out"
-    whole = dg.launch(dg.machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
+    whole = launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
     assert whole.machine.run().has_ended
     code = SampledCode(open_program(path))
-    done = dg.launch(dg.machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
+    done = launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args)
     device, looked = done.machine.device, 0
 
     def overwrite(batch):

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-import dwarfgpu as dg
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.control.debugging import Debugging
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.isa.decoder import decode
 from tests.builders.parameters import every, some_slow
 
@@ -23,9 +23,9 @@ KERNELS = {
 
 
 def debugging_of(path, kernel, grid=192, seed=None):
-    machine = dg.machine_for(path, kernel)
+    machine = machine_for(path, kernel)
     machine.seed = seed
-    return Debugging(dg.launch(machine, path, kernel, grid=grid, work_group=64, args=KERNELS[kernel]))
+    return Debugging(launch(machine, path, kernel, grid=grid, work_group=64, args=KERNELS[kernel]))
 
 
 def state_of(machine):
@@ -138,13 +138,13 @@ def test_breakpoints_are_hit_at_every_instruction_of_code_that_has_run(path):
 @pytest.mark.parametrize("path", some_slow(FILES, quick=QUICK))
 def test_the_step_back_from_a_fault_leads_to_the_instruction_before_it(path):
     args = {"x": "zeros(64)", "y": "zeros(8)", "a": 0.5, "n": 64}
-    machine = dg.machine_for(path, "saxpy")
-    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    machine = machine_for(path, "saxpy")
+    debugging = Debugging(launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
     places = []
     debugging.go_on(lambda batch: bool(0 in batch.waves and places.append((debugging.device.executed, batch.pc))))
     assert debugging.device.stopped
-    machine = dg.machine_for(path, "saxpy")
-    debugging = Debugging(dg.launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
+    machine = machine_for(path, "saxpy")
+    debugging = Debugging(launch(machine, path, "saxpy", grid=64, work_group=64, args=args))
     assert debugging.go_on().kind == halts.FAULT
     assert machine.program_counter(0) == places[-1][1]
     debugging.reverse_instruction(0)

@@ -135,8 +135,8 @@ def watched(require_tool, tmp_path_factory):
             scalar = ["-O2", "-DSCALAR"] if processor == "gfx900" else ["-O0"]
             command = [clang, *options, *scalar, "-w", "-nogpulib", str(SOURCE), "-o", str(path)]
             subprocess.run(command, check=True, capture_output=True)
-        machine = dg.machine_for(str(path), kernel)
-        debugging = Debugging(dg.launch(machine, str(path), kernel, grid=64, work_group=64, args=args))
+        machine = machine_for(str(path), kernel)
+        debugging = Debugging(launch(machine, str(path), kernel, grid=64, work_group=64, args=args))
         if processor == "gfx900":
             return debugging
         line = next(number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if f" {kernel}(" in text)

@@ -8,7 +8,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import all_waves, by_place
 from dwarfgpu.program.frames.answers import CODES, Values
 from dwarfgpu.program.frames.columns import python_value, without_padding
 from dwarfgpu.render.variables import LaneTexts, VariablesRenderer, grouped, lines_of_waves
@@ -44,6 +44,10 @@ def attached(request):
     return found
 
 
+def places(attached, text):
+    return [values for _index, values in by_place(attached, (text,))]
+
+
 def by_itself(attached, wave, text):
     """The value and the state in each lane, asked of one wave alone."""
     try:
@@ -61,82 +65,81 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_all_waves_are_as_each_is_by_itself(attached, text):
-    seen = set()
-    for found in all_waves(attached, text):
-        for position, wave in enumerate(found.waves.tolist()):
-            values, states = by_itself(attached, wave, text)
-            seen.add(wave)
-            assert found.names[position] == attached[wave].id
-            if states is None:
-                assert str(next(found.missing())[1].message) in values
-                continue
-            assert found.states[position] == list(states)
-            assert found.array[position].tolist() == values or "active" not in states
-    assert seen == set(range(len(PLACES)))
+    found = all_waves(attached, text)
+    assert found.waves.tolist() == [*range(len(PLACES))]
+    assert found.array.shape[:2] == (len(PLACES), len(found.lanes))
+    for wave in range(len(PLACES)):
+        values, states = by_itself(attached, wave, text)
+        assert found.names[wave] == attached[wave].id
+        if states is None:
+            assert str(found.reason_at(wave, 0).message) in values
+            assert found.array.mask[wave].all()
+            continue
+        assert found.states[wave] == list(states)
+        assert found.array[wave].tolist() == values or "active" not in states
 
 
 def test_waves_at_one_place_are_one_group(attached):
-    groups = [(found.waves.tolist(), found.frame.name) for found in all_waves(attached, "lane")]
+    groups = [(found.waves.tolist(), found.frame.name) for found in places(attached, "lane")]
     assert groups == [([0, 2, 4], "X"), ([1], "X"), ([3], "whole_wave"), ([5], "X")]
-    found = all_waves(attached, "lane")[0]
+    found = places(attached, "lane")[0]
     assert found.array.shape == found.codes.shape == (3, len(found.lanes))
     assert found.array.dtype == np.int32
     assert not found.has_failed
 
 
 def test_waves_and_lanes_can_be_chosen(attached):
-    whole = all_waves(attached, "lane", lanes="all")[0].array
-    some = list(all_waves(attached, "lane", waves=[4, 0], lanes=[3, 5]))
-    one = list(all_waves(attached, "lane", waves=[4], lanes=[5]))
-    assert some[0].waves.tolist() == [0, 4]
-    assert some[0].array.tolist() == whole[[0, 2]][:, [3, 5]].tolist()
-    assert one[0].array.tolist() == whole[2:3, 5:6].tolist()
-    assert list(all_waves(attached, "lane", waves=[])) == []
-    assert all_waves(attached, "lane", lanes=[])[0].array.shape == (3, 0)
+    whole = all_waves(attached, "lane", lanes="all").array
+    some = all_waves(attached, "lane", waves=[4, 0, 1], lanes=[3, 5])
+    assert some.waves.tolist() == [0, 1, 4]
+    assert some.array.tolist() == whole[[0, 1, 4]][:, [3, 5]].tolist()
+    assert all_waves(attached, "lane", waves=[4], lanes=[5]).array.tolist() == whole[4:5, 5:6].tolist()
+    assert all_waves(attached, "lane", waves=[]).array.shape == (0, attached.state.target.lane_count)
+    assert all_waves(attached, "lane", lanes=[]).array.shape == (len(PLACES), 0)
     with pytest.raises(UsageError, match="no lane 64"):
         all_waves(attached, "lane", lanes=[64])
 
 
 def test_memory_that_some_waves_lack_is_an_error_of_theirs(attached):
-    found = next(each for each in all_waves(attached, "slots[1]") if 5 in each.waves.tolist())
-    assert set(found.states[-1]) == {"absent", "error"}
-    assert found.reason_at(len(found.waves) - 1, 0).kind == "memory_unavailable"
-    assert all_waves(attached, "slots[1]")[0].reason_at(0, 0) is None
+    found = all_waves(attached, "slots[1]")
+    assert set(found.states[5]) == {"absent", "error"}
+    assert found.reason_at(5, 0).kind == "memory_unavailable"
+    assert found.reason_at(0, 0) is None
 
 
 def test_chunks_change_nothing(attached, monkeypatch):
-    whole = [(each.array.tolist(), each.states) for each in all_waves(attached, "slots")]
+    whole = [(each.array.tolist(), each.states) for each in places(attached, "slots")]
     monkeypatch.setattr("dwarfgpu.program.frames.all_waves.CHUNK", attached.state.target.lane_count)
-    assert [(each.array.tolist(), each.states) for each in all_waves(attached, "slots")] == whole
+    assert [(each.array.tolist(), each.states) for each in places(attached, "slots")] == whole
 
 
 def test_what_depends_on_callers_is_asked_of_each_wave(attached):
     """A frame that is not there is an error of every wave, which says why."""
     with pytest.raises(UsageError, match="no frame 7"):
-        list(all_waves(attached, "lane", frame=7))
+        all_waves(attached, "lane", frame=7)
 
 
 def test_a_name_that_is_not_there_is_an_error_of_its_place(attached):
-    assert [each.has_failed for each in list(all_waves(attached, "value"))] == [True, True, False, True]
+    assert [each.has_failed for each in places(attached, "value")] == [True, True, False, True]
 
 
 def test_waves_without_a_program_counter(attached):
     machine = Machine(attached.state.target)
     machine.add_waves(2)
-    found = list(all_waves(attached.program.attach(machine), "lane"))
-    assert [each.waves.tolist() for each in found] == [[0, 1]]
-    assert found[0].pc is None
-    assert found[0].reason_at(1, 3).message == "the place of wave 0 is not known: it has no program counter"
+    found = all_waves(attached.program.attach(machine), "lane")
+    assert found.waves.tolist() == [0, 1]
+    assert found.pc is None
+    assert found.reason_at(1, 3).message == "the place of wave 0 is not known: it has no program counter"
 
 
 def test_a_lane_of_a_wave_by_name(attached):
-    values = all_waves(attached, "lane", lanes="all")[0]
+    values = all_waves(attached, "lane", lanes="all")
     assert isinstance(values, Values)
-    assert values.names == ["0", "2", "4"]
-    assert (len(values), next(iter(values))[3]) == (3, values["0", 3])
-    assert values["2", 3] == values.array[1, 3] == python_value(values.of(3, 1).value)
-    with pytest.raises(UsageError, match="lane 5 was not asked for"):
-        values["1", 5]
+    assert values.names == [str(wave) for wave in range(len(PLACES))]
+    assert (len(values), next(iter(values))[3]) == (len(PLACES), values["0", 3])
+    assert values["2", 3] == values.array[2, 3] == python_value(values.of(3, 2).value)
+    with pytest.raises(UsageError, match="lane 64 was not asked for"):
+        values["1", 64]
 
 
 def test_random_snapshots_agree(attached):
@@ -156,12 +159,12 @@ def test_random_snapshots_agree(attached):
     other = attached.program.attach(machine)
     other.stopped.loaded = other.state.loaded = attached.stopped.loaded
     for text in ("lane", "limit", "out"):
-        for found in all_waves(other, text):
-            for position, wave in enumerate(found.waves.tolist()):
-                values, states = by_itself(other, wave, text)
-                if states is not None:
-                    assert found.states[position] == list(states), (text, wave)
-                    assert found.array[position].tolist() == values or set(states) <= {"error", "absent"}
+        found = all_waves(other, text)
+        for wave in range(count):
+            values, states = by_itself(other, wave, text)
+            if states is not None:
+                assert found.states[wave] == list(states), (text, wave)
+                assert found.array[wave].tolist() == values or set(states) <= {"error", "absent"}
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +189,7 @@ def spread():
 
 @pytest.mark.parametrize("text", ["x", "pair", "four", "spilled", "partly", "pair.second + four.c", "partly.first"])
 def test_structures_in_several_places(spread, text):
-    (found,) = all_waves(spread, text)
+    found = all_waves(spread, text)
     for wave in range(10):
         values, states = by_itself(spread, wave, text)
         assert found.states[wave] == list(states)
@@ -209,7 +212,7 @@ def test_structures_with_arrays_are_documents_and_texts():
     space = machine.target.space_named("private_wave")
     for wave in range(2):
         machine.memory.map(space, 0, np.full(64 * 1024, wave + 1, dtype=np.uint8), instance=wave)
-    (found,) = all_waves(program.attach(machine), "ring")
+    found = all_waves(program.attach(machine), "ring")
 
     renderer = VariablesRenderer(found.frame)
     documents = list(renderer.documents(found))
@@ -243,7 +246,7 @@ def test_values_beyond_the_limit_are_counted_and_not_written(monkeypatch):
     machine.set_register("exec", (1 << 64) - 1)
     machine.set_register("v6", np.arange(50 * 64).reshape(50, 64))
     machine.memory.map_rows(machine.target.space_named("private_wave"), np.zeros((50, 4096), dtype=np.uint8))
-    (found,) = all_waves(program.attach(machine), "pair")
+    found = all_waves(program.attach(machine), "pair")
     asked = []
     original = Values.at
     monkeypatch.setattr(Values, "at", lambda self, *place: asked.append(place) or original(self, *place))
@@ -267,14 +270,14 @@ def test_bytes_between_members_do_not_tell_waves_apart():
 
 
 def test_waves_without_an_expression_are_items_of_the_state(attached):
-    assert "the first wave is `attached[0]`" in str(raised(UsageError, all_waves, attached))
+    assert "all_waves takes an expression" in str(raised(UsageError, all_waves, attached))
     assert "no variable `nosuch` in" in str(raised(KeyError, all_waves, attached, "nosuch"))
     assert "a str has no waves" in str(raised(UsageError, all_waves, "blur.core", "lane"))
 
 
 def test_callers_at_one_place_are_one_result():
     core = dwarfgpu.open_core(str(FIXTURES.parent / "dwarfgpu/examples/blur.core"))
-    (found,) = all_waves(core, "n", frame=1, lanes="all")
+    found = all_waves(core, "n", frame=1, lanes="all")
     assert found.waves.tolist() == [0, 1]
     for position, wave in enumerate(core):
         alone = wave.frame(1)["n"].values("all")

@@ -11,7 +11,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.machine import Machine
-from dwarfgpu.program.frames.all_waves import all_waves
+from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.backtrace import backtraces
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.states.hosts import in_lane
@@ -116,7 +116,7 @@ def test_waves_at_one_place_whose_lanes_are_elsewhere_are_asked_together():
     places = [("lex_1_1_then", None), ("lex_1_1_else", None), ("lex_1_1_then", None)]
     _example, program = attached(*VARIANTS[0], *places)
     for text in ("lane", "even", "left"):
-        for values in all_waves(program, text):
+        for _index, values in by_place(program, (text,)):
             for number, wave in enumerate(values.waves.tolist()):
                 try:
                     alone = program[wave].frame(0).eval(text)
@@ -126,7 +126,7 @@ def test_waves_at_one_place_whose_lanes_are_elsewhere_are_asked_together():
                 assert values.states[number] == alone.states
                 whole = [position for position, state in enumerate(alone.states) if state in ("active", "inactive")]
                 assert values.array[number][whole].tolist() == alone.array[whole].tolist()
-    assert [values.names for values in all_waves(program, "lane")] == [["0", "2"], ["1"]]
+    assert [values.names for _index, values in by_place(program, ("lane",))] == [["0", "2"], ["1"]]
 
 
 def test_the_selected_frame_is_at_the_place_of_the_selected_lane():

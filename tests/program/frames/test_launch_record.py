@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve
 
 import dwarfgpu as dg
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.frames.columns import python_value
 from dwarfgpu.program.frames.launch_record import AT_LAUNCH, IN_SEGMENT, LaunchRecord
@@ -28,8 +29,8 @@ def explicit(path: Path, kernel: str) -> Any:
 
 
 def launched(path: Path, kernel: str, args: Any) -> tuple[Any, Wave]:
-    machine = dg.machine_for(str(path), kernel)
-    dg.launch(machine, str(path), kernel, grid=64, work_group=64, args=args)
+    machine = machine_for(str(path), kernel)
+    launch(machine, str(path), kernel, grid=64, work_group=64, args=args)
     return machine, dg.open(str(path)).attach(machine)[0]
 
 

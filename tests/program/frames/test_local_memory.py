@@ -10,7 +10,7 @@ import pytest
 
 import dwarfgpu
 from dwarfgpu.execution.control.running import Running
-from dwarfgpu.execution.launch.launch import machine_for
+from dwarfgpu.execution.launch import launch as launching
 from dwarfgpu.program.code.repairs import UNWRITTEN
 from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
 from dwarfgpu.program.frames.variable import owner_of, variables_of
@@ -150,7 +150,9 @@ def test_other_variables_without_a_location_are_not_in_local_memory(
 
 def launch(path: Path, **arguments: Any) -> tuple[Any, dict[str, LocalObject]]:
     """Launch one work-item, and return what lies in its local memory by name."""
-    launched = dwarfgpu.launch(machine_for(str(path), "k"), str(path), "k", grid=1, work_group=1, args=arguments)
+    launched = launching.launch(
+        launching.machine_for(str(path), "k"), str(path), "k", grid=1, work_group=1, args=arguments
+    )
     wave = Running(launched).attached[0]
     return launched, {each.name: each for each in local_objects(wave.frame(0), wave.launch)}
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dwarfgpu as dg
+from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.program.frames.all_waves import all_waves
 from tests.builders.dwarf import entry
 from tests.builders.errors import raised
@@ -135,7 +136,7 @@ def test_values_have_what_is_usual_of_arrays(frame, attached):
     assert [values.sum(), values.mean(), values.min(), values.max()] == [180, 18, 0, 36]
     assert (values.tolist(), values.shape) == (COUNTED, (64,))
     assert values[values > 30].tolist() == [32, 36]
-    assert all_waves(attached, "2 * $lane")[0].sum() == 180
+    assert all_waves(attached, "2 * $lane").sum() == 180
     assert ".array is the array of numpy" in str(raised(AttributeError, lambda: values.cumsum))
     for key in (values, np.arange(3)):
         assert raised(dg.UsageError, lambda key=key: values[key]).hint == "use .array[FIRST:END]"
@@ -143,6 +144,40 @@ def test_values_have_what_is_usual_of_arrays(frame, attached):
 
 def test_an_index_is_one_lane(frame):
     assert "an index is one lane" in str(raised(dg.UsageError, lambda: frame["left"].values()[0:4]))
+
+
+def test_indexes_of_waves(attached):
+    values = all_waves(attached, "2 * $lane", lanes=[4, 5])
+    assert values[0].tolist() == values["1:1:1:1"].tolist() == [8, 10]
+    assert values[0, 4] == values["1:1:1:1", np.int64(4)] == 8
+    for key in (slice(1), (slice(1), 4), (0, [4]), (0, 4, 4), None):
+        assert raised(dg.UsageError, lambda key=key: values[key]).hint == "use .array[WAVE, FIRST:END]"
+    for key in (1, -1, "x", (1, 4), (0, 3)):
+        assert "was not asked for" in str(raised(KeyError, lambda key=key: values[key]))
+
+
+def test_what_is_attached_is_indexed_like_a_list(attached):
+    assert attached[-1].id == attached[np.int64(0)].id == attached[:1][0].id == "1:1:1:1"
+    assert attached[1:] == []
+    assert "Unknown wave -2" in str(raised(IndexError, lambda: attached[-2]))
+    error = raised(TypeError, lambda: attached[0]["left"])
+    assert str(error) == "a wave has frames, and these have variables: frame(0)['left']"
+
+
+@for_each(
+    "use",
+    (lambda each: each > 3),
+    (lambda each: each[3]),
+    float,
+    int,
+    np.asarray,
+    np.mean,
+    lambda each: np.array([each]),
+)
+def test_a_variable_is_not_its_values(frame, use):  # fmt: skip
+    assert "compare its values(), or value(lane=N)" in str(raised(TypeError, use, frame["left"]))
+    assert "values() has max" in str(raised(AttributeError, lambda: frame["left"].max))
+    assert "values() has to_pandas" in str(raised(AttributeError, lambda: frame["left"].to_pandas))
 
 
 def test_dictionaries_and_tables_of_pandas(frame, attached):
@@ -156,16 +191,16 @@ def test_dictionaries_and_tables_of_pandas(frame, attached):
     assert (str(absent.value.dtype), absent.value[4], str(absent.value[3])) == ("Int32", 18, "<NA>")
     assert frame["slots"].values().to_pandas().value[2].tolist() == [20, 21, 22, 23]
     assert set(frame["unused"].values().to_pandas().state) == {"absent"}
-    (waves,) = all_waves(attached, "2 * $lane")
+    waves = all_waves(attached, "2 * $lane")
     assert waves.to_pandas().value["1:1:1:1"].sum() == 180
     assert waves.to_dict()["1:1:1:1", 4] == 8
 
 
 def test_rows_of_a_table_have_the_global_ids_of_their_work_items():
     file, numbers = "dwarfgpu/examples/kernels.co", ["zeros(48)", "ones(48)", 2, 48]
-    machine = dg.machine_for(file, "saxpy")
-    launched = dg.launch(machine, file, "saxpy", grid=(48, 2), work_group=(48, 1), args=numbers)
-    (values,) = all_waves(dg.Running(launched).attached, "$lane", lanes="all")
+    machine = machine_for(file, "saxpy")
+    launched = launch(machine, file, "saxpy", grid=(48, 2), work_group=(48, 1), args=numbers)
+    values = all_waves(dg.Running(launched).attached, "$lane", lanes="all")
     table = values.to_pandas()
     known = [(x, y) for y in range(2) for x in range(48)]
     assert [*table[["global_x", "global_y"]].dropna().itertuples(index=False, name=None)] == known
@@ -254,11 +289,11 @@ def test_without_pandas_the_error_says_what_to_do(frame, monkeypatch):
 
 
 def test_waves_are_rows(attached):
-    (values,) = all_waves(attached, "2 * $lane")
+    values = all_waves(attached, "2 * $lane")
     assert len(values) == 1
     assert list(values) == values.array.tolist() == [COUNTED]
     assert np.asarray(values).shape == pd.DataFrame(values).shape == (1, 64)
-    (every,) = all_waves(attached, "2 * $lane", lanes="all")
+    every = all_waves(attached, "2 * $lane", lanes="all")
     assert every.array.tolist() == [list(TWICE.values())]
 
 
@@ -282,7 +317,7 @@ def test_values_types_and_reasons_are_data(frame, name):
 
 
 def test_values_of_waves_are_data(attached):
-    (values,) = all_waves(attached, "slots[1]")
+    values = all_waves(attached, "slots[1]")
     for other in copies(values):
         assert (list(other), other.states) == (list(values), values.states)
 
@@ -308,8 +343,8 @@ def test_what_is_not_there_is_the_error_that_python_has_for_it(frame):
 
 
 def test_what_a_prompt_shows_of_large_things_is_one_line(frame):
-    machine = dg.machine_for("dwarfgpu/examples/blur.co", "blur")
-    launched = dg.launch(machine, "dwarfgpu/examples/blur.co", "blur", grid=64, work_group=64)
+    machine = machine_for("dwarfgpu/examples/blur.co", "blur")
+    launched = launch(machine, "dwarfgpu/examples/blur.co", "blur", grid=64, work_group=64)
     assert repr(launched) == "<Launched blur, 2 waves>"
     assert repr(machine) == "<Gpu amdgcn-gfx1100-wave32, 2 waves>"
     assert repr(results()) == "<LaneResults of 4: Value(type=BaseType(generic), bits=0), ...>"

@@ -1,0 +1,98 @@
+"""A kernel in a script: it is launched, runs to a line, has values in all waves, and goes on."""
+
+import numpy as np
+import pytest
+
+import dwarfgpu as dg
+from tests.builders.errors import raised
+
+BLUR = "dwarfgpu/examples/blur.co"
+
+
+def launched(count=49, grid=128):
+    return dg.launch(BLUR, "blur", ["arange(50)", "zeros(50)", count], grid=grid, work_group=64)
+
+
+def test_a_kernel_runs_to_a_line_and_on():
+    kernel = launched()
+    assert (repr(kernel), len(kernel), kernel[3].id) == ("<Running blur, 4 waves>", 4, "1:1:1:4")
+    halt = kernel.run(until="blur.cl:10")
+    assert (str(halt), repr(halt)) == (f"blur.cl:10 at {halt.pc:#x}, 2 waves", f"<Halt breakpoint: {halt}>")
+    j, i = dg.all_waves(kernel, "j"), dg.all_waves(kernel, "i")
+    assert j.array[:2, 17].tolist() == [16, None]
+    assert (j.shape, j.max(), j.array.mask[2:].all(), j.states[2][0]) == ((4, 32), 47, True, "absent")
+    assert i.filled(-1).tolist()[:2] == [[*range(32)], [*range(32, 49), *[-1] * 15]]
+    assert i.array[2:].tolist() == [[*range(64, 96)], [*range(96, 128)]]  # at another place
+    assert i.to_pandas().query("state == 'active'").global_x.tolist() == [*range(49), *range(64, 128)]
+    assert kernel.run().has_ended
+    assert kernel.buffers["out"][:3].tolist() == [0.5, 1, 2]
+
+
+def test_a_place_may_have_a_condition():
+    kernel = launched()
+    assert kernel.run(until="blur.cl:10 if j > 47").lanes == {1: 1 << 16}
+    assert "no variable `nothere`" in str(raised(KeyError, lambda: kernel.run(until="blur.cl:10 if nothere")))
+    kernel = launched()
+    (point,) = kernel.break_at("blur.cl:10 if j > 46")
+    assert (kernel.run().breakpoint, point.condition) == (point, "j > 46")
+    assert str(launched().run(10)).startswith("10 at 0x7f")
+
+
+def test_a_name_after_the_end_is_refused_because_of_the_end():
+    kernel = launched()
+    assert kernel.run().has_ended
+    for ask in (lambda: dg.all_waves(kernel, "j"), lambda: kernel[0].frame(0)["j"]):
+        error = raised(KeyError, ask)
+        assert ": the wave" in error.message and "ended" in error.message  # noqa: PT018
+        assert 'in Python `run(until="FILE:LINE")`' in error.hint
+    assert dg.all_waves(kernel, "n").max() == 49  # a parameter is still there
+
+
+def test_a_later_launch_keeps_the_machine_and_its_buffers():
+    kernel = launched(grid=64)
+    kernel.run()
+    numbers = [kernel.launched.addresses["out"], "zeros(50)", 3]
+    again = dg.launch(dg.open(BLUR), "blur", numbers, grid=64, work_group=64, machine=kernel.machine)
+    again.run()
+    assert again.buffers["out"][:3].tolist() == np.float32([0.75, 3.5 / 3, 2]).tolist()
+
+
+def test_what_a_lane_has_never_set_is_no_value():
+    """Not the 0 that its private memory has."""
+    kernel = launched(count=40, grid=64)
+    kernel.run(until="blur.cl:11")
+    for name in ("last", "sum"):
+        values = dg.all_waves(kernel, name, lanes="all")
+        assert values.array.mask[1].tolist() == [False] * 8 + [True] * 24
+        assert str(values.reasons["1:1:1:2", 8]) == f"the lane has never set {name}"
+    assert dg.all_waves(kernel, "i", lanes="all").array[1].tolist() == [*range(32, 64)]
+
+
+def test_faults_and_steps_take_the_kernel():
+    kernel = launched(50)
+    assert kernel.run().kind == "fault"
+    assert dg.fault(kernel)["faults"][0]["source"] == "blur.cl:10"
+    debugging = dg.Debugging(launched())
+    assert debugging.break_at("blur.cl:10", "j > 47").number == 1
+    assert debugging.go_on().lanes == {1: 1 << 16}
+    assert dg.all_waves(debugging, "j")["1:1:1:2", 16] == 48
+
+
+@pytest.mark.parametrize("wrong,message,hint", [
+    (lambda kernel: kernel.machine[0], "a machine has registers and memory: what `launch`", None),
+    (lambda kernel: dg.Running(kernel.machine, kernel), "is what dwarfgpu.launch(FILE, KERNEL, ", None),
+    (lambda kernel: dg.Running(kernel.machine), "is what dwarfgpu.launch(FILE, KERNEL, ", None),
+    (lambda kernel: dg.all_waves(kernel.machine, "j"), "a Gpu has no waves", "pass what `launch` or `open_core`"),
+    (lambda kernel: dg.all_waves(kernel[0], "j"), "a Wave has no waves", "pass what `launch` or `open_core`"),
+    (lambda _: dg.fault("blur.core"), "a str has no waves", "pass what `launch` or `open_core`"),
+    (lambda kernel: dg.launch(kernel.machine, BLUR, "blur", grid=1), "a Gpu is not a file of code", "launch(FILE, "),
+    (lambda kernel: kernel["j"], "Unknown wave j.", "for a variable: all_waves(..., 'j')"),
+    (lambda _: dg.lauch, "has no attribute 'lauch'", None),
+])  # fmt: skip
+def test_a_wrong_guess_is_an_error_that_says_what_to_write(wrong, message, hint):
+    error = raised(Exception, wrong, launched())
+    assert message in str(error)
+    assert (hint or "") in (getattr(error, "hint", None) or "")
+    assert isinstance(error, (TypeError, AttributeError, dg.UsageError))
+    if hint is not None:
+        assert error.__notes__ == [f"hint: {error.hint}"]
