@@ -21,7 +21,15 @@ from dwarfgpu.execution.launch.planning import sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.progress import begin
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
-from dwarfgpu.questions.verification import asked, explained_rule, report_status, sarif_document, shown_of, verdict_of
+from dwarfgpu.questions.verification import (
+    asked,
+    explained_rule,
+    listed_rules,
+    report_status,
+    sarif_document,
+    shown_of,
+    verdict_of,
+)
 from dwarfgpu.render import judging as text_of
 from dwarfgpu.render.judging import judged_page, value_words
 from dwarfgpu.render.layout import WIDTH, counted, laid_out
@@ -63,13 +71,16 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     -fuzz reports one finding of each cause.
 
     A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
-    information. Information that the producer never writes (limits: places of lanes, call frame information, dropped
-    parameters, steps back) is one line with a count, and fails only with -strict. The exit status is 1 if an error or
-    warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if the kernel has not ended or less
-    was judged than -require.
+    information. What the compiler never writes (places of lanes, call frame information, dropped parameters), or
+    always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit status is 1
+    if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if the kernel has
+    not ended or less was judged than -require.
     """
     if arguments.has("explain"):
         return explained_rule(arguments)
+    if arguments.has("rules"):
+        arguments.none()
+        return listed_rules(RULES)
     wanted = verdict_of(arguments, RULES)
     if any(map(arguments.has, ("reduce", "fuzz", "campaign"))):
         from dwarfgpu.questions.campaigns import campaign

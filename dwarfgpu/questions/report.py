@@ -469,7 +469,7 @@ def _findings(file: CodeObject, dialect: str | None) -> tuple[html.PageSection, 
     idioms = sum(finding.idiom is not None for finding in checked.findings)
     if idioms and not checked.left_out:
         are_all = idioms == len(checked.findings)
-        checks += f"; {'all findings' if are_all else idioms} are idioms of the producer"
+        checks += f"; {'all findings' if are_all else idioms} are forms that the compiler always writes"
     return section, html.Tile("Findings", figure, checks)
 
 

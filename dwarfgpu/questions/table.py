@@ -101,11 +101,11 @@ FINDINGS = (
     option("-ignore LIST", "leave out rules, parts of them (entry, unwind, ...), idioms, or limits", is_many=True),
     option("-only LIST", "only these rules, parts, idioms or limits", is_many=True),
     option("-severities FILE", "lines such as `statement-back error`: error, warning, note, off"),
-    option("-strict", "idioms and limits of the producer count, too"),
+    option("-strict", "what the compiler always writes wrongly, or never writes, counts, too"),
     option("-require N", "exit with 3 if fewer than N were checked: entries, operations, instructions", read=int),
     option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
     option("-all", "show every finding, not only the first few of each rule"),
-    option("-verbose", "also show each idiom and limit of the producer (at the shell also -v)"),
+    option("-verbose", "also show each finding that does not count (at the shell also -v)"),
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""
@@ -521,7 +521,7 @@ COMMANDS = (
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source, or with "
                                                "the source at -O0; a host build is executed on this computer"),
-                      *FINDINGS, FAIL_BELOW, EXPLAIN,
+                      *FINDINGS, FAIL_BELOW, EXPLAIN, option("-rules", "list the rules"),
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       option("-reduce [RULE]", "make a source (k.cl) small as long as its first finding (of RULE) "
                                                "stays, and name the pass of the compiler"),

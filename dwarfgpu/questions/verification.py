@@ -53,9 +53,7 @@ def verify(selection: Selection, arguments: Arguments) -> Document:
     """
     if arguments.get("rules") == "":
         arguments.none()
-        rules = list(RULES.values())
-        data = {"rules": [*map(RULE.json, rules)]}
-        return Document(data, rules_text(rules), rows="rules")
+        return listed_rules(RULES)
     if arguments.has("explain"):
         return explained_rule(arguments)
     if arguments.has("ops") and arguments.has("hex"):
@@ -224,6 +222,11 @@ def explained_rule(arguments: Arguments) -> Document:
     every = {name: rule for rules in _rules_of_commands().values() for name, rule in rules.items()}
     rule = rule_named(arguments.get("explain"), every)
     return Document(RULE.json(rule), rule_text(rule))
+
+
+def listed_rules(rules: Mapping[str, CheckRule]) -> Document:
+    """Return the rules of a command."""
+    return Document({"rules": [*map(RULE.json, rules.values())]}, rules_text(rules.values()), rows="rules")
 
 
 def _rules_of_commands() -> dict[str, Mapping[str, CheckRule]]:

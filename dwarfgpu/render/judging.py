@@ -30,10 +30,16 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.answers import LaneAnswer
 
 
+GRAVITY = "error", "warning", "note"
+"""The order of findings."""
 MOST_VARIABLES = 12
 """The variables that are shown if nothing else is said, the worst first."""
 MOST_MISSING = 3
 """The findings of variables without a value that are listed beside their table."""
+LEGEND = (
+    "right, wrong, absent: locations of the variables in scope, by instruction",
+    "callers, lanes: instructions where callers, and waiting lanes, are found",
+)
 LONGEST_NAME, LONGEST_FUNCTION = 34, 18
 """Of a variable beside three numbers, and of a function beside seven, on a screen of 80 columns."""
 
@@ -57,6 +63,7 @@ def judgement_text(
     yield from _found_text(report, made, variables, shows_all=shows_all, shows_limits=shows_limits)
     parts, row_of = (judgement.functions, FUNCTION) if kernels is None else (kernels, KERNEL)
     yield from row_of.lines([*parts, *([sum_of(parts)] if len(parts) > 1 else [])], width=room(), is_headed=True)
+    yield from map("  {}".format, LEGEND)
     for row in kernels or ():
         if row.problem is not None:
             how = "not judged" if not row.executed else "not judged to its end"
@@ -82,6 +89,7 @@ def _found_text(
 
     Variables without a value are a table, if there are many; each finding is in it as well.
     """
+    report = evolve(report, findings=tuple(sorted(report.findings, key=lambda each: GRAVITY.index(each.severity))))
     listed = [finding for finding in report.findings if finding.rule.name != "against-missing"]
     missing = len(report.findings) - len(listed)
     if compared and missing > MOST_MISSING and not shows_all:
@@ -157,7 +165,7 @@ def _part_record(noun: str, *more: str | Fact) -> Record:
         number("absent=variables.missing", "absent"),
         fact("", "% right", lambda part: share_text(part.variables.share_right), side="r"),
         "frames_right frames_missing lanes_right",
-        fact("", "frames", _of_judged("frames_right"), side="r"),
+        fact("", "callers", _of_judged("frames_right"), side="r"),
         fact("", "lanes", _of_judged("lanes_right"), side="r"),
     )
 

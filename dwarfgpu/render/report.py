@@ -364,8 +364,8 @@ def finding_html(finding: FileFinding) -> str:
         where += f", {finding.source[0]}:{finding.source[1]}"
     if finding.executed is not None:
         return _executed_html(finding, finding.executed)
-    idiom = "" if finding.idiom is None else note(f"an idiom of the producer: {finding.idiom}")
-    idiom = note(f"a limit of the producer: {LIMITS[finding.limit]}") if finding.limit in LIMITS else idiom
+    repair = "" if finding.idiom is None else f" ({finding.idiom})"
+    idiom = "" if finding.limit is None else note(f"not counted: {LIMITS[finding.limit]}{repair}")
     return (
         f'<li><span class="{kind}">{kind}</span> <code>{text(finding.place)}</code> {text(finding.message)}'
         f"{note(f'in {where}') if where else ''}{idiom}{note(f'first: {finding.seen}') if finding.seen else ''}</li>"

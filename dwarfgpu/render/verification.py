@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
-from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
+from dwarfgpu.audits.verify.findings import LIMITS, NOTE
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.layout import counted, fitted, problem_json, ranges_text, shown, style, uri
 from dwarfgpu.render.records import Record, fact
@@ -83,10 +83,11 @@ def report_text(report: FileReport, *, shows_all: bool = False, shows_limits: bo
             more[name] += 1
         else:
             yield from _finding_text(finding)
+    if limits:
+        yield from fitted(f"{shown(report.name)}: not counted (-v shows these, --strict counts them):", 4)
     for limit, counts in limits.items():
         rules = ", ".join(f"{count} {name}" for name, count in counts.items())
-        what = f"{counted(counts.total(), 'idiom')} of the producer" if limit == IDIOM else f"limit: {LIMITS[limit]}"
-        yield from fitted(f"{shown(report.name)}: {what}: {rules} (-v shows them)", 4)
+        yield from fitted(f"    {rules}: {LIMITS[limit]}", 8)
     for name, count in more.items():
         hint = "" if shows_all else " (--all shows them)"
         yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", 4)
@@ -113,10 +114,10 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
     if sum(mask.bit_count() for mask in (finding.lanes or {}).values()) > 1:
         yield from fitted(f"    seen in {in_lanes(finding.lanes or {})}", 7)
+    if finding.limit is not None:
+        yield from fitted(f"    not counted: {LIMITS[finding.limit]}", 7)
     if finding.idiom is not None:
-        yield from fitted(f"    an idiom of the producer, which dwarfgpu reads as meant: {finding.idiom}", 7)
-    elif finding.limit is not None:
-        yield from fitted(f"    a limit of the producer: {LIMITS[finding.limit]}", 7)
+        yield from fitted(f"    the correction: {finding.idiom} (dwarfgpu ops --repairs)", 7)
 
 
 def in_lanes(lanes: Mapping[str, int]) -> str:
@@ -149,10 +150,8 @@ def verdict_text(findings: Sequence[FileFinding], known: int, notes: Sequence[st
     """Return how many findings there are of each severity, ``when`` that is so, and how many do not count."""
     severities = severities_of(findings)
     what = severities_text(severities) if severities else "no findings"
-    idioms = sum(finding.limit == IDIOM for finding in findings)
-    limits = sum(finding.limit is not None for finding in findings) - idioms
-    words = [f"{counted(idioms, 'idiom')} of the producer"] * bool(idioms)
-    words += [f"{counted(limits, 'limit')} of the producer"] * bool(limits)
+    limits = sum(finding.limit is not None for finding in findings)
+    words = [f"{counted(limits, 'finding')} not counted"] * bool(limits)
     words += [f"{known} of the baseline"] * bool(known)
     words += notes
     return what + when + (f" ({', '.join(words)})" if words else "")

@@ -82,7 +82,7 @@ def test_findings_and_figures_are_those_of_the_other_questions(of_file):
     assert "expression-no-frame-base 1 limit" in text
     assert "expression-deprecated 40 limits" in text
     assert "and 20 more: dwarfgpu verify FILE --all lists them" in text
-    assert "an idiom of the producer" in text
+    assert "always written wrongly in one known way" in text
     coverage = json.loads(run("coverage", FAST, "--json").stdout)
     verdict = json.loads(run("verify", FAST, "--json").stdout)["files"][0]
     figures = re.findall(r"<dt>(.*?)</dt><dd>(.*?)(?:<small>(.*?)</small>)?</dd>", of_file.content)
@@ -92,7 +92,7 @@ def test_findings_and_figures_are_those_of_the_other_questions(of_file):
         "of the scopes of 61 variables",
     ) in figures
     assert verdict["idioms"] == 43
-    words = "231 entries checked; all findings are idioms of the producer"
+    words = "231 entries checked; all findings are forms that the compiler always writes"
     assert [verdict["errors"], verdict["warnings"]] == [0, 0]
     assert ("Findings", "none", words) in figures
     assert ("Code that unwinds", "0.0%", "has call frame information") in figures

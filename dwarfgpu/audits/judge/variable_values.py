@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 RULES: dict[str, CheckRule] = rules(
     "value",
-    ("written", ERROR, "A.4.1 (1)", "A variable is where its location says, without a repair.",
+    ("written", ERROR, "A.4.1 (1)",
+     "The location of a variable is right as it is written, not only as dwarfgpu corrects it.",
      "correct the location; `dwarfgpu ops --repairs NAME` shows what is written and what is meant"),
     ("failed", ERROR, "A.4.1 (1)", "A variable with a location can be read at every instruction after the prologue.",
      "correct the location, or let the list say nothing for the addresses that are named"),

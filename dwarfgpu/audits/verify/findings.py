@@ -30,14 +30,15 @@ LIMIT: Final = "limit"
 """What a finding counts as that has no severity of its own: the producer always writes so."""
 IDIOM: Final = "idiom"
 LIMITS: Final = {
-    "no-lane-places": "no function says where lanes that wait are: the producer has no DW_AT_LLVM_lane_pc",
-    "no-active-lanes": "no function says which lanes are active: the producer has no DW_AT_LLVM_active_lane",
+    IDIOM: "always written wrongly in one known way, which dwarfgpu corrects",
+    "no-lane-places": "no function says where waiting lanes are, in DW_AT_LLVM_lane_pc",
+    "no-active-lanes": "no function says which lanes are active, in DW_AT_LLVM_active_lane",
     "no-call-frames": "no function has call frame information",
     "parameter-dropped": "optimized code has no location for a parameter where its function begins",
     "line-dropped": "optimized code has no statement of a line that the other build executes",
     "moved-code": "the statements of optimized code are in another order",
 }
-"""What producers are known to be unable to write, idioms apart: no reason to fail unless the user wants it."""
+"""Why findings do not count: what compilers are known to write wrongly, or not to write."""
 VALUE = re.compile(r"{(\w+)")
 """The name of a value in the words of a rule."""
 
