@@ -76,7 +76,8 @@ class Halt:
         reason = next((point.text for point in self.points if not point.number and point.text), self.reason)
         where = "" if self.pc is None else f" at {self.pc:#x}"
         who = "" if self.lanes is None else f", {len(self.lanes)} wave{'' if len(self.lanes) == 1 else 's'}"
-        return f"{reason}{where}{who}"
+        problem = "" if self.problem is None else f"; the condition has no value: {self.problem}"
+        return f"{reason}{where}{who}{problem}"
 
     def __repr__(self) -> str:
         return f"<Halt {self.kind}: {self}>"

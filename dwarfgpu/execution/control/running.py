@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from dwarfgpu import progress
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError, nearest_hint
@@ -472,18 +473,26 @@ class Running:
         from dwarfgpu.execution.breakpoints import Breakpoint
 
         self._name_findings()
-        machine = self.machine
         if self.keeps_launch:
-            keep_launch(machine)
+            keep_launch(self.machine)
             self.keeps_launch = False
-        self.end = None
+        self.end = self.condition_problem = None
         if until is not None:
             place, condition = place_and_condition(str(until))
             self.end = Breakpoint(0, self.stops_with(place, condition), text=str(until))
             self._let_stop(self.end, condition)
-        if limit is None:
-            return machine.run(until=self.end)
-        device = machine.device
+        return self._explained(self.machine.run(until=self.end) if limit is None else self._run_on(limit))
+
+    def _explained(self, halt: Halt) -> Halt:
+        """Return a halt with the problem of the condition that has stopped the waves."""
+        problem = self.condition_problem
+        if problem is None or all(point.number != problem.breakpoint for point in halt.points):
+            return halt
+        return evolve(halt, problem=problem.text)
+
+    def _run_on(self, limit: int) -> Halt:
+        """Execute so many instructions, if nothing stops the waves before."""
+        machine, device = self.machine, self.machine.device
         end, slack = device.executed + limit, LONGEST * min(machine.wave_count, WIDEST)
         halt = machine.run(until=self.end, limit=limit - slack) if limit > slack else None
         if halt is not None and halt.kind != halts.LIMIT:
@@ -600,7 +609,7 @@ def _is_behind(frame: Frame | None, asked: Linespec) -> bool:
 
 
 def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], object]) -> None:
-    """Refuse a condition that is an assignment, or has names that nobody knows in a frame."""
+    """Refuse a condition that is an assignment, calls a function, or has names that nobody knows in a frame."""
     from dwarfgpu.program.language.tokens import is_assignment
 
     if is_assignment(text):
@@ -609,7 +618,7 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
     try:
         ask(expression)
     except DwarfGpuError as error:
-        if error.kind == "no_name":
+        if error.kind in ("no_name", "unsupported"):
             raise
 
 

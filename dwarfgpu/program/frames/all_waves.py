@@ -82,7 +82,7 @@ def all_waves(
     reasons = [next((reason for _count, reason in values.missing()), None) for values in found if values.type is None]
     errors = [reason.error for reason in reasons if reason is not None and isinstance(reason.error, UnknownName)]
     if errors and len(errors) == len(found):  # it means nothing anywhere
-        raise errors[0]
+        raise errors[0].again()
     if not found:
         return Values(_lanes_of(attached, lanes), None, text=text, waves=b.array([], 64))
     return found[0] if len(found) == 1 else Values.joined(found)

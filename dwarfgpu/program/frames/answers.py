@@ -434,7 +434,7 @@ class Values(ShownInNotebooks):
                 given = _in_arguments((inputs, options), np.asarray)
             elif function.__module__ != "numpy" or not hasattr(np.ma, name):
                 message = f"numpy.{name} would count lanes that do not execute the code, or have no value"
-                hint = "give it .array.compressed(), without these lanes, or numpy.asarray(values), with NaN for them"
+                hint = "give it .compressed(), without these lanes, or numpy.asarray(values), with NaN for them"
                 raise UsageError(message, kind="no_array", hint=hint)
             else:
                 function = getattr(np.ma, name)

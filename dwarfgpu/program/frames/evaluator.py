@@ -713,7 +713,8 @@ class Evaluator:
         if name in FUNCTIONS and len(node.arguments) == 1:
             axis = uniform(self.operand(node.arguments[0]).bits)
             return self._number(WorkItemNumbers(name), axis, "unsigned long")
-        raise self.error(node, "function calls are not supported", kind="unsupported")
+        hint = "a NaN differs from itself: x != x" if name == "isnan" else None
+        raise self.error(node, "function calls are not supported", kind="unsupported", hint=hint)
 
     def _launched(self, node: s.Call) -> Object:
         """Return ``$_arg("n")`` or ``$_arg(0)``: what the kernel was launched with."""

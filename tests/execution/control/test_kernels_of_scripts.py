@@ -38,6 +38,16 @@ def test_a_place_may_have_a_condition():
     assert str(launched().run(10)).startswith("10 at 0x7f")
 
 
+def test_a_condition_without_a_value_is_told():
+    kernel = launched()
+    call = raised(dg.UsageError, kernel.run, "blur.cl:10 if isnan(sum)")
+    assert ("function calls are not supported" in str(call), call.hint) == (True, "a NaN differs from itself: x != x")
+    halt = kernel.run("blur.cl:10 if in[j + 1000000] > 0")
+    assert str(halt).startswith("blur.cl:10 if in[j + 1000000] > 0 at 0x7f")
+    assert "; the condition has no value: in[j + 1000000] > 0 (4 bytes of memory at " in str(halt)
+    assert kernel.run("blur.cl:10 if sum != sum").problem is None
+
+
 def test_a_name_after_the_end_is_refused_because_of_the_end():
     kernel = launched()
     assert kernel.run().has_ended

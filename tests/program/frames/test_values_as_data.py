@@ -123,7 +123,7 @@ def test_functions_that_cannot_leave_lanes_out_are_refused(frame):
     for function in (np.count_nonzero, np.histogram, np.linalg.norm, np.argwhere):
         error = raised(dg.UsageError, function, masked)
         assert "would count lanes that do not execute" in str(error)
-        assert ".array.compressed()" in error.hint
+        assert "give it .compressed()" in error.hint
         np.testing.assert_equal(function(whole), function(whole.array))
     raised(TypeError, np.add.at, masked, 1, 1)
     assert np.concatenate([whole, masked]).count() == 74
