@@ -42,6 +42,8 @@ OF_ONE_RUN = (
     "state", *NAMES_OF_CHECKS,
 )  # fmt: skip
 """Where the options are that say what one run shows."""
+MOST_PRINTED = 1024
+"""The elements of a buffer that a user may want to see all."""
 
 
 def run_kernel(session: Session, options: Any) -> int:
@@ -222,11 +224,16 @@ def _writer_hints(running: Running, options: Any, result: RunReport, history: Va
     """Yield how to find which lane has written an element of a buffer, and then what that lane did."""
     if history is None:
         from dwarfgpu.execution.control.report import buffer_in
+        from dwarfgpu.render.running import is_shown_whole
 
         is_asked = result.halt.has_ended and options.trace is None and not (options.json or options.jsonl)
         for text in options.print[:1] if options.print and is_asked else ():
             name = buffer_in(text)
             element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
+            if not all(is_shown_whole(buffer) for buffer in result.buffers if buffer.name == text):
+                is_small = running.buffer(name).size <= MOST_PRINTED
+                part, what = (f"{name}[:]", "all elements") if is_small else (f"{name}[8:24]", "other elements")
+                yield f"--print {shlex.quote(part)} shows {what}"
             if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
                 yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
     elif (writer := history.last_writer) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
+from dwarfgpu.execution.control.report import FIRST_ELEMENTS
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
@@ -133,16 +134,22 @@ def _values_json(values: Iterable[tuple[str, Object]]) -> dict[str, str]:
 
 
 def _buffer_text(buffer: BufferPreview) -> Iterator[str]:
-    count = 1
-    for size in buffer.shape:
-        count *= size
-    shape = " x ".join(map(str, buffer.shape))
-    more = ", ..." if count > len(buffer.first) else ""
+    yield from folded(_elements_text(buffer, None if is_shown_whole(buffer) else FIRST_ELEMENTS), room(), 2)
+
+
+def is_shown_whole(buffer: BufferPreview) -> bool:
+    """Return whether all elements of a buffer are shown: those that were named, a few, or those of one line."""
+    is_given = buffer.is_part or len(buffer.first) <= FIRST_ELEMENTS
+    return buffer.is_whole and (is_given or len(folded(_elements_text(buffer), room())) == 1)
+
+
+def _elements_text(buffer: BufferPreview, most: int | None = None) -> str:
+    more = "" if buffer.is_whole and most is None else ", ..."
     path = f" -> {buffer.path}" if buffer.path else ""
-    first = ", ".join(map(_element_text, buffer.first))
+    first = ", ".join(map(_element_text, buffer.first[:most]))
     objects = f" = {buffer.objects}" if buffer.objects else ""
-    text = f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}{objects}){path}"
-    yield from folded(text, room(), 2)
+    shape = " x ".join(map(str, buffer.shape))
+    return f"{style('name', buffer.name)} = {{{first}{more}}} ({shape} {buffer.type}{objects}){path}"
 
 
 def _element_text(value: Any) -> str:

@@ -453,6 +453,21 @@ def test_the_condition_of_a_watchpoint_is_of_the_call_where_it_was_set(run, tmp_
         assert end in text
 
 
+def test_a_buffer_is_shown_as_a_whole_where_a_line_has_room_and_else_named_by_a_hint(run):
+    file, words = "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", ("y=zeros(64)", "a=0", "n=0", "--print", "x")
+    launch = ("run", file, "saxpy", "--grid", 64, "--work-group", 64, *words)
+    for size, shown, hint in (
+        (20, "0, " * 19 + "0} (20", None),
+        (24, "0, " * 8 + "...} (24", "x[:]"),
+        (2048, "", "x[8:24]"),
+    ):
+        _status, out, error = run(*launch, f"x=zeros({size})")
+        assert f"x = {{{shown}" in out
+        assert [line for line in error.splitlines() if "--print" in line] == (
+            [f"hint: --print '{hint}' shows {'all' if size < 99 else 'other'} elements"] if hint else []
+        )
+
+
 def test_a_count_is_one_of_what_the_parameter_points_to_unless_a_type_is_given(run, tmp_path, require_tool):
     require_tool("clang-22")
     source = "kernel void add(global float8 *a, global float3 *b) { int i = get_global_id(0); a[i] += 1; b[i] += 1; }"

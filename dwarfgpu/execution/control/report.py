@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest_hint
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 FIRST_ELEMENTS = 8
 """The elements of a buffer that are shown."""
+MOST_ELEMENTS = 32
+"""Those of one that may be shown as a whole."""
 WATCHED = frozenset(("fault", "trap", "stuck"))
 """The kinds of halts after which a kernel cannot go on as it should."""
 GOING_ON = "only a debugger can end the loop: `dwarfgpu debug` has `set var` and `jump`; --limit N stops earlier"
@@ -66,6 +69,13 @@ class BufferPreview:
     path: str | None = None
     objects: str = ""
     """How many vectors or other objects its numbers are, as text."""
+    is_part: bool = False
+    """Whether the elements were named."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the first elements are all of them."""
+        return prod(self.shape) <= len(self.first)
 
 
 @frozen
@@ -235,7 +245,8 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     has_padding = path is None or path.endswith(".csv")
     has_padding = has_padding and components(pointed) is not None
     flat = array.reshape(-1) if bounds is None and not has_padding else objects_of(array, pointed)
-    elements = _members(flat[bounds or slice(FIRST_ELEMENTS)], members, text)
+    first = slice(MOST_ELEMENTS if len(flat) <= MOST_ELEMENTS else FIRST_ELEMENTS)
+    elements = _members(flat[bounds or first], members, text)
     kind = elements.dtype.name
     if (elements.dtype.names or flat.ndim > 1) and pointed is not None and not members:
         kind = safe_text(pointed).removeprefix("const ")
@@ -243,7 +254,7 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     if bounds is not None and (bounds.stop or 0) > len(flat):
         objects = f"all from there on: {name} has {len(flat)}"
     shape = (len(elements),) if bounds is not None else (len(flat),) if has_padding else tuple(array.shape)
-    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects)
+    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects, bounds is not None)
 
 
 def _objects_text(array: Any, pointed: Type | None) -> str:

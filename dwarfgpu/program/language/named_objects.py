@@ -72,17 +72,18 @@ def indexes_in(line: str) -> list[str]:
 
 def objects_read(line: str) -> list[str]:
     """Return the objects that a line loads, each with all its members and subscripts, if reading it changes nothing."""
-    return [text for text, behind in _readable(line) if not _STORED.match(behind)]
+    return [text for text, behind in _readable(line) if not all(map(_STORED.match, behind))]
 
 
 def objects_stored(line: str) -> list[str]:
     """Return the objects that a line stores to, if reading them changes nothing."""
-    return [text for text, behind in _readable(line) if _TARGET.match(behind)]
+    return [text for text, behind in _readable(line) if any(map(_TARGET.match, behind))]
 
 
-def _readable(line: str) -> list[tuple[str, str]]:
-    """Return the objects of a line that can be read, each with the code behind it."""
+def _readable(line: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the objects of a line that can be read, each with the code behind every place that names it as a whole."""
     code = line.partition("//")[0]
-    found = [text for text in dict.fromkeys(objects_in(code)) if text in code and not _CHANGES.search(text)]
-    whole = [text for text in found if not any(re.match(re.escape(text) + r"\s*(?:\[|->|\.)", each) for each in found)]
-    return [(text, code.partition(text)[2]) for text in whole]
+    for text in dict.fromkeys(objects_in(code)):
+        places = re.finditer(rf"(?<![\w.])(?<!->){re.escape(text)}(?!\s*(?:\[|->|\.|\w))", code)
+        if (behind := [code[place.end() :] for place in places]) and not _CHANGES.search(text):
+            yield text, behind

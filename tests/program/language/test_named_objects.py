@@ -9,7 +9,9 @@ from dwarfgpu.program.language.named_objects import indexes_in, objects_read, ob
     ("sum += in[j];", ["in[j]"]), ("out[i] = in[idx[i]] + w[k].x;", ["in[idx[i]]", "idx[i]", "w[k].x"]),
     ("t[l] += add;", ["t[l]"]), ("if (t[l] == 3)", ["t[l]"]), ("x = f(a, v[wrap(i - 1, n)]);", []),
     ("x = in[i++];  // in[i]", []), ("x = p->next->key * s.m;", ["p->next->key", "s.m"]), ("x = *p;", ["*p"]),
-    ("*p = 3;", []), ("x = f(p + 1);", []), ("x = in[(i + 1) & 7];", ["in[(i + 1) & 7]"]),
+    ("p.x = p.x + 1;", ["p.x"]), ("a[i] = f(a[i].y, q.y);", ["a[i].y", "q.y"]), ("v.x = v.xy.y;", ["v.xy.y"]),
+    ("a[i].x = 2 * b.a[i].x;", ["b.a[i].x"]), ("*p = 3;", []), ("x = f(p + 1);", []),
+    ("x = in[(i + 1) & 7];", ["in[(i + 1) & 7]"]),
 ])  # fmt: skip
 def test_what_a_line_loads(line, expected):
     assert objects_read(line) == expected
