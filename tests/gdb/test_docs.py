@@ -48,7 +48,7 @@ def test_the_page(tmp_path, require_tool):
         assert [_STACK.sub("STACK", line) for line in said] == [
             _STACK.sub("STACK", line) for line in expected.splitlines()
         ], command
-    assert len(commands) == 6
+    assert len(commands) == 7
 
 
 @pytest.mark.slow
