@@ -413,8 +413,18 @@ def _use_in(text: str, word: str) -> bool | None:
 class ReferenceStops:
     """The stops of work-items in one context of the other build, with what is known of variables there."""
 
-    def __init__(self, stops: list[StatementStop], uses: StatementUses, source: str, *, is_exact: bool = False) -> None:
+    def __init__(
+        self,
+        stops: list[StatementStop],
+        uses: StatementUses,
+        source: str,
+        *,
+        is_exact: bool = False,
+        calls: Container[int] = (),
+    ) -> None:
         self.stops = stops
+        self._calls = calls
+        """The stops, by identity, that are the first in a call of the function: it needs nothing of the call before."""
         self._is_exact = is_exact
         """Whether a variable counts wherever it has a value, not only from its initialization on."""
         self.visits = visits_of(stops)
@@ -525,6 +535,7 @@ class ReferenceStops:
                 use = self._uses.of(key.name, self._source, visit.line[1])
                 needed = use if use is not None else later
             alive.append((needed, later))
+            needed = needed and id(visit.stops[0]) not in self._calls
         return alive[::-1]
 
 
@@ -731,7 +742,9 @@ class StatementComparison:
     ) -> Iterator[tuple[StatementStop, list[WorkItem], Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]]]:
         """Yield the stops of work-items that are compared, with those that come to them, and what that gives."""
         for stops, others, alike in self._sequences(items):
-            reference = ReferenceStops(others, self.uses, stops[0].file, is_exact=self.same is not None)
+            calls = _first_in_calls(self.other.by_item[alike[0]], others[0].context)
+            is_exact = self.same is not None
+            reference = ReferenceStops(others, self.uses, stops[0].file, is_exact=is_exact, calls=calls)
             for stop, truths, is_first in self._aligned(stops, reference):
                 yield stop, alike, self._compared(alike, stop, reference, truths, is_first=is_first)
 
@@ -927,6 +940,19 @@ def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementS
     for stop in stops:
         contexts.setdefault(stop.context, []).append(stop)
     return contexts
+
+
+def _first_in_calls(stops: Iterable[StatementStop], context: Context) -> set[int]:
+    """Return the stops of a context, by identity, between which and the one before a caller has come to a statement."""
+    firsts: set[int] = set()
+    is_called = True
+    for stop in stops:
+        if stop.context == context:
+            firsts.update([id(stop)] * is_called)
+            is_called = False
+        else:
+            is_called |= len(context) > 1 and stop.context == (context[1][0], *context[2:])
+    return firsts
 
 
 def _values_at(

@@ -546,6 +546,35 @@ def test_what_undefined_behaviour_cannot_change_is_an_error(code, doubted, requi
     assert names["note"] <= doubted
 
 
+CALLED = """
+static __attribute__((noinline)) int scale(int v, int k) {
+  int t = v * k;
+  int u = t + 7;
+  return u ^ t;
+}
+kernel void called(global int *out) {
+  int sum = 0;
+  for (int k = 0; k < 4; k++) {
+    sum += scale(out[k], k + 1);
+  }
+  out[0] = sum;
+}
+"""
+
+
+def test_a_call_needs_no_variable_of_the_call_before(require_tool, tmp_path):
+    """Behind its last use a parameter has no location, and the next call of the loop names it again."""
+    (tmp_path / "k.cl").write_text(CALLED)
+    paths = []
+    for level in ("O2", "O0"):
+        paths.append(str(tmp_path / level))
+        words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx1100 -{level} -g -w -nogpulib k.cl -o {level}"
+        subprocess.run([require_tool("clang-22"), *words.split()], check=True, cwd=tmp_path)
+    judgement = compared(*paths, "called", ("zeros(32)",), grid=32, work_group=32)
+    missing = {each.name: each.missing for each in judgement.comparison.variables if each.function == "scale"}
+    assert missing == dict.fromkeys(("v", "k", "t", "u"), 0)
+
+
 @for_each(
     "change, is_compared",
     ("__scoped_atomic_fetch_max(most, i, {})", True),
