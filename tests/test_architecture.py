@@ -186,12 +186,12 @@ BUDGETS: dict[str, float] = {
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 25.02,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; JSON files
-    "states": 3.62,
+    "states": 3.66,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.94,
     "program.language": 2.21,
-    "program.frames": 9.63,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
+    "program.frames": 9.70,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 8.9,  # scopes, made arguments, roundings, the source, entries; undefined values
@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.32,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.92,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.62,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "questions": 13.70,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.76,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
     "repl": 1.51,
     "gdbplugin": 2.17,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 94.53
+MOST_LINES_OF_TESTS = 94.90
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -30,7 +30,8 @@ from dwarfgpu.regular_files import open_input, read_input, read_stream
 from dwarfgpu.render import faults as render
 from dwarfgpu.render.layout import paragraphs
 from dwarfgpu.render.values import value_line
-from dwarfgpu.states.opening import STATE_HINT
+from dwarfgpu.states.opening import STATE_HINT, without_code
+from dwarfgpu.states.program import paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -123,6 +124,8 @@ def _attach(
     if len(files) > 1:
         raise UsageError(f"`fault` is about one state and one file, not {1 + len(files)}")
     select(selection, {"state": state, "file": files[0] if files else None, "force": arguments.has("force")})
+    if selection.attached is None:
+        raise without_code(paths_of(state))
     if isinstance(state, str) and not files:
         return (state,)
     states = chain.from_iterable(("--state", each) for each in ((state,) if isinstance(state, str) else state))

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import evolve, field
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.selection import Selection
 
 
+FOUND_BY_CODE = "(by the code): without call frame information in the file, the caller was found by reading the code"
+"""The hint at the first caller that was found so."""
 MAX_WAVES = 8
 """How many waves of a group are named."""
 
@@ -118,10 +120,12 @@ def backtrace(selection: Selection, arguments: Arguments) -> Document:
         if len(waves) == 1:
             yield from _stop_lines(selection, waves)
             yield from shown_frames.lines(waves[0])
+            document.hints += shown_frames.hints
             if selection.machine[waves[0]].end.is_failure:
                 document.status = NO_ANSWER
             return
         yield from paragraphs(_group_lines(group) for group in groups())
+        document.hints += shown_frames.hints
 
     def _group_lines(group: Backtrace) -> Iterator[str]:
         style = selection.output.style
@@ -183,6 +187,7 @@ class _ShownFrames:
     count: slice | None
     lane: int | None
     is_full: bool
+    hints: list[str] = field(factory=list, init=False, eq=False)
 
     def _is_paid(self, frame: Frame, number: int) -> bool:
         if number < FREE_FRAMES:
@@ -219,6 +224,9 @@ class _ShownFrames:
                 if not self._is_paid(frame, number):
                     break
                 yield from writer.lines(frame)
+                if frame.is_found_by_code and FOUND_BY_CODE not in selection.told:
+                    selection.told.add(FOUND_BY_CODE)
+                    self.hints.append(FOUND_BY_CODE)
                 note = None if frame.number or lane is not None else _where_lane_is(selection, frame)
                 if note:
                     yield " " * 4 + output.style("dim", note)

@@ -33,7 +33,7 @@ from dwarfgpu.render.lanes import (
     work_groups_json,
     work_groups_table,
 )
-from dwarfgpu.render.layout import TableLine, columns, fitted, problem_json
+from dwarfgpu.render.layout import TableLine, columns, fitted, lanes_text, problem_json, style
 from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
 if TYPE_CHECKING:
@@ -247,10 +247,11 @@ def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_lanes(selection: Selection, arguments: Arguments) -> Document:
-    """State is A for an active lane, I for an inactive lane, U for a lane without a work-item, and ? if unknown.
-    Neighbouring lanes with one state and place share a row; -each gives each lane its own, -group puts all lanes at one
-    place in a row. LIST is numbers and ranges, such as 0,3,8-11: lanes are numbered from 0. Lanes without a work-item
-    are shown only with -all or -unused. `*` marks the selected lane. -svg writes a picture instead of the table.
+    """State is A for an active lane, I for an inactive lane, U for a lane without a work-item, and ? if unknown. In the
+    frame of a caller, a lane is active if it was active at the call. Neighbouring lanes with one state and place share
+    a row; -each gives each lane its own, -group puts all lanes at one place in a row. LIST is numbers and ranges, such
+    as 0,3,8-11: lanes are numbered from 0. Lanes without a work-item are shown only with -all or -unused. `*` marks the
+    selected lane. -svg writes a picture instead of the table.
     """
     here = lanes_here(selection)
     wanted = arguments.get("lane") or arguments.text
@@ -273,7 +274,7 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     def table(output: Output) -> Iterator[str]:
         if arguments.has("svg"):
             return lanes_svg(here, chosen)
-        table = lanes_table(here, groups, current)
+        table = chain(lanes_table(here, groups, current), _caller_lines(selection, here))
         if here.stop is None or not here.stop.reasons:
             return table
         return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", 1), table)
@@ -287,6 +288,18 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
         has_failed=bool(problems),
         is_file=arguments.has("svg"),
     )
+
+
+def _caller_lines(selection: Selection, here: Lanes) -> Iterator[str]:
+    """Yield what the states of lanes mean in a caller, and which lanes wait there."""
+    frame = selection.frame
+    if not frame.level or frame.stack is None or here.mask is None:
+        return
+    inner = frame.stack.top.active_mask
+    waiting = 0 if inner is None else here.mask & ~inner
+    more = f"; of these, {lanes_text(waiting)} wait for the lanes that are active in frame 0" if waiting else ""
+    text = f"A in frame {here.frame}, a caller: the lane was active at the call{more}"
+    yield from (style("dim", line) for line in fitted(text, 2))
 
 
 def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: bool = False) -> list[LaneStatus]:

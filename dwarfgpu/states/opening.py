@@ -135,8 +135,20 @@ def open_with_its_code(states: Sequence[str], options: OpenOptions = USUAL) -> S
     return _opened(kind, states, None, options)
 
 
+def without_code(states: Sequence[str]) -> UsageError:
+    """Return the error of a state that is opened without a file, and whose code is not here."""
+    names = _code_named_by(states[0]) if kind_of_state(states) == SNAPSHOT else []
+    what = f"its code object {names[0]} is not here" if names else "it names no code that is here"
+    return UsageError(f"{' and '.join(states)}: {what}", hint="name the code with it: a file of the same build")
+
+
 def _code_of_snapshot(state: str) -> list[str]:
-    """Return the paths of the existing code objects that a snapshot names, without reading its waves."""
+    """Return the paths of the existing code objects that a snapshot names."""
+    return [path for path in _code_named_by(state) if os.path.isfile(path)]  # noqa: PTH113
+
+
+def _code_named_by(state: str) -> list[str]:
+    """Return the paths of the code objects that a snapshot names, without reading its waves."""
     import json
     import re
 
@@ -151,8 +163,7 @@ def _code_of_snapshot(state: str) -> list[str]:
     except (DwarfGpuError, ValueError, RecursionError):
         return []  # reading it tells why
     names = [entry.get("path") for entry in entries if isinstance(entry, dict)]
-    paths = [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]  # noqa: PTH118
-    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113
+    return [os.path.join(folder, name) for name in names if isinstance(name, str) and "\0" not in name]  # noqa: PTH118
 
 
 def _text_of(path: str) -> str:

@@ -325,7 +325,7 @@ def open_core(
     1:1:1:1 stopped 10
     1:1:1:2 MEMORY_VIOLATION 10
     """
-    from dwarfgpu.states.opening import STATE_HINT, names_its_code, open_with_its_code
+    from dwarfgpu.states.opening import STATE_HINT, names_its_code, open_with_its_code, without_code
     from dwarfgpu.states.stopped import OpenOptions, without_part
 
     paths, policy = paths_of(state), policy_named(repair)
@@ -336,8 +336,7 @@ def open_core(
             what = "a source, not a state" if is_source(path) else "neither a core file nor a snapshot"
             raise MalformedFile("bad_state", f"{path} is {what}", hint=STATE_HINT)
     if not names_its_code(paths, moved):
-        message = f"{' and '.join(paths)} names no code that is here"
-        raise UsageError(message, hint="open the file of the code, and attach the state to it")
+        raise without_code(paths)
     stopped = open_with_its_code(paths, OpenOptions(dialect=dialect, repair=policy, moved=moved or {}))
     return Attached(Program(stopped.loaded.codes[0].file, dialect=dialect, repair=policy), stopped)
 

@@ -245,6 +245,20 @@ def test_the_file_may_be_named_first_and_a_page_that_nothing_reaches_is_told(run
     assert run("fault", state, "--address", "0x1234000")[1] == text + problem
 
 
+def test_a_state_whose_code_is_not_here_names_it(run, tmp_path):
+    code, state = tmp_path / "k.co", tmp_path / "crash.json"
+    code.write_bytes((FIXTURES / "cl-kernels.gfx1100.w32.O2.v5.co").read_bytes())
+    run("run", code, *SAXPY.split(), "x=ones(10)", "y=ones(64)", "--state", state)
+    moved = code.rename(tmp_path / "moved.co")
+    for words in (["fault", state], ["fault", "--state", state]):
+        status, _, error = run(*words)
+        assert status == 2
+        assert f"crash.json: its code object {code} is not here\nhint: name the code with it" in error
+    assert run("fault", state, moved)[0] == 0
+    with pytest.raises(dwarfgpu.UsageError, match="its code object"):
+        dwarfgpu.open_core(state)
+
+
 def test_a_fault_without_an_access_says_so(run):
     core = FIXTURES.parents[1] / "dwarfgpu/examples/crash.core"
     assert "\nno access was in flight there: the one that failed is not known\n" in run("fault", core)[1]

@@ -895,3 +895,45 @@ def test_stops_at_findings_and_faults_name_the_way_back():
     assert run("target launch blur 64 64 random(50) zeros(50) 50", "run").endswith(hint)
     assert "`watch j` and `reverse-continue` go there" in run("info fault")
     assert hint not in run("reverse-step", "continue")
+
+
+CALLS = """__attribute__((noinline)) int weigh(int at) {
+  int twice = at * 2;
+  if (at > 3)
+    twice += 1;
+  return twice;
+}
+kernel void k(global int *out) {
+  int gid = get_global_id(0);
+  int found = 0;
+  if (gid % 2 == 0)
+    found = weigh(gid);
+  out[gid] = found;
+}
+"""
+
+
+def test_a_caller_is_named_where_its_variable_is_asked_for_and_its_lanes_are_explained(tmp_path, require_tool):
+    require_tool("clang-22")
+    (source := tmp_path / "calls.cl").write_text(CALLS)
+    words = "k", "--grid=32", "--work-group=32", "out=zeros(32)", "-batch", "-ex=break 4", "-ex=continue"
+
+    def told(*steps):
+        answer = command_line("debug", str(source), *words, *(f"-ex={step}" for step in steps))
+        return answer.stdout + answer.stderr
+
+    hint = "hint: it is in frame 1, k: `up` or the option --frame 1 selects that\n"
+    for step in "print gid", "print found + 1", "watch found":
+        assert hint in told(step)
+    assert "hint: it is in frame 0, weigh: `down` or the option" in told("up", "print twice")
+    assert "hint: it is in frame 0" not in told("up", "print nothing")
+    assert "a caller" not in told("info lanes")
+    text = " ".join(told("up", "info lanes").split())
+    assert "A in frame 1, a caller: the lane was active at the call; of these, lanes 0,2 wait for the lanes" in text
+
+
+def test_a_prompt_explains_once_how_a_caller_was_found():
+    steps = ("-ex", "backtrace") * 2
+    answer = command_line("debug", "--state", "dwarfgpu/examples/blur.core", "-batch", *steps)
+    assert (answer.stdout + answer.stderr).count("hint: (by the code): without call frame information") == 1
+    assert answer.stdout.count("by the code)\n") == 2

@@ -1153,6 +1153,8 @@ def _data_member(type: t.Type, name: str, depth: int, seen: set[object]) -> tupl
 
 MANY, FEW = 10, 4
 """How many names, and how many of them for the same thing, are shown."""
+MOST_FRAMES = 16
+"""How many callers are searched for a name."""
 
 
 def hint_for(frame: Frame, node: s.Name) -> str | None:
@@ -1162,6 +1164,9 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
         return f"{code.file.name} has no debugging information"
     if _ended_text(frame):
         return 'stop them before, at a line: `break FILE:LINE`, or in Python `run(until="FILE:LINE")`'
+    other = None if node.file is not None or len(node.parts) > 1 else _in_other_frame(frame, node.text)
+    if other is not None:
+        return other
     others = [candidate for candidate in _elsewhere(frame, node) if candidate != node.text]
     if others:
         return f"did you mean {_listed(others, FEW)}?"
@@ -1191,6 +1196,20 @@ def _ended_text(frame: Frame) -> str:
     if not stops or not all(stop is not None and stop.detail == HAS_ENDED for stop in stops):
         return ""
     return ": the wave has ended" if len(stops) == 1 else ": the waves have ended"
+
+
+def _in_other_frame(frame: Frame, name: str) -> str | None:
+    """Return which frame to select for a name that is a variable of a caller, or of a function that is called."""
+    stack, here = frame.stack, frame.number
+    if stack is None or not isinstance(stack.wave, int):
+        return None
+    with suppress(DwarfGpuError):
+        for number in (*range(here + 1, here + MOST_FRAMES), *reversed(range(here))):
+            other = stack.frame(number)
+            if other is not None and any(variable.name == name for variable in other.variables()):
+                word = {here + 1: "up", here - 1: "down"}.get(number, f"frame {number}")
+                return f"it is in frame {number}, {other.name}: `{word}` or the option --frame {number} selects that"
+    return None
 
 
 def nearly(frame: Frame, name: str, kinds: Collection[str] = ()) -> str | None:

@@ -19,7 +19,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.cfi.activation import Activation, CallStack, End, Parted, TailCall, Thread
+from dwarfgpu.cfi.activation import BY_CODE, Activation, CallStack, End, Parted, TailCall, Thread
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, Handle, IllFormed, MissingContext, UsageError
 from dwarfgpu.expr import locations
@@ -234,6 +234,11 @@ class Frame(Handle):
     def found(self) -> str:
         """How its call was found, where no call frame information leads to it; that is said of the function itself."""
         return "" if self.activation is None or self.is_inlined else self.activation.found
+
+    @property
+    def is_found_by_code(self) -> bool:
+        """Whether its call was found by reading the code."""
+        return self.found == BY_CODE
 
     @property
     def is_innermost(self) -> bool:
