@@ -21,9 +21,10 @@ from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render import campaigns as text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
+    from dwarfgpu.audits.campaign.causes import CauseGroup
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
@@ -62,14 +63,14 @@ def _fuzz(arguments: Arguments) -> Document:
     if arguments.has("campaign"):
         return _judged(CampaignFolder(arguments.get("campaign")), seed, count)
     with TemporaryDirectory(prefix="dwarfgpu-") as path:
-        return _judged(CampaignFolder(path), seed, count)
+        return _judged(CampaignFolder(path), seed, count, is_kept=False)
 
 
-def _judged(folder: CampaignFolder, seed: int, count: int) -> Document:
+def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = True) -> Document:
     paths = [*folder.make_sources(seed, count)]
     for path in counted_progress(paths, "sources", len(paths)):
         folder.judge(path)
-    return _summary(folder)
+    return _summary(folder, is_kept=is_kept)
 
 
 def _one(answer: SourceAnswer) -> Document:
@@ -128,24 +129,32 @@ def _chosen(found: list[ExampleFinding], wanted: str | None, kernel: str | None)
 # --- All findings -----------------------------------------------------------------------------------------------------
 
 
-def _summary(folder: CampaignFolder) -> Document:
-    """Return the tables of a campaign, and write its page, its pictures and a report of each cause."""
+def _summary(folder: CampaignFolder, *, is_kept: bool = True) -> Document:
+    """Return the tables of a campaign, and write its page, its pictures and a report of each cause if they are kept.
+
+    The reports take most of the time: the source of each is made small.
+    """
     answers = [*folder.answers()]
     if not answers:
         raise NotFound("no_answer", f"{folder.path} has no answers", hint="--fuzz N judges random kernels")
     every = [*examples(answers)]
     causes = counted_progress((cause_of(folder, each, is_reduced=False) for each in every), "causes", len(every))
     groups = grouped([*zip(every, causes, strict=True)])
-    reported = [group for group in groups if group.rule != LOST]
-    for number, group in enumerate(reported, 1):
-        cause = cause_of(folder, group.smallest[0], is_reduced=True, of=f" for report {number} of {len(reported)}")
-        path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
-        write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")
     counts = counted_rules(answers)
     page = [*text_of.campaign_page(folder.compiler, answers, groups, counts)]
-    write_whole(folder.path / PAGE, "\n".join(page) + "\n")
-    for name, lines in zip(PICTURES, (text_of.variables_svg(answers), text_of.causes_svg(groups)), strict=True):
-        write_whole(folder.path / name, "\n".join(lines) + "\n")
+    if is_kept:
+        _write_reports(folder, [group for group in groups if group.rule != LOST])
+        write_whole(folder.path / PAGE, "\n".join(page) + "\n")
+        for name, lines in zip(PICTURES, (text_of.variables_svg(answers), text_of.causes_svg(groups)), strict=True):
+            write_whole(folder.path / name, "\n".join(lines) + "\n")
     document = Document(text_of.campaign_json(folder.compiler, answers, groups, counts), page, rows="causes")
     document.status = NO_ANSWER if text_of.is_wrong(answers) else 0
     return document
+
+
+def _write_reports(folder: CampaignFolder, groups: Sequence[CauseGroup]) -> None:
+    """Write a report about the smallest source of each group."""
+    for number, group in enumerate(groups, 1):
+        cause = cause_of(folder, group.smallest[0], is_reduced=True, of=f" for report {number} of {len(groups)}")
+        path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
+        write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")

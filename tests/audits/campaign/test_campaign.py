@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from attrs import evolve
 
 from dwarfgpu import progress
 from dwarfgpu.audits.campaign import campaign_folder, cause_finder
@@ -19,8 +20,9 @@ from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
 from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
+from dwarfgpu.questions import campaigns
 from dwarfgpu.render.campaigns import campaign_json, campaign_page, causes_svg, report_text, variables_svg
-from tests.builders.commands import ROOT
+from tests.builders.commands import ROOT, document
 from tests.builders.commands import run as run_command
 
 UNROLLED = ROOT / "dwarfgpu" / "examples" / "findings" / "unrolled.cl"
@@ -101,11 +103,28 @@ def test_a_campaign_has_tables_and_pictures():
     assert "| all | -O2 | 1 | 60.0% | 10.0% | 30.0% | 80.0% | 10.0% | 10.0% | none | 90.0% | 75.0% |" in page
     assert "1 builds were not judged to their end, 0 sources not compiled." in page
     assert page[-1] == "| against-wrong | postmisched | 1 | 1 | random-1-0000.cl k0 -O1 |"
-    document = campaign_json("clang version 22", [ANSWER], groups, counted_rules([ANSWER]))
-    assert document["ways"][0]["values_right"] == "80.0%"
-    assert document["causes"][0]["pass"] == "postmisched"
+    data = campaign_json("clang version 22", [ANSWER], groups, counted_rules([ANSWER]))
+    assert data["ways"][0]["values_right"] == "80.0%"
+    assert data["causes"][0]["pass"] == "postmisched"
     for lines in (variables_svg([ANSWER]), causes_svg(groups)):
         assert ET.fromstring("\n".join(lines)).tag.endswith("svg")
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_only_reports_that_are_kept_are_made(is_kept, monkeypatch, tmp_path):
+    reduced = []
+
+    def cause(_folder, _example, *, is_reduced, of=""):
+        reduced.append(is_reduced)
+        return CAUSE
+
+    monkeypatch.setattr(campaign_folder, "judge_source", lambda path, _processor: evolve(ANSWER, name=path.name))
+    monkeypatch.setattr(campaigns, "cause_of", cause)
+    options = ("--campaign", str(tmp_path)) if is_kept else ()
+    answer = document("judge", "--fuzz", "1", *options, status=1)
+    assert [each["pass"] for each in answer["causes"]] == ["postmisched"]
+    assert reduced.count(True) == is_kept
+    assert len([*tmp_path.glob("reports/*.md")]) == is_kept
 
 
 def test_a_report_has_what_the_tracker_wants():
