@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.program.frames.all_waves import attached_of
 from dwarfgpu.program.frames.answers import LaneAnswer, Values
 from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.program.frames.wave import Wave
@@ -21,6 +22,7 @@ from dwarfgpu.render.variables import VariablesRenderer, missing_word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dwarfgpu.program.frames.all_waves import HasWaves
     from dwarfgpu.states.program import Attached
 
 MAX_ROWS = 64
@@ -31,8 +33,8 @@ IDLE = "opacity:.55"
 """The style of what is inactive: readable on light and dark pages."""
 
 
-def html(thing: Values | Object | Wave | Attached) -> str:
-    """Return the HTML of values, of one value, of a wave, or of what is attached.
+def html(thing: Values | Object | Wave | Attached | HasWaves) -> str:
+    """Return the HTML of values, of one value, of a wave, of what is attached, or of a kernel that runs.
 
     >>> import dwarfgpu as dg
     >>> dg.html(dg.open_core("blur.core")[1]).count("<svg")
@@ -42,7 +44,7 @@ def html(thing: Values | Object | Wave | Attached) -> str:
         return values_html(thing)
     if isinstance(thing, Object):
         return f"{_heading('', safe_text(thing.type))}<code>{_plain(value_line(thing, LONGEST_CELL))}</code>"
-    return wave_html(thing) if isinstance(thing, Wave) else waves_html(thing)
+    return wave_html(thing) if isinstance(thing, Wave) else waves_html(attached_of(thing))
 
 
 def values_html(values: Values) -> str:

@@ -27,6 +27,7 @@ from dwarfgpu.execution.halts import Halt
 from dwarfgpu.execution.launch.images import picture
 from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
+from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import CodeObject, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
@@ -94,7 +95,7 @@ class ConditionProblem:
     text: str
 
 
-class Running:
+class Running(ShownInNotebooks):
     """A launched kernel, which runs to a place and on: `launch` returns it. It is a sequence of its waves.
 
     >>> import dwarfgpu as dg
@@ -646,8 +647,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     """Launch a kernel: put everything in memory, and every wave at its first instruction.
 
     ``file`` is a name, also of a source, or what `dwarfgpu.open` returns. ``args`` are the arguments by position or by
-    name: numbers, ``bytes``, arrays, which get global memory, lists and dictionaries for structures, or texts as on the
-    command line (``"zeros(1024, f4)"``); without any all are 0.
+    name: numbers, ``bytes``, arrays, which are copied to global memory (`Running.buffers`), lists and dictionaries for
+    structures, or texts as on the command line (``"zeros(1024, f4)"``); without any all are 0.
 
     ``grid`` and ``work_group`` are one to three sizes in work-items; without ``work_group`` it is the one that the
     kernel requires, or that Triton launches it with. ``machine`` is that of an earlier launch, whose buffers are kept.
@@ -677,7 +678,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
 
     if not isinstance(file, (Program, CodeObject, str, os.PathLike)):
         message = f"a {type(file).__name__} is not a file of code"
-        raise UsageError(message, hint="launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N)")
+        hint = "launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N), where FILE is a name, or what `open` returns"
+        raise UsageError(message, hint=hint)
     launched = dispatch.launch(
         dispatch.machine_for(file, kernel) if machine is None else machine,
         file,

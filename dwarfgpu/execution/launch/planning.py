@@ -263,7 +263,7 @@ def _work_group(kernel: Kernel, triton: TritonLaunch | None) -> tuple[int, ...]:
         return tuple(required)
     if triton is not None and triton.work_items:
         return (triton.work_items,)
-    hint = "give --work-group X,Y,Z; only of kernels that require one, and of Triton's, it is known"
+    hint = "give --work-group X,Y,Z, in Python work_group=(X, Y, Z); it is known only if the kernel requires one"
     raise UsageError(f"{kernel.source_name} can have work-groups of several sizes", hint=hint)
 
 

@@ -487,7 +487,7 @@ class Values(ShownInNotebooks):
         if lane not in self.lanes:
             raise UnknownItem(f"lane {lane} was not asked for", kind="no_lane")
         position = self.lanes.index(lane)
-        reason = self.reasons.get(self._key(wave * len(self.lanes) + position))
+        reason = self.reason_at(wave, position) if self.by_wave else self.reasons.get(lane)
         if reason is not None:
             raise Unavailable(reason)
         if self.only_executing and not self.is_active(wave * len(self.lanes) + position):
@@ -500,10 +500,13 @@ class Values(ShownInNotebooks):
 
     def _row_of(self, wave: int | str) -> int:
         """Return which row is that of a wave, by its number or its name."""
-        known: list[Any] = list(self.names) if isinstance(wave, str) else list(map(int, self.waves))
-        if wave not in known:
+        if isinstance(wave, str):
+            row = list(self.names).index(wave) if wave in self.names else -1
+        else:
+            row = _index_in(self.waves, wave)
+        if row < 0:
             raise UnknownItem(f"wave {wave} was not asked for", kind="no_wave")
-        return known.index(wave)
+        return row
 
     def of(self, lane: int | None = None, wave: int = 0) -> LaneAnswer:
         """Return what a lane has as an object, or why it has nothing; ``wave`` counts the waves from 0."""

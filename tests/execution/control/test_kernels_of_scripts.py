@@ -26,6 +26,7 @@ def test_a_kernel_runs_to_a_line_and_on():
     assert i.to_pandas().query("state == 'active'").global_x.tolist() == [*range(49), *range(64, 128)]
     assert kernel.run().has_ended
     assert kernel.buffers["out"][:3].tolist() == [0.5, 1, 2]
+    assert kernel._repr_html_() == dg.html(kernel.attached) == dg.html(kernel)
 
 
 def test_a_place_may_have_a_condition():
