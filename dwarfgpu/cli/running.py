@@ -286,7 +286,13 @@ def _launched(options: Any, program: Program) -> Running:
     from dwarfgpu.execution.launch.triton import kernel_and_arguments
 
     kernel, words = kernel_and_arguments(program.file, _kernel_words(options))
-    return launched_with(program, kernel, words, lambda name: getattr(options, name.replace("-", "_")))
+    return launched_with(program, kernel, words, partial(_launch_option, options))
+
+
+def _launch_option(options: Any, name: str) -> Any:
+    if name == "check" and options.trace == "lines" and options.check is None and options.weak_memory is None:
+        return "init"  # which tells the trace what is not set yet; nothing is reported
+    return getattr(options, name.replace("-", "_"))
 
 
 def _kernel_words(options: Any) -> list[str]:

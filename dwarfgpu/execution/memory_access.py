@@ -118,6 +118,12 @@ class MemoryAccess:
     def finish(self) -> None:
         """Let memory have all that waves have stored; it has."""
 
+    def undefined_bytes(
+        self, _batch: WaveBatch, _row: int, _lane: int, _space: str, _address: int, _size: int
+    ) -> bytes:
+        """Return the undefined bits of private or local memory of a lane; nothing if nobody follows them."""
+        return b""
+
     def saved(self) -> Any:
         """Return what `restore` needs beside the bytes of memory."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution import instructions
-from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, SCRATCH, AccessShape, shape_of
+from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, LOCAL, SCRATCH, AccessShape, shape_of
 from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
@@ -140,6 +140,17 @@ class CheckedMemory(MemoryAccess):
                 self.bounds.set_arguments(kernarg, data or b"")
         if self.init_check is not None:
             self.init_check.use(local, group_of, scratch)
+
+    def undefined_bytes(self, batch: WaveBatch, row: int, lane: int, space: str, address: int, size: int) -> bytes:
+        if self.init_check is None:
+            return b""
+        memory = self.init_check.memory
+        if space == LOCAL:
+            first = int(memory.group_of[batch.waves[row]]) * memory.local_size + address
+            return bytes(memory.local.data[first : first + size].tobytes())
+        first = address & ~3
+        words = memory.private_numbers(batch, first, 4, -(-(address + size - first) // 4)) or []
+        return b"".join(word[row, lane].tobytes() for word in words)[address - first :][:size]
 
     def _every_check(self) -> list[KeptState]:
         checks = self.order, self.races, self.barrier_check, self.wait_check, self.bounds, self.align, self.init_check

@@ -141,7 +141,7 @@ def column_of(variable: Variable, lanes: LaneSet, device: Device) -> tuple[Colum
         first = int(np.asarray(offset).flat[0])
         if storage.space.name != "private_lane" or first % 8 or not np.all(offset == first):
             raise Unplaced
-        return _of_memory(device, first // 8, size), type_
+        return PrivateColumn(device, first // 8, size), type_
     if not isinstance(storage, Register) or storage.lane is not None or size > 4:
         raise Unplaced
     name, number = storage.register.name[:1], storage.register.name[1:]
@@ -156,16 +156,20 @@ def _is_own_lane(offset: Any, lanes: LaneSet) -> bool:
     return not isinstance(offset, int) and bool((offset == lanes.lane * np.uint64(32)).all())
 
 
-def _of_memory(device: Device, address: int, size: int) -> Column:
-    count = max(1, size // 4)
+@frozen
+class PrivateColumn:
+    """A column of numbers at one private address of all lanes."""
 
-    def read(batch: WaveBatch) -> Any:
-        words = device.memory.private_numbers(batch, address, min(size, 4), count)
+    device: Device
+    address: int
+    size: int
+
+    def __call__(self, batch: WaveBatch) -> Any:
+        count = max(1, self.size // 4)
+        words = self.device.memory.private_numbers(batch, self.address, min(self.size, 4), count)
         if words is None:
             raise Unplaced
         return words[0] if count == 1 else words[0] | words[1].astype(np.uint64) << np.uint64(32)
-
-    return read
 
 
 def _of_vector(number: int, type_: Any) -> Column:

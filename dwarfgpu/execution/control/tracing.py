@@ -5,11 +5,14 @@ from __future__ import annotations
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.access_shapes import LOCAL
 from dwarfgpu.execution.batch import VCC, return_addresses
-from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, Unplaced, variables_in
+from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, PrivateColumn, Unplaced, variables_in
+from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
@@ -21,7 +24,7 @@ from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_o
 from dwarfgpu.program.language.named_objects import NAME, objects_read, objects_stored
 from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.program.values.storage import Bytes, ObjectPlace
+from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +40,10 @@ FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
 """The return addresses of the calls around a frame, and its function, which may be inlined."""
 AT_LAUNCH = " (at the launch)"
 """Follows what an argument was of which the code keeps no place."""
+UNSET = "<not set yet>"
+"""In place of what nothing has set."""
+OPTIMIZED_OUT = "<optimized out>"
+"""In place of parts without a value, in texts."""
 SMALL = 4
 """The bytes of a variable that is looked at before each instruction; larger ones are where a location begins."""
 _VECTORS = (OperandKind.VGPR, OperandKind.AGPR)
@@ -285,17 +292,23 @@ class StepTrace:
         is_argument = placed.is_parameter and die not in self._frame
         if placed.is_absent and not is_argument:
             return
-        key = batch.pc, die
-        before, text = self._texts.get(key, (None, None))
-        if bits is None or bits != before:
-            if bits is not None and placed.is_text_of_bits:
-                text = self._text(Object(placed.type, ObjectPlace(Bytes(bits))))
-            else:
-                text = self._value_of(batch, row, lane, die, is_argument=is_argument)
-            self._texts[key] = bits, text
+        if isinstance(column := placed.column, PrivateColumn) and self._is_unset(
+            self.running.machine.device.memory.undefined_bytes(batch, row, lane, PRIVATE, column.address, column.size)
+        ):
+            text: str | None = UNSET
+        else:
+            key = batch.pc, die
+            before, text = self._texts.get(key, (None, None))
+            if bits is None or bits != before:
+                if bits is not None and placed.is_text_of_bits:
+                    text = self._text(Object(placed.type, ObjectPlace(Bytes(bits))))
+                else:
+                    text = self._value_of(batch, row, lane, die, is_argument=is_argument)
+                self._texts[key] = bits, text
         if is_argument:
             self._frame[die] = ""  # the launch is asked once
-        if text is not None and self._frame.get(die, "").removesuffix(AT_LAUNCH) != text:
+        known = self._frame.get(die, UNSET)
+        if text is not None and known.removesuffix(AT_LAUNCH) != text:
             self._frame[die] = text
             self._changes[die] = f"{placed.name}{' (shadowed)' * is_hidden}", text
 
@@ -308,7 +321,7 @@ class StepTrace:
     def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:
             answer = self._answer(batch, row, lane, methodcaller("expression", name))
-            value = None if answer is None or answer.value is None else self._text(answer.value)
+            value = None if answer is None or answer.value is None else self._set_text(batch, row, lane, answer.value)
             if value is not None:
                 yield name, value
 
@@ -322,7 +335,7 @@ class StepTrace:
         launched = None if answer is None or answer.reason is None else answer.reason.launched
         if is_argument and launched is not None and (argument := launched()) is not None:
             return f"{self._text(argument)}{AT_LAUNCH}"
-        return None if answer is None or answer.value is None else self._text(answer.value)
+        return None if answer is None or answer.value is None else self._set_text(batch, row, lane, answer.value)
 
     def _answer(self, batch: WaveBatch, row: int, lane: int, find: Callable[[Frame], Quantity]) -> LaneAnswer | None:
         """Return what is found in the innermost frame of a wave; None where a name means nothing."""
@@ -331,6 +344,26 @@ class StepTrace:
             return find(self.running.attached[int(batch.waves[row])].frame(0)).values([lane]).of(lane)
         except DwarfGpuError:
             return None
+
+    def _set_text(self, batch: WaveBatch, row: int, lane: int, value: Object) -> str | None:
+        """Return the text of an object, of which parts may not be set yet."""
+        address, size, device = value.address, known_size(value.type), self.running.machine.device
+        space = None if address is None or address.space is None else device.machine.target.space(address.space)
+        if address is None or space is None or not size or size > MAX_OBJECT or kind_of(space) not in (PRIVATE, LOCAL):
+            return self._text(value)
+        number = int(np.asarray(address.value).flat[0])
+        unset = device.memory.undefined_bytes(batch, row, lane, kind_of(space), number, size)
+        if self._is_unset(unset):
+            return UNSET
+        if any(unset):
+            data = int(value.place.read(8 * size).bits).to_bytes(size, "little")
+            value = Object(value.type, ObjectPlace(Bytes(data, undefined=unset)))
+        text = self._text(value)
+        return text if text is None or not any(unset) else text.replace(OPTIMIZED_OUT, UNSET)
+
+    @staticmethod
+    def _is_unset(undefined: bytes) -> bool:
+        return bool(undefined) and undefined.count(0xFF) == len(undefined)
 
     def _text(self, value: Object) -> str | None:
         assert self._show is not None  # noqa: S101 (lines are traced with it)

@@ -25,6 +25,25 @@ kernel void listed(global const int *in, global int *out, int n) {
     sum += in[k];
   out[i] = sum;
 }
+typedef struct { char c; int x, y; } point;
+kernel void unset(global int *out, int n) {
+  int i = get_global_id(0);
+  int late, zero, copy;
+  point p;
+  int a[3];
+  float4 q;
+  local int shared[2];
+  p.x = i;
+  zero = n;
+  a[1] = a[0];
+  q.y = 2;
+  copy = late;
+  a[2] = n;
+  shared[1] = 5;
+  p.c = 'c';
+  p.y = i;
+  out[i] = p.y + zero + a[2] + copy + shared[1] + q.y;
+}
 """
 
 
@@ -65,3 +84,30 @@ def test_optimized_code_shows_values_whose_locations_hold_within_a_line_and_argu
     assert "n = 4 (at the launch)" in values
     assert {"i = 1", "sum = 0"} <= {*values}
     assert [each for each in values if each.startswith("sum = ")][-1] in ("sum = 3", "sum = 6")
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx90a", "gfx1200"])
+def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
+    """Neither a copy of it, nor the other parts of a vector that is loaded and stored to set one of them."""
+    found = dict(steps(f"{source}@{target}", "unset", "out=zeros(8,i4)", "n=0"))
+    no = "<not set yet>"
+    assert found[22] == ["n = 0", "i = 1"]
+    assert [found[line] for line in range(28, 36)] == [
+        [f"p = {{c = {no}, x = 1, y = {no}}}"], ["zero = 0"], [f"reads a[0] = {no}", f"a[1] = {no}"],
+        [f"q = {{{no}, 2, {no}, {no}}}"], [], [f"a = {{{no}, {no}, 0}}"], [f"shared = {{{no}, 5}}"],
+        [f"p = {{c = 99 'c', x = 1, y = {no}}}"],
+    ]  # fmt: skip
+    assert found[36] == ["p = {c = 99 'c', x = 1, y = 1}"]
+    assert (
+        "ERROR"
+        not in run(
+            "run",
+            f"{source}@{target}",
+            "unset",
+            "--grid=8",
+            "--work-group=8",
+            "out=zeros(8,i4)",
+            "n=0",
+            "--trace=lines",
+        ).stdout
+    )
