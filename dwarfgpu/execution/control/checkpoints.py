@@ -94,8 +94,10 @@ class History:
         """How many intervals lie between two checkpoints now."""
         self._unwritten: tuple[int, Any] = (-1, None)
         """The private bytes that nothing had written as of a change of the machine: ones; None if that is not known."""
+        self._filled: tuple[Checkpoint, Checkpoint] | None = None
+        """The launch, and the machine where private memory began with other bytes, as far as that was executed."""
         self._too_late = inf
-        """From which time on a search of them takes too long."""
+        """From which time on a search of them takes too long, or finds nothing."""
         self.device.refresh()
         self.keep(is_fixed=True)
         machine.past = self
@@ -359,16 +361,27 @@ class History:
             return None
         before, places = private.copy(), device.places()
         with self.visiting() as points:
-            self._restore(next(point for point in reversed(points) if point.is_fixed))
-            private[...] = FILL
+            launch = next(point for point in reversed(points) if point.is_fixed)
+            filled, self._filled = self._filled, None
+            if filled is not None and filled[0] is launch and filled[1].time <= end:  # a script that asks at each stop
+                self._restore(filled[1])
+            else:
+                self._restore(launch)
+                private[...] = FILL
             while device.executed + self.interval < end:
                 if process_time() > until:
                     self._too_late = end
                     return None
                 self._replay(device.executed + self.interval, None, [])
             self._arrive(end)
+            if device.places() != places:
+                self._too_late = end
+                return None
             flags = np.where((private == FILL) & (before == 0), np.uint8(0xFF), np.uint8(0))
-            return flags if device.places() == places else None
+            device.write_back()
+            self.keep(is_fixed=True)
+            self._filled = launch, self.checkpoints.pop()
+            return flags
 
     @property
     def start(self) -> int:

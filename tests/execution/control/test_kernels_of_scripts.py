@@ -79,6 +79,15 @@ def test_what_a_lane_has_never_set_is_no_value():
     assert dg.all_waves(kernel, "i", lanes="all").array[1].tolist() == [*range(32, 64)]
 
 
+def test_what_was_never_set_is_found_from_stop_to_stop():
+    """Not from the launch each time: a script may ask at thousands of stops."""
+    kernel, masks = launched(count=40, grid=64), []
+    while not kernel.run(until="blur.cl:10").has_ended:
+        masks.append(dg.all_waves(kernel, "sum", lanes="all").array.mask[1].tolist())
+        assert kernel.machine.past._filled[1].time == kernel.machine.device.executed
+    assert masks == [[False] * 8 + [True] * 24] * 3
+
+
 def test_faults_and_steps_take_the_kernel():
     kernel = launched(50)
     assert kernel.run().kind == "fault"
