@@ -94,6 +94,8 @@ class LoadedCode:
         """Addresses in local memory of variables without a location, by their functions (`local_layout`).
 
         None: those of all functions, where the file has one kernel."""
+        self.unwritten_variables: frozenset[Die] | None = None
+        """The variables of an unoptimized file without a location, once asked for."""
 
     def __repr__(self) -> str:
         return f"LoadedCode({self.file.name} + {self.bias:#x})"

@@ -87,23 +87,24 @@ def unwritten_place(code: LoadedCode, die: Die, types: Types) -> int | None:
 
 def is_unwritten(code: LoadedCode, die: Die, types: Types) -> bool:
     """Return whether a variable of unoptimized code has no location since it is in local memory."""
-    function = enclosing_function(die)
     has_room = any(each.descriptor and each.descriptor.group_segment_fixed_size for each in code.file.kernels.kernels)
-    if function is None or not code.file.is_amdgpu or not has_room:
+    if not code.file.is_amdgpu or not has_room:
         return False
-    return any(die == entry for entry, _type in _unwritten(code, function, types))
+    if code.unwritten_variables is None:
+        code.unwritten_variables = frozenset(entry for entry, _type in _unwritten(code, None, types))
+    return die in code.unwritten_variables
 
 
 def _unwritten(code: LoadedCode, function: Die | None, types: Types) -> list[tuple[Die, Type]]:
     """Return the variables without a location of a function, or of all functions, which one kernel calls.
 
-    Nothing is returned where some may be in registers, as in optimized code.
+    Nothing is returned where one of the others may be in a register, as in optimized code: what has no location there
+    may have been optimized away.
     """
     roots = [unit.root for unit in code.file.dwarf.compile_units()] if function is None else [function]
     entries = [die for root in roots for die, _depth in root.walk() if die.tag in DECLARED and die.name]
     without: dict[Die, Type] = {}
     placed: set[Die] = set()
-    optimized: set[Die] = set()
     for entry in entries:
         owner, location = enclosing_function(entry), entry.number(dw.DW_AT_location)
         if owner is None:
@@ -112,17 +113,15 @@ def _unwritten(code: LoadedCode, function: Die | None, types: Types) -> list[tup
         if location is not None:
             placed.add(first)
             if location.value_class == "loclist" or location.block().data[:1] not in _FIXED:
-                optimized.add(owner)
+                return []
         elif entry.number(dw.DW_AT_const_value) is not None:
-            optimized.add(owner)
+            return []
         elif entry.tag == dw.DW_TAG_variable:
             without[entry] = types.type_of(entry)
         elif owner.find_number(dw.DW_AT_inline) is None:
-            optimized.add(owner)
+            return []
     result = [(entry, kind) for entry, kind in without.items() if entry not in placed]
-    if any(not known_size(kind) or enclosing_function(entry) in optimized for entry, kind in result):
-        return []
-    return result
+    return result if all(known_size(kind) for _entry, kind in result) else []
 
 
 def _filling(variables: Sequence[tuple[Die, Type]], room: int, slack: int) -> list[LaidOut]:

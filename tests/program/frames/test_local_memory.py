@@ -148,6 +148,22 @@ def test_other_variables_without_a_location_are_not_in_local_memory(
         assert repaired == ({"t"} if level == "-O0" else set())
 
 
+def test_what_optimized_code_has_no_location_for_is_not_said_to_be_in_local_memory(
+    require_tool: Any, tmp_path: Path
+) -> None:
+    (path := tmp_path / "k.cl").write_text(
+        "kernel void k(global int *out) { local int t[4]; long gone = __builtin_amdgcn_workgroup_id_x() * 64;"
+        "int n = out[1]; t[n & 3] = n; out[gone] = t[0]; }"
+    )
+    words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1100", "-x", "cl", "-g", "-w", "-nogpulib", "-O2", path]
+    subprocess.run([require_tool("clang-22"), *words, "-o", tmp_path / "k.co"], check=True)
+    launched, _found = launch(tmp_path / "k.co", out="zeros(4)")
+    gone = Running(launched).attached[0].frame(0).variable("gone")
+    with pytest.raises(dwarfgpu.Unavailable) as unavailable:
+        gone.object(None)
+    assert "local memory" not in str(unavailable.value)
+
+
 def launch(path: Path, **arguments: Any) -> tuple[Any, dict[str, LocalObject]]:
     """Launch one work-item, and return what lies in its local memory by name."""
     launched = launching.launch(
