@@ -14,7 +14,7 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.model import hidden, known_size, resolved, stripped
 from dwarfgpu.program.types.reader import speaks_cplus
-from dwarfgpu.program.values.objects import MAX_READ, Elements
+from dwarfgpu.program.values.objects import HIP_VECTOR, MAX_READ, Elements
 from dwarfgpu.program.values.scalars import Scalar, character_prefix
 from dwarfgpu.program.values.storage import Address, ObjectPlace, Reading
 from dwarfgpu.render import numbers
@@ -497,7 +497,8 @@ class ValueWriter:
                     if written >= self.look.elements:
                         shown.append(f"{name}...")
                         break
-                shown.append(f"{'' if contents.hint == 'array' else name}{self.member(part.value, depth + 1)}")
+                text = _part(self, part.value, depth, is_vector=contents.is_vector)
+                shown.append(text if contents.hint == "array" else f"{name}{text}")
                 written += 1
         except DwarfGpuError as error:
             shown.append(problem(error))
@@ -565,8 +566,9 @@ class ValueWriter:
 
 
 def is_standard(type: model.Struct, look: Look) -> bool:
-    """Return whether a type may be one of the standard library that is shown as what it contains."""
-    return not look.is_raw and look.letter != "r" and (type.name or "").startswith("std::")
+    """Return whether a type may be one of a library that is shown as what it contains."""
+    name = type.name or ""
+    return not look.is_raw and look.letter != "r" and (name.startswith("std::") or bool(HIP_VECTOR.fullmatch(name)))
 
 
 def is_unit(type: model.Type) -> bool:
@@ -652,9 +654,13 @@ def characters_of(look: Look, elements: Elements) -> str | None:
 
 
 def _element(writer: ValueWriter, elements: Elements, index: int, depth: int) -> str:
-    """Return one element; a character of a vector is a number."""
-    element = elements.at(index)
-    if elements.is_vector and writer.look.letter is None:
+    """Return one element."""
+    return _part(writer, elements.at(index), depth, is_vector=elements.is_vector)
+
+
+def _part(writer: ValueWriter, element: Object, depth: int, *, is_vector: bool) -> str:
+    """Return a part of an array or an object; a character of a vector is a number."""
+    if is_vector and writer.look.letter is None:
         scalar = element.scalar
         if scalar is not None and scalar.kind == "character" and not scalar.prefix:
             try:

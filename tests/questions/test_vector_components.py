@@ -65,3 +65,37 @@ def test_one_component_can_be_written_and_watched(values):
 @for_each("text", "v.q", "v.s4", "v.sx", "v.s", "v.xr", "t.w", "t.s3", "v.e")
 def test_other_names_are_no_components(values, text):
     assert f"there is no member named {text[2:]}" in values(f"print {text}").stderr
+
+
+HIP = """#include <hip/hip_runtime.h>
+template <class T, unsigned N> struct HIP_vector_base { union { T data[4]; struct { T x, y, z, w; }; }; };
+template <class T, unsigned N> struct HIP_vector_type : HIP_vector_base<T, N> {};
+struct Hit { float4 at; float3 normal; float2 uv[2]; };
+namespace own { struct float2 { float x, y; }; }
+
+__global__ void k(const float4 *in, float4 *out, Hit hit) {
+  float4 v = in[threadIdx.x];
+  const float4 &same = v;
+  HIP_vector_type<float, 4> of_rocm;
+  of_rocm.x = 1; of_rocm.y = 2; of_rocm.z = 3; of_rocm.w = 4;
+  own::float2 other = {5, 6};
+  uchar2 bytes = {7, 8};
+  out[0] = v;
+}
+"""
+
+
+def test_vectors_of_hip_are_shown_as_those_of_opencl(require_tool, tmp_path):
+    require_tool("clang-22")
+    (source := tmp_path / "k.hip").write_text(HIP)
+    hit = 'hit={"at":[1,2,3,4],"normal":[1,2,3],"uv":[[1,2],[3,4]]}'
+    words = "k", "--grid=4", "--work-group=4", "in=zeros(16)", "out=zeros(16)", hit, "-batch"
+    names = "hit", "v", "same", "of_rocm", "other", "bytes", "*in@2"
+    steps = "break 14", "continue", "set var v.y = 2", *(f"print {name}" for name in names), "info locals", "print/r v"
+    done = run("debug", str(source), *words, *(f"-ex={step}" for step in (*steps, "print -lane 0-1 v.y")))
+    shown = ["{at = {1, 2, 3, 4}, normal = {1, 2, 3}, uv = {{1, 2}, {3, 4}}}", "{0, 2, 0, 0}", "{0, 2, 0, 0}",
+             "{1, 2, 3, 4}", "{x = 5, y = 6}", "{7, 8}", "{{0, 0, 0, 0}, {0, 0, 0, 0}}"]  # fmt: skip
+    lines = [line.partition(" = ")[2] for line in done.stdout.splitlines() if line.startswith("$")]
+    assert [line.removeprefix("(const float4 &) ") for line in lines[:7]] == shown
+    assert "\nv = {0, 2, 0, 0}\n" in done.stdout
+    assert lines[7:] == ["{{{x = 0, y = 2, z = 0, w = 0}, dg = {0, 2, 0, 0}}}", "{[0]=2, [1]=0}"]

@@ -6,6 +6,7 @@ read is an error of that object alone.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
@@ -371,6 +372,8 @@ def _members_hint(owner: Object) -> str | None:
 # --- Elements of arrays, computed for an object (DWARF 5, 5.5, 5.13, 5.18) --------------------------------------------
 
 
+HIP_VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double)[234]|__half2|HIP_vector_type<.*>")
+"""The names of structures that are vectors in HIP, whose members overlap an array of them."""
 MAX_READ = 1 << 16
 """How many bytes are read at once."""
 MAX_RANK = 64

@@ -1,4 +1,4 @@
-"""Objects of the standard library of C++ as what they contain: a vector has a length and elements, a map has entries.
+"""Objects of libraries as what they contain: ``std::vector`` has a length and elements, ``float4`` of HIP components.
 
 The members are those of libstdc++ (GCC), whose own printers for GDB decide what is shown and in which words; of libc++
 the types whose layout is plain. An object of another layout has no contents here, and is shown as it is stored.
@@ -16,7 +16,7 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types
-from dwarfgpu.program.values.objects import Object, constant
+from dwarfgpu.program.values.objects import HIP_VECTOR, Object, constant
 from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Contents:
     parts: Callable[[], Iterable[Child]] = tuple
     characters: tuple[ObjectPlace, int, t.Type] | None = None
     """Of a string: where it is, its length, and the type of a character."""
+    is_vector: bool = False
+    """Whether the parts are components, of which characters are numbers."""
 
 
 def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | None:
@@ -61,6 +63,8 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     """
     noun = _noun(type)
     hold = _HOLDERS.get(noun)
+    if hold is None and HIP_VECTOR.fullmatch(type.name or ""):
+        return _components(value, type)
     if hold is None:
         read = _READERS.get(noun)
         return None if read is None else read(value, type)
@@ -68,6 +72,14 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     if content is None:
         return Contents(f"{name} [no contained value]")
     return _held(name, content, depth, is_adapter=noun in _ADAPTERS)
+
+
+def _components(value: Object, type: t.Struct) -> Contents | None:
+    """Return the components of a vector of HIP; None for a structure of that name whose members do not overlap."""
+    if any(member.name for member in type.body.members):
+        return None
+    found = [Child(name, part) for name in "xyzw" if (part := value.found(name)) is not None]
+    return Contents("", "array", len(found), lambda: found, is_vector=True) if found else None
 
 
 def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Contents:
