@@ -202,7 +202,7 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
         (
             operand("FILE", "a source (k.cl, k.hip), a code object, or a program; FILE@gfx90a names the processor"),
             *KERNEL,
-            *SIZES,
+            *(evolve(SIZES[0], is_required=False), *SIZES[1:]),
             option("-save NAME=OUT", "write a buffer to a file when the kernel has ended; repeatable", is_many=True),
             option("-print NAME", "show the first elements of a buffer, or NAME[FIRST:LAST]; repeatable", is_many=True),
             option(

@@ -125,8 +125,6 @@ def launch_as_run(debugger: Debugger, words: Sequence[str], options: Mapping[str
     from dwarfgpu.execution.launch.triton import kernel_and_arguments
     from dwarfgpu.questions.execution import OF_LAUNCHES
 
-    if options["grid"] is None:
-        raise UsageError("a kernel is launched with --grid", hint="write it as for `dwarfgpu run`")
     for name in OF_LAUNCHES:
         if options[name] is not None:
             debugger.settings.set(name, str(options[name]))

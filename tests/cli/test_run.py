@@ -223,7 +223,7 @@ def test_a_kernel_is_debugged_with_the_words_of_a_run(run):
     status, out, _err = run("debug", *LAUNCH[1:], "out=zeros(4)", "--wave", "9", "-batch", "-ex", "info wave")
     assert status == 0, out
     for words, message in (
-        ((*LAUNCH[1:3], "out=zeros(4)"), "a kernel is launched with --grid"),
+        ((*LAUNCH[1:3], "out=zeros(4)"), "group_x needs --grid"),
         ((FILE, "--grid", "4"), "the name of a kernel is missing"),
         ((*LAUNCH[1:3], "--state", FILE), "a kernel is launched from its code, not from a state"),
         ((*LAUNCH[1:],), "no value for out of group_x"),
@@ -514,7 +514,7 @@ def test_a_vector_of_three_has_three_numbers_and_files_are_told_in_the_order_of_
 
 @pytest.mark.parametrize("words, message, hint", [
     (["vectors", "--gird", "2"], "unrecognized arguments: --gird", "did you mean --grid?"),
-    (["vectors"], "the following arguments are required: --grid", "`dwarfgpu run --help`"),
+    (["vectors"], "vectors needs --grid, --work-group and values for ", "add, for example: --grid 64 --work-group 64 "),
     ([*THREES_WORDS, "c=GREN"], "argument c (color) of vectors is an enumeration without GREN", "did you mean GREEN?"),
     ([*THREES_WORDS, "c=1", "--limit", "-1"], "--limit takes 1 or more instructions, not -1", ""),
     ([*THREES_WORDS, "c=1", "--lane", "3"], "--lane needs --watch EXPR or --trace", ""),
@@ -531,3 +531,30 @@ def test_how_far_accesses_miss_is_told_of_the_waves_that_were_looked_at(vectors)
     out = " ".join(vectors("behind", "--grid", "288", "--work-group", "32", "o=zeros(30)")[1].split())
     assert "in the first 8 waves: 0 to 900 bytes past the end of `o`, which has 120 bytes" in out
     assert "waves: " not in vectors("behind", "--grid", "256", "--work-group", "32", "o=zeros(30)")[1]
+
+
+STRUCTURES = """#include <hip/hip_runtime.h>
+struct Hit { float4 at; float3 normal; int ids[3]; struct { short low; bool is_on; } inner; };
+extern "C" __global__ void hit(const float4 *in, float4 *out, Hit hit, float scale, int n) {
+  extern __shared__ int more[];
+  if (threadIdx.x < n) out[threadIdx.x] = in[threadIdx.x] * scale;
+}
+"""
+
+
+def test_all_that_a_launch_lacks_is_told_at_once_with_words_that_work(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    (source := tmp_path / "hit.hip").write_text(STRUCTURES)
+    for command, given, lacking in (
+        ("run", [], "hit needs --grid, --work-group and values for in, out, hit, scale, n\n"),
+        ("debug", [], "hit needs --grid, --work-group and values for in, out, hit, scale, n\n"),
+        ("run", ["--grid=64", "n=3", "zeros(64)"], "hit needs --work-group and values for out, hit, scale\n"),
+        ("run", ["--work-group=64", "scale=3"], "hit needs --grid and values for in, out, hit, n\n"),
+    ):
+        status, _, error = run(command, source, "hit", *given)
+        assert status == 2
+        assert error.startswith(f"dwarfgpu: error: {lacking}hint: add, for example: --")
+        words = shlex.split(error.partition("for example: ")[2])
+        status, out, error = run("run", source, "hit", *given, *words)
+        assert (status, error.partition("hint: --")[0]) == (0, "")
+        assert "have ended" in out

@@ -717,9 +717,12 @@ def launched_with(
     """
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import machine_for
+    from dwarfgpu.execution.launch.missing_words import check_complete
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
+    if not isinstance(words, dict):
+        check_complete(file, kernel, option("grid"), option("work-group"), words or ())
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     running = launch(
