@@ -190,7 +190,7 @@ BUDGETS: dict[str, float] = {
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.97,
-    "program.language": 2.21,
+    "program.language": 2.22,
     "program.frames": 9.70,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from dwarfgpu.isa.instruction import OperandKind
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
+from dwarfgpu.program.frames.macros import expanded
 from dwarfgpu.program.language.named_objects import NAME, objects_read, objects_stored
 from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.values.objects import Object
@@ -105,8 +107,8 @@ class StepTrace:
         """The address of the latest instruction that the lane has executed of a line that it has begun."""
         self._positions: dict[int, CodePosition] = {}
         self._sources: dict[int, str | None] = {}
-        self._reads: dict[str, list[str]] = {}
-        """By the text of a line, the objects in memory that it loads."""
+        self._objects: dict[tuple[str | None, int], tuple[list[str], list[str]]] = {}
+        """By the line, the objects in memory that it loads, and those that it stores to."""
         self._stored: list[str] = []
         """The objects in memory that the line stores to."""
         self._frame: dict[Die, str] = {}
@@ -225,8 +227,8 @@ class StepTrace:
             names = {name for name, value in changed if not value.endswith("...}")}
             stored = [text for text in self._stored if names.isdisjoint(NAME.findall(text))]
             changed += tuple(self._values(batch, row, lane, stored))
-        self._stored = [] if source is None else objects_stored(source)
-        read = () if is_new or source is None else tuple(self._read(batch, row, lane, source))
+        loaded, self._stored = self._objects_of(batch, row, position, source or "")
+        read = () if is_new else tuple(self._values(batch, row, lane, loaded))
         self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
         if is_new:
             self._look_within(batch, row, lane)
@@ -312,11 +314,24 @@ class StepTrace:
             self._frame[die] = text
             self._changes[die] = f"{placed.name}{' (shadowed)' * is_hidden}", text
 
-    def _read(self, batch: WaveBatch, row: int, lane: int, source: str) -> Iterator[tuple[str, str]]:
-        """Yield the objects in memory that a line is going to load, with what they are before it."""
-        if source not in self._reads:
-            self._reads[source] = objects_read(source)
-        return self._values(batch, row, lane, self._reads[source])
+    def _objects_of(
+        self, batch: WaveBatch, row: int, position: CodePosition, source: str
+    ) -> tuple[list[str], list[str]]:
+        """Return the objects in memory that a line loads, and those that it stores to, with its macros expanded."""
+        key = position.file, position.line or 0
+        if key not in self._objects:
+            frame: Frame | None = None
+            with suppress(DwarfGpuError):
+                self.running.machine.device.written(batch)
+                frame = self.running.attached[int(batch.waves[row])].frame(0)
+
+            def expand(text: str) -> str:
+                with suppress(DwarfGpuError):
+                    return text if frame is None else expanded(text, frame.macros)
+                return text
+
+            self._objects[key] = objects_read(source, expand), objects_stored(source, expand)
+        return self._objects[key]
 
     def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu.program.language.tokens import split_at_commas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 """A name that is no member of something."""
@@ -70,20 +70,32 @@ def indexes_in(line: str) -> list[str]:
     return [text for text in objects_read(line) if any(text in each[1:] for each in known)]
 
 
-def objects_read(line: str) -> list[str]:
-    """Return the objects that a line loads, each with all its members and subscripts, if reading it changes nothing."""
-    return [text for text, behind in _readable(line) if not all(map(_STORED.match, behind))]
+def objects_read(line: str, expand: Callable[[str], str] = str) -> list[str]:
+    """Return the objects that a line loads, each with all its members and subscripts, if reading it changes nothing.
+
+    ``expand`` expands macros in a text.
+    """
+    return [text for text, behind in _readable(line, expand) if not all(map(_STORED.match, behind))]
 
 
-def objects_stored(line: str) -> list[str]:
+def objects_stored(line: str, expand: Callable[[str], str] = str) -> list[str]:
     """Return the objects that a line stores to, if reading them changes nothing."""
-    return [text for text, behind in _readable(line) if any(map(_TARGET.match, behind))]
+    return [text for text, behind in _readable(line, expand) if any(map(_TARGET.match, behind))]
 
 
-def _readable(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the objects of a line that can be read, each with the code behind every place that names it as a whole."""
+def _readable(line: str, expand: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the objects of a line that can be read, each with the code behind every place that names it as a whole.
+
+    These are those that the line names, and then those that its macros name.
+    """
+    found: set[str] = set()
     code = line.partition("//")[0]
-    for text in dict.fromkeys(objects_in(code)):
-        places = re.finditer(rf"(?<![\w.])(?<!->){re.escape(text)}(?!\s*(?:\[|->|\.|\w))", code)
-        if (behind := [code[place.end() :] for place in places]) and not _CHANGES.search(text):
-            yield text, behind
+    for part in dict.fromkeys((code, expand(code))):
+        for text in dict.fromkeys(objects_in(part)):
+            places = re.finditer(rf"(?<![\w.])(?<!->){re.escape(text)}(?!\s*(?:\[|->|\.|\w))", part)
+            behind = [part[place.end() :] for place in places]
+            whole = expand(text)
+            known = "".join(whole.split())
+            if behind and known not in found and not _CHANGES.search(whole):
+                found.add(known)
+                yield text, behind

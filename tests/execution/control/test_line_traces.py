@@ -111,3 +111,17 @@ def test_what_nothing_has_set_is_not_shown_as_a_value(source, target):
             "--trace=lines",
         ).stdout
     )
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+def test_macros_in_a_line_hide_no_objects(source, target):
+    source = source.with_name("macros.cl")
+    source.write_text(
+        "#define AT(i, j) ((i) * 2 + (j))\n#define FIRST in[AT(i, 0)]\n"
+        "kernel void macros(global const int *in, global int *out) {\n  int i = get_global_id(0);\n"
+        "  out[AT(i, 1)] = in[AT(i, 1)] + FIRST;\n}\n"
+    )
+    code = source.with_suffix(f".{target}.co")
+    run("compile", str(source), "-target", target, "-o", str(code), "--", "-fdebug-macro")
+    found = dict(steps(code, "macros", "in=arange(16,i4)", "out=zeros(16,i4)"))
+    assert found[5] == ["reads in[AT(i, 1)] = 3", "in[((i) * 2 + (0))] = 2", "out[AT(i, 1)] = 5"]

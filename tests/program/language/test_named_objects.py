@@ -1,5 +1,7 @@
 """The objects in memory that a line of the source names."""
 
+import re
+
 import pytest
 
 from dwarfgpu.program.language.named_objects import indexes_in, objects_read, objects_stored
@@ -15,6 +17,17 @@ from dwarfgpu.program.language.named_objects import indexes_in, objects_read, ob
 ])  # fmt: skip
 def test_what_a_line_loads(line, expected):
     assert objects_read(line) == expected
+
+
+def test_macros_of_a_line_are_expanded():
+    def expand(text):
+        text = text.replace("NEXT", "i++").replace("IN", "in[k]")
+        return re.sub(r"IDX\((\w+), (\w+)\)", r"((\1) * 4 + (\2))", text)
+
+    line = "out[IDX(i, j)] = in[IDX(j, i)] + IN.x + in[NEXT] + in[f(i)];"
+    assert objects_read(line, expand) == ["in[IDX(j, i)]", "IN.x"]
+    assert objects_stored(line, expand) == ["out[IDX(i, j)]"]
+    assert objects_read("x = IN + in[i];", expand) == ["in[i]", "in[k]"]
 
 
 @pytest.mark.parametrize("line, expected", [
