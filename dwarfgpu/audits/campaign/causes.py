@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.campaign.source_levels import LevelVerdict
 
 RULES = (
-    RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "value-changed", LOST,
+    RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "against-together",
+    "value-changed", LOST,
 )  # fmt: skip
 """The rules, the gravest first."""
 MOST_OF_RULE = 12

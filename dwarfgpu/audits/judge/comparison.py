@@ -21,10 +21,17 @@ import numpy as np
 from attrs import evolve
 
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
-from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, is_unused, largest_float, value_text
+from dwarfgpu.audits.judge.recorded_values import (
+    NoValue,
+    RecordedValue,
+    ValueComparison,
+    is_unused,
+    largest_float,
+    value_text,
+)
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
-from dwarfgpu.audits.judge.statement_record import caller_in
+from dwarfgpu.audits.judge.statement_record import BETWEEN_LANES, caller_in
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
 from dwarfgpu.immutable import frozen
 
@@ -50,6 +57,8 @@ RULES: dict[str, CheckRule] = rules(
      "let the location, or the list, say where the value is at the statement that is named"),
     ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
      "end the range of the location where the register gets another value, or begin it where it has its own"),
+    ("together", ERROR, "A.4.1 (1)", "Variables have values that they have at the same time in another build.",
+     "begin and end the ranges of the locations in the order of the assignments"),
     ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
      "give the instruction the line of the statement that it was made from"),
     ("access", WARNING, "DWARF 5, 6.2.2", "An instruction accesses what its line accesses in another build.",
@@ -572,12 +581,15 @@ class StatementComparison:
     def run(self) -> BuildJudgement:
         """Compare everything, and report what differs."""
         aligned = 0
-        for stop, items, found in self._each(self.history.by_item):
+        for stop, items, reference, truths, is_first in self._each(self.history.by_item):
             aligned += len(items)
             self.sightings.note(RULES["wrong"], stop.pc)
             self.sightings.note(RULES["missing"], stop.pc)
-            for item, key, compared in found:
+            for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
                 self._count(item, stop, key, compared)
+            if not truths.is_certain:
+                for item in items[:: max(1, len(items) // BETWEEN_LANES)]:
+                    self._judge_together(item, stop, reference, truths.stops)
         self._report()
         between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
         self._compare_lines()
@@ -621,6 +633,7 @@ class StatementComparison:
                 if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for number in truths):
                     continue
                 self.sightings.note(RULES["between"], stop.pc)
+                self._judge_together(item, stop, reference, truths)
                 for name in stop.values:
                     compared = self._compare_near(item, name, stop, reference, truths)
                     if compared is not None:
@@ -630,6 +643,63 @@ class StatementComparison:
                         message += f" other values in {self.name}, such as {compared.other}"
                         self._add_between(name, item, stop, message)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
+
+    # --- Variables together ---------------------------------------------------------------------------------------
+
+    def _judge_together(
+        self, item: WorkItem, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
+    ) -> None:
+        """Report variables that have their values in the other build, but never at the same moment.
+
+        Between two stops a variable has the value of the one or of the other.
+        """
+        self.sightings.note(RULES["together"], stop.pc)
+        moments: dict[DeclarationKey, set[int]] = {}
+        texts: dict[DeclarationKey, str] = {}
+        for key in stop.values or ():
+            value = stop.value(key, item)
+            if key not in self.other.shared | self.other.listed and isinstance(value, RecordedValue):
+                found = self._moments(item, key, value, reference, truths)
+                moments[key] = {each for number in found for each in (number - 1, number)}
+                texts[key] = f"{key.name} is {value_text(value, self.history.names)}"
+        known = [key for key, found in moments.items() if found]
+        apart = {key: [each for each in known if moments[key].isdisjoint(moments[each])] for key in known}
+        while any(apart.values()):
+            key = max(apart, key=lambda each: len(apart[each]))
+            others = apart.pop(key)
+            message = f"{texts[key]} while {' and '.join(map(texts.__getitem__, others[:MAX_NAMED]))}, which never"
+            message += f" happens in {self.name}"
+            lane = stop.lanes[stop.positions[item]]
+            self.sightings.add(
+                Subject(RULES["together"], key.name, key), stop.pc, Sighting(message, stop.wave, lane, stop.visit)
+            )
+            apart = {each: [other for other in of if other != key] for each, of in apart.items()}
+
+    def _moments(
+        self,
+        item: WorkItem,
+        key: DeclarationKey,
+        value: RecordedValue,
+        reference: ReferenceStops,
+        truths: Sequence[int],
+    ) -> set[int]:
+        """Return the stops of the other build at which a variable may have a value.
+
+        Out of its scope it keeps its last value, and before it has any it may have the first one.
+        """
+        scale = 0.0 if reference.is_rounded(key) else None
+        found: set[int] = set()
+        early: list[int] = []
+        last = reference.last_value(key, item, truths[0])
+        for number in truths:
+            values = _values_at(key, item, reference, (number,)) or last
+            is_any = isinstance(reference.stops[number].value(key, item), NoValue)
+            early.append(number)
+            if values or is_any:
+                if is_any or any(self.values.difference(value, *each, scale) is None for each in values):
+                    found.update(early)
+                early, last = [], values
+        return found
 
     def _compare_everywhere(self, same: SameCode) -> ComparedPart:
         """Compare lines, and variables where no statement begins, with those of the same code."""
@@ -733,20 +803,21 @@ class StatementComparison:
             numbers[id(stop)] = stop.pc, number
             counts[stop.pc] = number + 1
         results: dict[StopNumber, dict[DeclarationKey, ComparedValue]] = {}
-        for stop, _items, found in self._each([item]):
+        for stop, items, reference, truths, is_first in self._each([item]):
+            found = self._compared(items, stop, reference, truths, is_first=is_first)
             results.setdefault(numbers[id(stop)], {}).update((key, compared) for _item, key, compared in found)
         return results
 
     def _each(
         self, items: Iterable[WorkItem]
-    ) -> Iterator[tuple[StatementStop, list[WorkItem], Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]]]:
-        """Yield the stops of work-items that are compared, with those that come to them, and what that gives."""
+    ) -> Iterator[tuple[StatementStop, list[WorkItem], ReferenceStops, Truths, bool]]:
+        """Yield the stops of work-items that are compared, with those that come to them, and what they can be."""
         for stops, others, alike in self._sequences(items):
             calls = _first_in_calls(self.other.by_item[alike[0]], others[0].context)
             is_exact = self.same is not None
             reference = ReferenceStops(others, self.uses, stops[0].file, is_exact=is_exact, calls=calls)
             for stop, truths, is_first in self._aligned(stops, reference):
-                yield stop, alike, self._compared(alike, stop, reference, truths, is_first=is_first)
+                yield stop, alike, reference, truths, is_first
 
     def _sequences(
         self, items: Iterable[WorkItem]
