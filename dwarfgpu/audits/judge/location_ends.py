@@ -56,6 +56,8 @@ class ValidHere:
     """Their offsets."""
     registers: dict[Die, frozenset[str]]
     """Of those that are in numbered registers alone."""
+    computed: dict[Die, frozenset[str]]
+    """The registers that the values of the variables come from, of those that are in no memory."""
     located: frozenset[Die]
     """All with a location."""
 
@@ -76,12 +78,18 @@ class ValidityJudge:
         self._written = cache(_written)
 
     def place(
-        self, frames: Sequence[Frame], visible: dict[Die, Frame], registers: dict[Die, set[str]], located: set[Die]
+        self,
+        frames: Sequence[Frame],
+        visible: dict[Die, Frame],
+        registers: dict[Die, set[str]],
+        computed: dict[Die, frozenset[str]],
+        located: set[Die],
     ) -> ValidHere:
         """Return the place of an instruction, of what is known of the variables there."""
         once = frozenset(die for die, frame in visible.items() if self._is_fixed(die, frame, frames))
         known = {die: frozenset(names) for die, names in registers.items() if die in once}
-        return ValidHere(once, frozenset(die.offset for die in once), known, frozenset(located))
+        kept = {die: names for die, names in computed.items() if die in once}
+        return ValidHere(once, frozenset(die.offset for die in once), known, kept, frozenset(located))
 
     def observe(self, arrival: InstructionVisit, wave: int, place: ValidHere) -> None:
         """Take notice of a wave that is about to execute an instruction, and judge what is different there."""
@@ -97,10 +105,11 @@ class ValidityJudge:
         writers.update(dict.fromkeys(written, before[0]))
         if not int(self.run.lanes.active[wave]):
             return
-        for die, names in before[2].registers.items():
+        for die, names in before[2].computed.items():
             if die in place.visible and die not in place.located and names.isdisjoint(written):
-                message = f"{die.name} has no location from here on, and nothing has written to {_text(names)}"
-                self._report(RULES["lost"], die, arrival, wave, f"{message}, where it is")
+                why = f"nothing has written to {_text(names)}, where it is" if names else "it is a constant"
+                message = f"{die.name} has no location from here on, and {why}"
+                self._report(RULES["lost"], die, arrival, wave, message)
         for die, names in place.registers.items():
             if die in before[2].visible and die not in before[2].located and names.isdisjoint(written):
                 self._judge_start(die, names, writers, arrival, wave)

@@ -21,7 +21,7 @@ from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.storages import Composite, Register
+from dwarfgpu.expr.storages import Composite, Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in, mask_of, outer_of
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
@@ -93,6 +93,25 @@ class Home:
         """Return the contents of the register as a message writes them."""
         bits = number & self.mask
         return f"{bits:#x}" if self.leaf is None else leaf_text(self.leaf, bits, PointerNames(()))
+
+
+@frozen(eq=False)
+class FoundPlace:
+    """Where the value of a variable is, by the entries of its location."""
+
+    homes: tuple[Home, ...] = ()
+    sources: tuple[VectorSource, ...] = ()
+    """The vector registers that its value comes from."""
+    registers: frozenset[str] | None = None
+    """All registers that its value comes from, none for a constant; None if it is elsewhere, too."""
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the variable is in numbered registers alone."""
+        return bool(self.homes) and all(_is_numbered(home.register) for home in self.homes)
+
+
+NO_PLACE = FoundPlace()
 
 
 @frozen(eq=False)
@@ -188,7 +207,7 @@ class ValueJudge:
         self._ends = ValidityJudge(run, sightings, functions)
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
-        self._homes: dict[LocatedVariable, tuple[tuple[Home, ...], tuple[VectorSource, ...]]] = {}
+        self._homes: dict[LocatedVariable, FoundPlace] = {}
         self._lanes = LaneValues(run)
         self._readable: set[LocatedVariable] = set()
         """What is in registers, and was read."""
@@ -340,7 +359,7 @@ class ValueJudge:
                 self._judge_value(arrival, row, each, in_all=True)
         elif is_first and here not in self._readable:
             is_read = self._judge_value(arrival, row, variable)
-            if is_read and self._homes.get(here, ((), ()))[0]:
+            if is_read and self._homes.get(here, NO_PLACE).homes:
                 self._readable.add(here)  # what is written in a register can be read from then on
 
     def _note_repairs(self, arrival: InstructionVisit, row: int, variable: Variable) -> None:
@@ -400,6 +419,7 @@ class ValueJudge:
         lines: list[SourceLine] = []
         visible: dict[Die, Frame] = {}
         registers: dict[Die, set[str]] = {}
+        computed: dict[Die, frozenset[str]] = {}
         located: set[Die] = set()
         for frame in frames:
             source = frame.call.source
@@ -413,13 +433,15 @@ class ValueJudge:
                         variables = {variable.die: variable for variable in frame.variables()}
                     variable = variables.get(here.die)
                     is_own = variable is not None and not variable.is_artificial
-                    known = self._found(frame, variable) if variable is not None and is_own else ((), ())
+                    known = self._found(frame, variable) if variable is not None and is_own else NO_PLACE
                     self._homes[here] = known
-                homes += known[0]
-                sources += known[1]
+                homes += known.homes
+                sources += known.sources
                 located.add(here.die)
-                if known[0] and all(home.register[1:].isdigit() for home in known[0]):
-                    registers[here.die] = {home.register for home in known[0]}
+                if known.is_numbered:
+                    registers[here.die] = {home.register for home in known.homes}
+                if known.registers is not None:
+                    computed[here.die] = known.registers
             visible.update((die, frame) for die, _name in self._located.in_scope(frame))
         is_known = bool(frames) and len(lines) == len(frames) and not self._has_doubtful_line(arrival, frames[-1])
         places = [(str(line.file), line.line, line.column) for line in lines] if is_known else []
@@ -430,7 +452,7 @@ class ValueJudge:
             frozenset(sources),
             tuple((str(line.file), line.line) for line in lines) if len(lines) == len(frames) else (),
             None if None in texts else tuple(text for text in texts if text is not None),
-            self._ends.place(frames, visible, registers, located),
+            self._ends.place(frames, visible, registers, computed, located),
         )
 
     def _has_doubtful_line(self, arrival: InstructionVisit, frame: Frame) -> bool:
@@ -448,15 +470,17 @@ class ValueJudge:
         line = self.running.line_at(arrival.pc)
         return line is None or line.start != arrival.pc
 
-    def _found(self, frame: Frame, variable: Variable) -> tuple[tuple[Home, ...], tuple[VectorSource, ...]]:
-        """Return the registers that a variable is in, and the vector registers that its value comes from."""
+    def _found(self, frame: Frame, variable: Variable) -> FoundPlace:
+        """Return the registers that a variable is in, and those that its value comes from."""
         read = self.run.registers.read
         read.clear()
         homes = tuple(home for each in variable.in_each_place() for home in _homes(frame, each))
         names = sorted({*read, *(home.register for home in homes)})
+        is_known = all(_is_numbered(name) for name in names) and (bool(homes) or _is_implicit(frame, variable))
         vectors = tuple(int(name[1:]) for name in names if name[0] == "v" and name[1:].isdigit())
         expressions = variable.expressions_at(frame.place_in_file) if vectors else ()
-        return homes, (VectorSource(variable.name, variable.die.offset, expressions, vectors),) if vectors else ()
+        sources = (VectorSource(variable.name, variable.die.offset, expressions, vectors),) if vectors else ()
+        return FoundPlace(homes, sources, frozenset(names) if is_known else None)
 
 
 def is_in_prologue(running: Running, frame: Frame, pc: int) -> bool:
@@ -526,6 +550,20 @@ def _homes(frame: Frame, variable: Variable) -> Iterator[Home]:
             if leaf is not None and (leaf.kind == POINTER or leaf.bits > bits):
                 leaf = None
             yield Home(variable.name, variable.die.offset, register.register.name, is_own, mask, leaf)
+
+
+def _is_numbered(register: str) -> bool:
+    return register[1:].isdigit()
+
+
+def _is_implicit(frame: Frame, variable: Variable) -> bool:
+    """Return whether the value of a variable is computed from registers, or a constant."""
+    try:
+        location = _location(frame, variable, 0)
+    except DwarfGpuError:
+        return False
+    place = None if location is None else location.single
+    return place is not None and type(place.storage) is Implicit
 
 
 def _location(frame: Frame, variable: Variable, lane: int) -> Location | None:

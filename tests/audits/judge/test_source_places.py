@@ -328,6 +328,29 @@ kernel void wide(global int *out) {
 """
 
 
+def computed_ends_early(text, operation="146", operand=(130, 12)):
+    """Let the location of the long, which is computed from a register, end behind the next statement."""
+    entry = r"\.Lfunc_end0(-\S+ +;   ending offset\n\t\.byte\t18 .*\n\t\.byte\t)146 .*\n.*130 .*\n.*12 .*\n"
+    code = "".join(f"\t.byte\t{byte}\n" for byte in operand)
+    changed, count = re.subn(entry, rf".Ltmp3\g<1>{operation}\n{code}", text)
+    assert count == 1
+    return changed
+
+
+def constant_ends_early(text):
+    return computed_ends_early(text, "16", (192, 128))  # DW_OP_constu 64
+
+
+@pytest.mark.parametrize("assembler", [WIDE], indirect=True)
+@for_each("change, why",
+    (computed_ends_early, "nothing has written to v2, where it is"), (constant_ends_early, "it is a constant"),
+    (lambda text: text, None))  # fmt: skip
+def test_a_value_that_is_computed_or_constant_is_there_as_long_as_its_registers(found, change, why):
+    messages = [message for rule, message in found(change) if rule == "location-lost"]
+    assert len(messages) == (why is not None)
+    assert all(each.endswith(f"d has no location from here on, and {why}") for each in messages), messages
+
+
 @pytest.mark.parametrize("assembler", [WIDE], indirect=True)
 def test_wrong_values_of_a_variable_of_a_wrong_type_are_counted_under_the_type(assembler):
     folder, _text = assembler
