@@ -22,6 +22,7 @@ from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.code.kernel_parameters import is_body
+from dwarfgpu.program.code.loaded import location_list
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, Type, stripped
 from dwarfgpu.program.types.reader import Types
@@ -46,6 +47,8 @@ RULES: dict[str, CheckRule] = rules(
     ("name", ERROR, "DWARF 5, 2.14",
      "The line of a declaration or of an inlined call has the name of what it declares or calls.",
      "correct DW_AT_decl_line or DW_AT_call_line"),
+    ("constant", ERROR, "DWARF 5, 2.10", "A constant variable has the number that its declaration or call gives it.",
+     "correct DW_AT_const_value"),
     ("type", ERROR, "DWARF 5, 4.1 (6)", "A variable has the type that its declaration names.",
      "let DW_AT_type refer to the type that the source names"),
 )  # fmt: skip
@@ -62,6 +65,7 @@ _DECLARED = (
 )
 """A declaration by words of the language alone: its words, the signs of pointers, and what is behind the name."""
 _BASES = frozenset(["bool", "_Bool", "char", "double", "float", "half", "int", "long", "short", "signed", "unsigned"])
+_WHOLE = frozenset([dw.DW_ATE_signed, dw.DW_ATE_unsigned])
 _INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long"}
 
 
@@ -70,6 +74,16 @@ _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+)$", re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:(if)|(endif))", re.MULTILINE)
 _LIKE_A_FUNCTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+\(|include\b)", re.MULTILINE)
 """What may be a macro with parameters."""
+_CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|(?<!&)&)\s*\(?\s*{0}\b"
+"""A change of a variable, or its address; a sum with `&` looks like one, which costs a judgement and nothing else."""
+_REFERRED = r"[(,]\s*{0}\s*[,)]|&\s*\w+\s*[=({{]\s*{0}\b"
+"""A call that may change an argument, or a reference to a variable."""
+_UNKNOWN_FLOW = re.compile(r"asm|goto")
+_LITERAL = re.compile(r"-?\s*(?:0x[0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*")
+_USED = re.compile(r"(?:[-=+/%^|!~?[]|\breturn)\s*$")
+"""What is in front of a name that is used, and not declared."""
+_AS_VALUE = ["DW_OP_swap", "DW_OP_xderef", "DW_OP_stack_value"]
+"""What clang writes behind a constant and the number of an address space."""
 MOST_EXPANSIONS = 8
 MOST_NAMED = 6
 """The variables of a wrong type that a message names."""
@@ -113,6 +127,22 @@ class FunctionText:
         """Return whether a name that is assigned there is declared there, behind its type."""
         before = re.search(r"(\w+)[\s*&]*$", self.code[:position])
         return before is not None and before[1] not in ("return", "else", "do")
+
+    def changes(self, name: str) -> list[re.Match[str]]:
+        """Return where a variable is assigned, counted on, or has its address taken."""
+        return [*re.finditer(_CHANGED.format(re.escape(name)), self.code)]
+
+    def is_constant(self, name: str, *, is_parameter: bool) -> bool:
+        """Return whether the function changes a variable nowhere but in its declaration."""
+        changes = self.changes(name)
+        declared = [each for each in changes if self.is_declaration(each.start())]
+        most = not is_parameter  # a declaration with the name of a parameter hides it
+        return len(changes) == len(declared) <= most and not self.may_change(name)
+
+    def may_change(self, name: str) -> bool:
+        """Return whether code may change a variable that it does not assign."""
+        is_passed = self.has_references and re.search(_REFERRED.format(re.escape(name)), self.code)
+        return bool(is_passed or _UNKNOWN_FLOW.search(self.code))
 
     def expanded(self, text: str) -> str:
         """Return a text with the macros that have no parameters."""
@@ -192,6 +222,63 @@ class FunctionTexts:
             return False
         here = lines[line - 1] if 0 < line <= len(lines) else ""
         return not word.search(here) and any(word.search(each) for each in lines[first - 1 : last])
+
+    def declared_elsewhere(self, name: str, file: str, line: int, first: int, last: int) -> int | None:
+        """Return the one line of a function that declares a name, if another line is certain only to use it."""
+        lines = self.lines(file)
+        if not 0 < line <= len(lines) or _LIKE_A_FUNCTION.search("\n".join(lines)):
+            return None
+        text, found = lines[line - 1], [*re.finditer(rf"\b{re.escape(name)}\b", lines[line - 1])]
+        is_used = found and all(_USED.search(text[: each.start()]) for each in found)
+        others = [number for number in range(first, last + 1) if [*declared_types(lines[number - 1], name)]]
+        return others[0] if is_used and len(others) == 1 else None
+
+    def constants_of(self, die: Die) -> Iterator[int]:
+        """Yield the numbers that an entry gives a variable, in the forms of compilers."""
+        constant, location = die.number(dw.DW_AT_const_value), die.number(dw.DW_AT_location)
+        if constant is not None and isinstance(constant.value, int):
+            yield constant.value
+        if location is None or location.value_class not in ("exprloc", "loclist"):
+            return
+        if location.value_class == "exprloc":
+            block = location.block()
+            places = [(block.data, block.section, block.offset)]
+        else:
+            listed = location_list(location)
+            places = [(each.expression, listed.section, each.expression_offset) for each in listed.entries]
+        code = self.running.attached.state.loaded.code_of(die.unit)
+        for place in places:
+            operations = code.expression(place[0], die.unit.format, *place[1:]).instructions
+            names = [each.name for each in operations]
+            if names[1:] not in (["DW_OP_stack_value"], [*names[1:2], *_AS_VALUE]):
+                continue
+            if names[0].startswith("DW_OP_const"):
+                yield int(operations[0].operands[0])
+            elif names[0].startswith("DW_OP_lit"):
+                yield int(names[0].removeprefix("DW_OP_lit"))
+
+    def number_of(self, die: Die, scope: Die) -> int | None:
+        """Return the number that the source gives a variable of a function or an inlined call, if that is a literal."""
+        text, name = self.of(scope), die.name or ""
+        is_parameter = die.tag == dw.DW_TAG_formal_parameter
+        if text is None or not text.is_constant(name, is_parameter=is_parameter):
+            return None
+        if not is_parameter:
+            found = re.findall(rf"\b{re.escape(name)}\s*=(?!=)\s*([^,;]*)[,;]", text.code)
+            return _number(found[0]) if len(found) == 1 else None
+        place, column, origins = (
+            self.called_at(scope),
+            scope.get("DW_AT_call_column"),
+            [*scope.origins()][-1].children(),
+        )
+        names = [each.name for each in origins if each.tag == dw.DW_TAG_formal_parameter]
+        lines = () if place is None else self.lines(place[0])
+        if place is None or column is None or place[1] > len(lines) or names.count(name) != 1:
+            return None
+        called = lines[place[1] - 1].encode()[int(column.value) - 1 :].decode("utf-8", "replace")
+        given = re.match(rf"{re.escape(scope.name or '')}\s*\(([^()]*)\)", called)
+        values = [] if given is None else given[1].split(",")
+        return _number(values[names.index(name)]) if len(values) == len(names) else None
 
     def is_only_called(self, name: str, file: str) -> bool:
         """Return whether a file has a name only where it is declared or called, so that no pointer leads to it."""
@@ -307,7 +394,8 @@ class SourceJudge:
                 self.sightings.add(Subject(RULES["scope"], f"{die.offset}"), pc, evolve(sighting, message=message))
 
     def _judge_call(self, call: Die, caller: Die, pc: int, sighting: Sighting) -> None:
-        """Report the line of an inlined call that is certain not to call the function."""
+        """Report the line of an inlined call that is certain not to call the function, and its wrong constants."""
+        self._judge_constants(call, pc, sighting)
         place, function, name = self.texts.called_at(call), self.texts.of(caller), call.name
         if place is None or function is None or place[0] != function.file or name is None:
             return
@@ -333,6 +421,7 @@ class SourceJudge:
     def _judge_declarations(self, function: Die, pc: int, sighting: Sighting) -> None:
         text = self.texts.of(function)
         self._judge_name(function, pc, sighting)
+        self._judge_constants(function, pc, sighting)
         for die in declarations(function):
             if text is not None:
                 self._judge_name(die, pc, sighting, text.first, text.last)
@@ -350,6 +439,25 @@ class SourceJudge:
         if place is not None and self.texts.is_unnamed(die.name or "", *place, *lines):
             message = f"{die.name} is declared in line {place[1]}, which does not name it"
             self.sightings.add(Subject(RULES["name"], f"{die.name}", die), pc, evolve(sighting, message=message))
+        elif place is not None and len(lines) == 2:
+            other = self.texts.declared_elsewhere(die.name or "", *place, *lines)
+            if other is not None:
+                message = f"{die.name} is declared in line {place[1]}, which only uses it: line {other} declares it"
+                self.sightings.add(Subject(RULES["name"], f"{die.name}", die), pc, evolve(sighting, message=message))
+
+    def _judge_constants(self, scope: Die, pc: int, sighting: Sighting) -> None:
+        """Report the constants of a function or an inlined call that are not the literals of the source."""
+        for die in declarations(scope):
+            kind, constants = stripped(self.texts.types.type_of(die)), {*self.texts.constants_of(die)}
+            if not constants or not isinstance(kind, Base) or kind.encoding not in _WHOLE or not kind.byte_size:
+                continue
+            number = self.texts.number_of(die, scope)
+            for each in constants:
+                if number is not None and (number - each) % (1 << 8 * kind.byte_size):
+                    message = f"{die.name} is the constant {each}, and {number} in the source"
+                    subject = Subject(RULES["constant"], f"{die.name}", die)
+                    variable = self.sightings.function(pc)[0], f"{die.name}"
+                    self.sightings.explain(subject, pc, evolve(sighting, message=message), {variable})
 
     def _judge_type(self, die: Die, kind: Type, pc: int, sighting: Sighting) -> None:
         """Report an entry whose type is no base type like that of its declaration."""
@@ -398,6 +506,12 @@ def declarations(function: Die) -> Iterator[Die]:
                 yield child
         elif child.tag == dw.DW_TAG_lexical_block:
             yield from declarations(child)
+
+
+def _number(text: str) -> int | None:
+    """Return the number that a literal is; None for any other expression."""
+    text = text.strip()
+    return int(re.sub(r"[\suUlL]", "", text), 0) if _LITERAL.fullmatch(text) else None
 
 
 def _begins(text: str, column: int) -> bool:

@@ -70,10 +70,6 @@ _ROUGH = re.compile(rf"[?<>!]|==|&&|\|\||\(\s*(?:{_INTEGERS})\b")
 """What makes a large difference of a small one: comparisons, and conversions to integers."""
 _ELEMENT = r"\b{0}\s*\[[^\[\]]*\]"
 _READ = rf"(?<!\+\+|--|& )(?<!&){_ELEMENT}(?!\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--|\[|\.|->))"
-_CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|(?<!&)&)\s*\(?\s*{0}\b"
-"""A change of a variable, or its address; a sum with `&` looks like one, which costs a judgement and nothing else."""
-_REFERRED = r"[(,]\s*{0}\s*[,)]|&\s*\w+\s*[=({{]\s*{0}\b"
-"""A call that may change an argument, or a reference to a variable."""
 _HEADER = (
     rf"\bfor\s*\(\s*(?:(?:{_INTEGERS}|size_t)\s+)+{{0}}\s*=\s*([^;=,]+);"
     r"\s*{0}\s*(<=?|>=?|!=)\s*([^;]+);\s*(?:(?P<sign>\+\+|--)\s*{0}|{0}\s*(?:(?P<next>\+\+|--)"
@@ -84,7 +80,6 @@ _LITERAL = re.compile(r"\d+[uUlL]*")
 _STEPS = {"+": add, "-": sub, "*": mul, "/": floordiv, "<<": lshift, ">>": rshift}
 _COMPARISONS = {"<": lt, "<=": le, ">": gt, ">=": ge, "!=": ne}
 _STORE = re.compile(r"\w+_store_|ds_write")
-_UNKNOWN_FLOW = re.compile(r"asm|goto")
 _NO_NAMES = PointerNames((), lambda _address: None)
 MOST_COUNTED = 4096
 """The values of a counter that are known, at most."""
@@ -393,7 +388,7 @@ class SourceValues:
             return None
         if self._texts.has_other_types(scope.die):
             return None  # that is a finding of its own
-        if not self._is_constant(variable, text):
+        if not text.is_constant(variable.name, is_parameter=variable.kind == PARAMETER):
             counter = self._counter(frame, variable, text, is_own=is_own)
             return (self._initial(frame, variable, text, counter) if is_own else None) or counter
         if scope.is_inlined and not is_own:
@@ -427,7 +422,11 @@ class SourceValues:
         buffers: list[str] = []
         for name in {*_NAME.findall(plain)}:
             each = variables.get(name)
-            if each is None or not self._is_constant(each, text) or not _is_scalar(each.type):
+            if (
+                each is None
+                or not text.is_constant(name, is_parameter=each.kind == PARAMETER)
+                or not _is_scalar(each.type)
+            ):
                 return None
             kind, place = stripped(each.type), each.definition.find_number(dw.DW_AT_location)
             known = self._value_of(frame, each, is_own=is_own)
@@ -467,9 +466,9 @@ class SourceValues:
     ) -> InitialValue | None:
         """Return what a variable of the kernel is before the loop that alone changes it, which is in no other."""
         declared = variable.die.find("DW_AT_decl_line")
-        changes = [*re.finditer(_CHANGED.format(re.escape(variable.name)), text.code)]
+        changes = text.changes(variable.name)
         others = [each.start() for each in changes if not text.is_declaration(each.start())]
-        if declared is None or len(changes) != len(others) + 1 or self._may_change(variable.name, text):
+        if declared is None or len(changes) != len(others) + 1 or text.may_change(variable.name):
             return None
         lines = [text.first + text.code.count("\n", 0, position) for position in others]
         around = {max(text.loops_at(line), key=_length, default=None) for line in lines}
@@ -488,10 +487,10 @@ class SourceValues:
             return None
         heads = [*re.finditer(_HEADER.format(key), text.code)]
         spans = [range(*head.span()) for head in heads]
-        changes = [each.start() for each in re.finditer(_CHANGED.format(key), text.code)]
+        changes = [each.start() for each in text.changes(variable.name)]
         if not all(any(change in span for span in spans) for change in changes):
             return None
-        if self._may_change(variable.name, text):
+        if text.may_change(variable.name):
             return None
         own = [head for head in heads if text.first + text.code.count("\n", 0, head.end()) == int(line.value)]
         if len(own) != 1:
@@ -516,19 +515,6 @@ class SourceValues:
             return None
         limit = _pattern(frame.eval(f"(long)({known.text})", None).by_lane[0].value)
         return None if limit is None or limit >> 63 else limit
-
-    def _is_constant(self, variable: Variable, text: FunctionText) -> bool:
-        """Return whether a function changes a variable nowhere but in its declaration."""
-        changes = [*re.finditer(_CHANGED.format(re.escape(variable.name)), text.code)]
-        declared = [each for each in changes if text.is_declaration(each.start())]
-        most = variable.kind != PARAMETER  # a declaration with the name of a parameter hides it
-        return len(changes) == len(declared) <= most and not self._may_change(variable.name, text)
-
-    @staticmethod
-    def _may_change(name: str, text: FunctionText) -> bool:
-        """Return whether code may change a variable that it does not assign."""
-        is_passed = text.has_references and re.search(_REFERRED.format(re.escape(name)), text.code)
-        return bool(is_passed or _UNKNOWN_FLOW.search(text.code))
 
     def _find_arguments(self) -> Mapping[str, bytes]:
         """Return the arguments of the kernel by the names of its parameters."""

@@ -49,6 +49,9 @@ RULES = rules(
     ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
      "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
      "{low:#x} to {high:#x} is outside of all sections of code"),
+    ("empty", WARNING, "DWARF 5, 2.6.2", "A location list has an entry.",
+     "write the entries, or leave the attribute out, as compilers do for a variable that has no location",
+     "the list of {name} has no entry"),
     ("default-twice", ERROR, "DWARF 5, 2.6.2", "A list has one default location.", "keep the one that is meant",
      "the list has a second default location"),
 )  # fmt: skip
@@ -96,6 +99,8 @@ class ListChecks:
         yield from self._entries(attribute, entries, section, function)
         if error is not None:
             yield RULES.unreadable(error, die=die)
+        elif function is not None and not entries:
+            yield RULES.problem("empty", section, offset, die, name=attribute.name)
 
     def _entries(
         self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None

@@ -318,6 +318,40 @@ def test_a_type_whose_size_is_not_that_of_its_name_is_found_once(found):
     assert kind[0] == "source-type"
 
 
+CONSTANT = """\
+static inline int clamped(int v, int high) {
+  int low = v > high ? high : v;
+  return low ^ v;
+}
+kernel void given(global int *out, global const int *in) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int kept = 57;
+  out[id] = clamped(in[id], 77) + id * kept;
+}
+"""
+
+
+def with_number(old, new):
+    def change(text):
+        changed = re.sub(rf"(\t\.byte\t){old}\b", rf"\g<1>{new}", text)
+        assert changed != text
+        return changed
+
+    return change
+
+
+@pytest.mark.parametrize("assembler", [CONSTANT], indirect=True)
+@for_each("change, expected",
+    (lambda text: text, None),
+    (with_number(77, 76), ("source-constant", "high is the constant 76, and 77 in the source")),
+    (with_number(57, 56), ("source-constant", "kept is the constant 56, and 57 in the source")),
+    (of_entry("DW_TAG_variable", of_line(8, "decl_line")), ("source-name", "which only uses it: line")))  # fmt: skip
+def test_constants_and_lines_of_declarations_are_those_of_the_text(found, change, expected):
+    findings = found(change)
+    assert [rule for rule, _message in findings] == ([] if expected is None else [expected[0]])
+    assert all(expected[1] in message for _rule, message in findings), findings
+
+
 WIDE = """\
 kernel void wide(global int *out) {
   int c = (int)__builtin_amdgcn_workitem_id_x() + 3;

@@ -93,6 +93,7 @@ SEEDS = (
     locations("list-unknown-entry-kind", "of kind 0x44", b"\x44" + loclist("end_of_list")),
     locations("list-reversed", "the end before the start", loclist(at(8, 0), "end_of_list")),
     locations("list-reversed", "by offsets", loclist(("offset_pair", 8, 4, V0), "end_of_list")),
+    locations("list-empty", "of a variable", loclist("end_of_list")),
     locations("list-default-twice", "two of them", loclist(DEFAULT, DEFAULT, "end_of_list")),
     locations("list-address-index", "without a table", loclist(("startx_length", 7, 4, V0), "end_of_list")),
     locations("list-address-index", "a base", loclist(("base_addressx", 9), ("offset_pair", 0, 4, V0), "end_of_list")),
