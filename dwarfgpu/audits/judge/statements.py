@@ -24,7 +24,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
@@ -312,12 +312,26 @@ class StatementJudge:
                 self.sightings.note(rule, pc)
             if any(pc in self.executed for pc in first.values()):
                 continue
+            if not first and is_inlined and self._goes_on(addresses[0], statements.get((file, number), ())):
+                continue
             places = ", ".join(f"+{self.sightings.function(pc)[1]:#x}" for pc in list(first.values())[:3])
             message = f"line {number} is executed, and "
             message += f"breakpoints on it stop at {places}, which is not" if first else _NO_STATEMENT
             subject = Subject(rule, f"{owner[1]} {file}:{number}")
             for pc in addresses:
                 self.sightings.add(subject, pc, evolve(self.executed[pc], message=message))
+
+    def _goes_on(self, pc: int, statements: Sequence[int]) -> bool:
+        """Return whether the line at an address has begun in an inlined call in front, without another line between.
+
+        A breakpoint on the line stops there, and a table has no new row where only the call changes.
+        """
+        start = max((each for each in statements if each < pc), default=None)
+        if start is None or start not in self.executed:
+            return False
+        between = (self.lines[each] for each in self.executed if start <= each < pc)
+        here = self.lines[pc]
+        return all((line.file, line.line) == (here.file, here.line) for line in between)
 
     def _judge_marks(self, table: LineTable, code: LoadedCode) -> None:
         """Report executed rows that go to another line and begin no statement, in a table whose other rows do."""

@@ -34,6 +34,28 @@ def test_steps_back_of_loops(tools, tmp_path, judged):
     assert "from line 5 to line 4" in message
 
 
+NEIGHBOURS = """
+static inline int changed(int v) {
+  return v * 3 + 1;
+}
+kernel void neighbours(global int *out, global const int *in) {
+  int id = __builtin_amdgcn_workitem_id_x();
+  int a = in[id], b = in[id + 64];
+  out[id] = changed(a) ^ changed(b);
+}
+"""
+
+
+def test_a_line_that_goes_on_in_the_next_inlined_call_begins_where_it_is_first(require_tool, tmp_path, judged):
+    """A breakpoint on line 3 stops at the first call; a line table has no new row between them."""
+    for processor in ("gfx90a", "gfx1100"):
+        path = str(tmp_path / processor)
+        words = f"-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={processor} -nogpulib -g -O2 - -o {path}"
+        subprocess.run([require_tool("clang-22"), *words.split()], input=NEIGHBOURS, text=True, check=True)
+        report = judged(path, "neighbours", grid=64, work_group=64, args=("zeros(64)", "arange(128)")).report
+        assert [each.message for each in report.findings if each.rule.name == "statement-none"] == []
+
+
 LOOPS = """\
 for (int i = 0; i < 8; ++i)  // while
   for (;;) {
