@@ -236,10 +236,15 @@ def _writer_hints(running: Running, options: Any, result: RunReport, history: Va
                 yield f"--print {shlex.quote(part)} shows {what}"
             if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
                 yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
-    elif (writer := history.last_writer) is not None:
+    elif (writer := history.last_writer) is not None and _has_all_waves(running):
         wave, lane = writer
         again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
         yield f"`{again}` shows each line of wave {wave + 1}, lane {lane}, which stored there last"
+
+
+def _has_all_waves(running: Running) -> bool:
+    """Return whether all waves were there at once, so that the number of a wave means one alone."""
+    return running.launched.plan.geometry.wave_count == len(running.machine.ids)
 
 
 def _faults(session: Session, running: Running) -> list[Any]:

@@ -444,8 +444,10 @@ class InitCheck(KeptState):
         waves, origins = self._in_memory.get((space, at), (None, NOT_KNOWN))
         if waves is None or (waves is batch.waves and space != LOCAL):
             return origins
-        if space == LOCAL:  # which any wave and lane may have written
-            return origins.max()
+        if space == LOCAL:  # which any wave and lane of the work-group may have written
+            groups = self.memory.group_of
+            is_own = groups[batch.waves][:, None] == groups[waves]
+            return np.where(is_own, origins.max(axis=1), NOT_KNOWN).max(axis=1, keepdims=True)
         order = np.argsort(waves)
         rows = order[np.searchsorted(waves, batch.waves, sorter=order).clip(max=len(waves) - 1)]
         return np.where((waves[rows] == batch.waves)[:, None], origins[rows], NOT_KNOWN)

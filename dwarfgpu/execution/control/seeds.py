@@ -9,12 +9,14 @@ import numpy as np
 
 from dwarfgpu import progress
 from dwarfgpu.execution.halts import INTERRUPT, LIMIT
+from dwarfgpu.execution.launch.argument_values import objects_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.program.types.model import Type
 
 PRINTED, END = "printed text", "end"
 """The results that are no buffers: what the kernel prints, and how it ends."""
@@ -64,8 +66,8 @@ class SeedReport:
 class _Result:
     """A result with the seeds so far; of each that differs only the difference is kept."""
 
-    def __init__(self, first: Any) -> None:
-        self.first = first
+    def __init__(self, first: Any, pointed: Type | None) -> None:
+        self.first, self.pointed = first, pointed
         self.groups: dict[bytes, tuple[tuple[Any, ...], list[int]]] = {}
 
     def add(self, value: Any, seed: int) -> None:
@@ -79,13 +81,13 @@ class _Result:
     def _difference(self, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, np.ndarray):
             return int(value != self.first), None, value, self.first
-        new, old = (np.ascontiguousarray(each).reshape(-1) for each in (value, self.first))
+        new, old = (np.ascontiguousarray(objects_of(each, self.pointed)) for each in (value, self.first))
         bytes_ = (each.view(np.uint8).reshape(len(each), -1) for each in (new, old))
         wrong = np.not_equal(*bytes_).any(axis=1) if len(new) else np.zeros(0, bool)
         if not wrong.any():
             return (0,)
         at = int(wrong.argmax())
-        return int(wrong.sum()), at, new[at].item(), old[at].item()
+        return int(wrong.sum()), at, new[at].tolist(), old[at].tolist()
 
 
 def run_seeds(
@@ -105,8 +107,8 @@ def run_seeds(
         used.append(seed)
         kernel, ended = running.launched.plan.kernel.name, ended + halt.has_ended
         end = halt.kind if halt.has_ended or halt.kind == LIMIT else halt.reason
-        for name, value in _results(running, end):
-            found.setdefault(name, _Result(value)).add(value, seed)
+        for name, value, pointed in _results(running, end):
+            found.setdefault(name, _Result(value, pointed)).add(value, seed)
     line.end()
     results = tuple(
         SeedResult(name, tuple(SeedGroup(tuple(each), *difference) for difference, each in result.groups.values()))
@@ -115,8 +117,9 @@ def run_seeds(
     return SeedReport(kernel, option, tuple(used), results, ended, is_interrupted)
 
 
-def _results(running: Running, end: str) -> Iterator[tuple[str, Any]]:
+def _results(running: Running, end: str) -> Iterator[tuple[str, Any, Type | None]]:
+    """Yield each result with its name, and of a buffer with the type of its elements."""
     for buffer in running.launched.plan.buffers:
-        yield buffer.name, running.launched.buffers[buffer.name].copy()
-    yield PRINTED, "".join(running.printed())
-    yield END, end
+        yield buffer.name, running.launched.buffers[buffer.name].copy(), buffer.pointed
+    yield PRINTED, "".join(running.printed()), None
+    yield END, end, None

@@ -149,6 +149,6 @@ class SharedPlaces:
                     assert batch is not None  # noqa: S101 (without waves there are no stores)
                     writers.setdefault(key, {}).setdefault(int(batch.waves[row]), []).append(int(lane))
         for key, waves in writers.items():
-            self.last_writer = next((wave, lanes[-1]) for wave, lanes in waves.items())
+            *_others, self.last_writer = ((wave, lanes[-1]) for wave, lanes in waves.items())
             if self.by_key[key].look():
                 yield key, waves

@@ -460,14 +460,16 @@ class ValueHistory:
             own = {(wave, name): [lane for lane in writers.get(wave, ()) if view[lane] == key]
                    for (wave, name), view in self._views.items()}  # fmt: skip
             is_own = any(own.values())
+            *overwritten, last = writers
+            is_last = is_own and any(lanes for (wave, _declared), lanes in own.items() if wave == last)
             for means, view in self._views.items():
                 lanes = own[means] if is_own else (view == key).nonzero()[0].tolist()
-                if not lanes:
+                if not lanes or (is_last and means[0] != last):  # what others stored at once was not seen
                     continue
                 blank = np.ma.MaskedArray(np.zeros(len(view), value.dtype), mask=True)
                 row, others = rows.setdefault((means, is_own), (blank, {}))
                 row[lanes] = value
-                for wave, numbers in () if is_own else writers.items():
+                for wave, numbers in () if is_own and not overwritten else writers.items():
                     others.setdefault(self._running.machine.ids[wave], []).extend(numbers)
         for ((wave, declared), _is_own), (row, others) in rows.items():
             by = tuple((name, tuple(sorted({*lanes}))) for name, lanes in others.items())
