@@ -40,7 +40,7 @@ LEGEND = (
     "right, wrong, absent: locations of the variables in scope, by instruction",
     "callers, lanes: instructions where callers, and waiting lanes, are found",
 )
-LONGEST_NAME, LONGEST_FUNCTION = 34, 18
+LONGEST_NAME, LONGEST_FUNCTION = 34, 17
 """Of a variable beside three numbers, and of a function beside seven, on a screen of 80 columns."""
 
 
@@ -130,7 +130,7 @@ def _verdict_lines(
     cut = sum(kernel.problem is not None for kernel in kernels)
     notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
     notes += ["no variable was judged"] * (total.variables.right + total.variables.wrong == 0)
-    repairs = f"; {total.locations_repaired:,} of {total.locations:,} locations are wrong as written, and were repaired"
+    repairs = f" after repairs, without which {total.locations_repaired:,} of {total.locations:,} locations are wrong"
     verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)

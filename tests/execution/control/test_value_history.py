@@ -431,7 +431,7 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
     assert "4\tout[i] = in[from] - in[from];\n    reads in[from] = 3\n    out[i] = 0\n" in trace
 
 
-@pytest.mark.parametrize(("words", "rows"), [
+@pytest.mark.parametrize("words, rows", [
     ((), [(["1:1:1:1"], "(before)", "", 0), (["1:1:1:2"], "last.cl:2", "1:1:1:1 lane 3; 1:1:1:2 lane 3", 35)]),
     (("--at-once=1",), [(["1:1:1:1"], "(before)", "", 0), (["1:1:1:1"], "last.cl:2", "", 3),
                         (["1:1:1:2"], "last.cl:2", "", 35)]),
@@ -441,10 +441,14 @@ def test_of_waves_that_store_at_once_the_last_one_has_stored_the_value(source, w
     source.write_text("kernel void last(global int *out) {\n  out[get_local_id(0)] = get_global_id(0);\n}\n")
     asked = "run", str(source), "last", "--grid=64", "--work-group=32", "out=zeros(32)", "--watch=out[3]", *words
     found = [
-        (row["waves"], f"{(row['file'] or '').rpartition('/')[2]}:{row['line']}" if row["line"] else "(before)",
-         "; ".join(f"{wave} lane {lanes[0]}" for wave, lanes in row.get("writers") or ()), next(filter(None, row["values"]), 0))
+        (
+            row["waves"],
+            f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["line"] else "(before)",
+            "; ".join(f"{wave} lane {lanes[0]}" for wave, lanes in row.get("writers") or ()),
+            next(filter(None, row["values"]), 0),
+        )
         for row in document(*asked)["history"]["rows"]
-    ]  # fmt: skip
+    ]
     assert found == rows
     hint = re.search(r"each line of wave (\d), lane (\d)", run(*asked).stderr)
     assert (hint and hint.groups()) == (None if words else ("2", "3"))
