@@ -31,14 +31,17 @@ def differ_by_rounding(floats: Any, others: Any, scale: Any = 0.0) -> Any:
     """Return which floats may be the same but for rounding.
 
     They agree in half of their digits, or in three quarters of those of the terms that they are sums of, or neither is
-    a number: IEEE 754 gives a NaN no sign (6.3).
+    a number: IEEE 754 gives a NaN no sign (6.3). What a rounding leaves of a product of two terms has a digit within
+    twice their digits; a difference beyond four times as many, such as an integer that is read as a float, is none.
     """
     digits = np.finfo(floats.dtype).nmant
     floats, others = np.float64(floats), np.float64(others)
     with np.errstate(all="ignore"):
         distance = np.abs(floats - others)
         is_near = distance <= 2.0 ** -(digits // 2) * np.minimum(np.abs(floats), np.abs(others))
-        is_near = (is_near & (floats != 0)) | ((distance <= 2.0 ** -(digits * 3 // 4) * scale) & (scale > 0))
+        is_left = (distance == 0) | (distance >= 2.0 ** (-4 * digits) * scale)
+        is_left &= (distance <= 2.0 ** -(digits * 3 // 4) * scale) & (scale > 0)
+        is_near = (is_near & (floats != 0)) | is_left
     return (is_near & np.isfinite(floats)) | (np.isnan(floats) & np.isnan(others))
 
 
