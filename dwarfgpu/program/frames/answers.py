@@ -140,9 +140,9 @@ class _Chunk:
         return slot - self.first if self.first <= slot < self.first + self.lanes.count else -1
 
 
-def _is_index(key: Any) -> bool:
-    """Return whether something is one number."""
-    return hasattr(key, "__index__") and not getattr(key, "shape", ())
+def _is_key(key: Any) -> bool:
+    """Return whether something is one number, or a name."""
+    return isinstance(key, str) or (hasattr(key, "__index__") and not getattr(key, "shape", ()))
 
 
 def _as_array(value: Any) -> Any:
@@ -477,7 +477,8 @@ class Values(ShownInNotebooks):
 
             return self.array[np.ma.filled(key, False)]
         parts = key if isinstance(key, tuple) else (key,)
-        if len(parts) > 1 + self.by_wave or not all(isinstance(part, str) or _is_index(part) for part in parts):
+        is_host = key is None and not self.by_wave  # whose code has no lanes
+        if not is_host and (len(parts) > 1 + self.by_wave or not all(map(_is_key, parts))):
             what, where = ("a wave and a lane", "WAVE, ") if self.by_wave else ("one lane", "")
             raise UsageError(f"an index is {what}", kind="no_lane", hint=f"use .array[{where}FIRST:END]")
         wave = self._row_of(parts[0]) if self.by_wave else 0

@@ -15,7 +15,7 @@ from dwarfgpu.objfile.info.scopes import NAMED_SCOPES, is_local, qualified_name,
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.frames.reasons import MISSING, unavailable
-from dwarfgpu.program.frames.variable import STATIC, Variable, variables_of
+from dwarfgpu.program.frames.variable import CONSTANT, STATIC, Variable, variables_of
 from dwarfgpu.program.language.syntax import MAX_PARTS
 from dwarfgpu.program.language.tokens import split_at_commas
 from dwarfgpu.program.types.declaration import type_text
@@ -39,6 +39,18 @@ _CLASSES = frozenset((dw.DW_TAG_class_type, dw.DW_TAG_structure_type, dw.DW_TAG_
 MAX_SCOPES = 64
 _SIGNATURE = re.compile(r"(.*?[^\s(:])\s*\((?!anonymous)([^()]*)\)\s*((?:const|volatile|\s)*)")
 """A function with the types of its parameters, and the qualifiers of its object."""
+
+
+def _template_argument(frame: Frame, name: str) -> Variable | None:
+    """Return the value that a function, or a class around it, was made for from a template (DWARF 5, 2.23)."""
+    if frame.function is None:
+        return None
+    for origin in frame.function.origins():
+        for owner in (origin, *origin.ancestors()):
+            for die in owner.children() if owner.tag == dw.DW_TAG_subprogram or owner.tag in _CLASSES else ():
+                if die.tag == dw.DW_TAG_template_value_parameter and die.name == name:
+                    return Variable(frame, die, frame.code_of(die.unit), CONSTANT)
+    return None
 
 
 @frozen
@@ -77,7 +89,8 @@ class Names:
         variable = next((variable for variable in frame.variables() if variable.name == name), None)
         if variable is not None:
             return variable
-        return next(filter(None, (self._enumerators_in(block).get(name) for block in frame.blocks)), None)
+        enumerator = next(filter(None, (self._enumerators_in(block).get(name) for block in frame.blocks)), None)
+        return enumerator or _template_argument(frame, name)
 
     def outer(self, frame: Frame, parts: tuple[str, ...], file: str | None = None) -> Meaning | None:
         """Return what a name means outside of the blocks; an empty first part is the outermost scope.

@@ -382,3 +382,26 @@ def test_parameters_without_a_copy_in_an_inlined_function_keep_their_place(tmp_p
     case = hostile.Case(tmp_path, file)
     frame = dg.open(str(case.file)).attach(str(case.state))[0].frame(0)
     assert (frame.name, [variable.name for variable in frame.variables()]) == ("f", ["a", "b", "c"])
+
+
+TEMPLATES = """#include <hip/hip_runtime.h>
+template <int N> struct Ring {
+  int at;
+  template <short STEP> __device__ __attribute__((noinline)) int next() {
+    at = at + STEP;
+    return at % N;
+  }
+};
+__global__ void k(int *out) { Ring<12> ring = {-1}; out[0] = ring.next<-3>(); }
+"""
+
+
+def test_a_name_may_be_that_of_an_argument_of_a_template(require_tool, tmp_path):
+    require_tool("clang-22")
+    (path := tmp_path / "ring.hip").write_text(TEMPLATES)
+    kernel = dg.launch(str(path), "k", ["zeros(1)"], grid=1, work_group=1)
+    kernel.run(until="ring.hip:6")
+    frame = kernel[0].frame(0)
+    assert [frame[text].value(0) for text in ("N", "STEP", "N + STEP")] == [12, -3, 9]
+    with pytest.raises(dg.DwarfGpuError, match="no variable `STEP` in k"):
+        kernel[0].frame(1).eval("STEP")
