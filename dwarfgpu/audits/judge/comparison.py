@@ -446,6 +446,7 @@ class ReferenceStops:
         self._alive = cache(self._find_alive)
         self.terms = cache(self._find_terms)
         self.is_rounded = cache(self._find_rounded)
+        self.last_value = cache(self._find_last_value)
 
     def is_ordered(self, line: tuple[str, int]) -> bool:
         """Return whether a line has a barrier: no compiler exchanges two of them."""
@@ -503,7 +504,7 @@ class ReferenceStops:
             if len(unknown) < len(value.leaves):
                 yield number, frozenset(unknown)
 
-    def last_value(
+    def _find_last_value(
         self, key: DeclarationKey, item: WorkItem, before: int
     ) -> list[tuple[RecordedValue, frozenset[str]]]:
         """Return the value that a variable had when its block was left last, before a stop; none without one."""

@@ -721,8 +721,10 @@ def launched_with(
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
+    grid = planning.sizes(option("grid"), "the grid") if option("grid") else ()
+    work_group = planning.work_group_size(option("work-group"))
     if not isinstance(words, dict):
-        check_complete(file, kernel, option("grid"), option("work-group"), words or ())
+        check_complete(file, kernel, grid, work_group, words or ())
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     running = launch(
@@ -730,8 +732,8 @@ def launched_with(
         kernel,
         planning.arguments(words, "argument") if isinstance(words, (list, tuple)) else words,
         machine=machine,
-        grid=planning.sizes(option("grid"), "the grid"),
-        work_group=planning.work_group_size(option("work-group")),
+        grid=grid,
+        work_group=work_group,
         **planning.memory_options(option),
         at_once=option("at-once"),
         seed=option("seed"),

@@ -474,7 +474,9 @@ def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
     assert done.stdout.endswith("out_ptr = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
     (tmp_path / "add_scaled.json").unlink()
     done = run_command("run", str(path), *named, "--grid", "1024")
-    message = "several sizes" if named else "the name of a kernel is missing\nhint: the file has add_scaled"
+    message = (
+        "needs --work-group and values" if named else "the name of a kernel is missing\nhint: the file has add_scaled"
+    )
     assert message in done.stderr
 
 
