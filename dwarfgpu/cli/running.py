@@ -113,7 +113,8 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
     limits = () if result.checked is None else _not_shown(running, result.checked)
-    for hint in chain(_hints(options, result, faults), limits, _value_hints(running, options, result, history)):
+    more = _value_hints(running, options, result, history), _trace_hints(running, options, result, trace)
+    for hint in chain(_hints(options, result, faults), limits, *more):
         session.hint(hint)
     has_problem = history is not None and history.problem is not None
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -218,6 +219,16 @@ def _value_hints(running: Running, options: Any, result: RunReport, history: Val
         kernel = options.kernel or result.kernel
         yield from hints_of_run(running, kernel, lacking, None if history is None else history.text)
     yield from _writer_hints(running, options, result, history)
+
+
+def _trace_hints(running: Running, options: Any, result: RunReport, trace: StepTrace | None) -> Iterator[str]:
+    """Yield how to see the values that a trace of optimized code lacks."""
+    if trace is not None and options.trace == "lines" and trace.is_optimized:
+        from dwarfgpu.questions.optimized_code import source_hint
+
+        command = f"run {{}} {options.kernel or result.kernel} ... --trace=lines"
+        if (hint := source_hint(command, running.attached, running.launched)) is not None:
+            yield hint
 
 
 def _writer_hints(running: Running, options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:

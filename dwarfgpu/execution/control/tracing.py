@@ -114,6 +114,8 @@ class StepTrace:
         self._frame: dict[Die, str] = {}
         """The known texts of its frame."""
         self._reader = SourceTexts()
+        self.is_optimized = False
+        """Whether a list says where a variable is, as optimizers write it."""
         self._unlisted: set[int] = set()
         """The addresses where no location of a list holds."""
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
@@ -258,7 +260,9 @@ class StepTrace:
 
     def _look_within(self, batch: WaveBatch, row: int, lane: int) -> None:
         """Take note of those in locations that a list names: they may hold within the line alone."""
-        listed = [each for each in self._placed(batch, row) if each.is_listed and not each.is_absent]
+        placed = self._placed(batch, row)
+        self.is_optimized |= any(each.is_listed for each in placed)
+        listed = [each for each in placed if each.is_listed and not each.is_absent]
         if not listed:
             self._unlisted.add(batch.pc)
         for each in listed:

@@ -452,3 +452,9 @@ def test_of_waves_that_store_at_once_the_last_one_has_stored_the_value(source, w
     assert found == rows
     hint = re.search(r"each line of wave (\d), lane (\d)", run(*asked).stderr)
     assert (hint and hint.groups()) == (None if words else ("2", "3"))
+
+
+def test_a_trace_of_optimized_code_names_the_command_that_does_not_optimize(source):
+    words = "run", str(source), "walk", *SIZES, "--trace=lines", "--lane=1"
+    assert "-O0" not in run(*words).stderr
+    assert re.search(r"w\.cl walk \.\.\. --trace=lines` compiles it with -O0", run(*words, "-O2").stderr)
