@@ -588,3 +588,14 @@ extern "C" __global__ void k(float *out, float *a, float *b) {{
                 is_up = mode == "u" or (mode == "z" and exact < 0)
                 inward = float(np.nextafter(found, np.float32(-np.inf if is_up else np.inf)))
                 assert inward < exact <= float(found) if is_up else float(found) <= exact < inward
+
+
+@pytest.mark.parametrize("heads", ["<hip/hip_runtime.h>", "<hip/hip_runtime.h> <cmath>", "<cmath> <hip/hip_runtime.h>"])
+def test_infinity_needs_no_other_header(heads, tmp_path):
+    includes = "".join(f"#include {head}\n" for head in heads.split())
+    (path := tmp_path / "k.hip").write_text(
+        f"{includes}__global__ void k(float *out) {{ out[0] = -INFINITY; out[1] = NAN; }}\n"
+    )
+    kernel = dwarfgpu.launch(str(path), "k", ["zeros(2)"], grid=1, work_group=1)
+    kernel.run()
+    assert np.array_equal(kernel.buffers["out"], np.float32([-np.inf, np.nan]), equal_nan=True)

@@ -5,6 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#ifndef INFINITY /* else <cmath> has come first */
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#endif
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
