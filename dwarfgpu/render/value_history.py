@@ -94,6 +94,8 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         has_writers=any(row.writers for row in shown),
     )  # fmt: skip
     yield from record.lines(shown, width=room())
+    if history.is_never_stored:
+        yield f"  nothing was stored to {history.text}"
     more = len(rows) + history.left - most
     if more > 0:
         yield f"  ... and {counted(more, 'more row')}"

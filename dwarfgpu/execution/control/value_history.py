@@ -303,6 +303,11 @@ class ValueHistory:
         return self._shared.last_writer
 
     @property
+    def is_never_stored(self) -> bool:
+        """Whether no lane has stored to the values, which are in a buffer of the launch."""
+        return self.is_shared and self.last_writer is None and self.text.startswith("$_arg(")
+
+    @property
     def sees_late(self) -> bool:
         """Whether stores may change the values later, when nobody knows any more who stored."""
         return self.is_shared and self._device.memory.is_weak

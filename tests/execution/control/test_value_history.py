@@ -458,3 +458,11 @@ def test_a_trace_of_optimized_code_names_the_command_that_does_not_optimize(sour
     words = "run", str(source), "walk", *SIZES, "--trace=lines", "--lane=1"
     assert "-O0" not in run(*words).stderr
     assert re.search(r"w\.cl walk \.\.\. --trace=lines` compiles it with -O0", run(*words, "-O2").stderr)
+
+
+def test_an_element_that_no_lane_stores_to_is_said_to_be_one(source):
+    source = source.with_name("skips.cl")
+    source.write_text("kernel void skips(global int *o, int n) { int i = get_global_id(0); if (i != n) o[i] = 0; }")
+    words = "run", str(source), "skips", "--grid=64", "--work-group=64", "o=zeros(64)", "n=3"
+    said = ["nothing was stored to $_arg" in run(*words, f"--watch=o[{element}]").stdout for element in (3, 4)]
+    assert said == [True, False]
