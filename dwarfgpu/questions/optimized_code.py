@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from dwarfgpu.compilers import BUILD, is_source
@@ -30,7 +31,7 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
     path = None if line is None else SourceTexts().read(line.file).path
     if path is None or not is_source(path) or (BUILD.level == "0" and is_source(launched.plan.file.name)):
         return None
-    words = " ".join((*BUILD.options, min(path, os.path.relpath(path), key=len) + _processor(launched)))
+    words = shlex.join((*BUILD.options, min(path, os.path.relpath(path), key=len) + _processor(launched)))
     return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
 
 
