@@ -102,7 +102,7 @@ def _unwritten(code: LoadedCode, function: Die | None, types: Types) -> list[tup
     may have been optimized away.
     """
     roots = [unit.root for unit in code.file.dwarf.compile_units()] if function is None else [function]
-    entries = [die for root in roots for die, _depth in root.walk() if die.tag in DECLARED and die.name]
+    entries = (die for root in roots for die, _depth in root.walk() if die.tag in DECLARED and die.name)
     without: dict[Die, Type] = {}
     placed: set[Die] = set()
     for entry in entries:
