@@ -693,8 +693,8 @@ class StatementComparison:
         early: list[int] = []
         last = reference.last_value(key, item, truths[0])
         for number in truths:
-            values = _values_at(key, item, reference, (number,)) or last
             is_any = isinstance(reference.stops[number].value(key, item), NoValue)
+            values = last if is_any else _values_at(key, item, reference, (number,)) or last
             early.append(number)
             if values or is_any:
                 if is_any or any(self.values.difference(value, *each, scale) is None for each in values):
