@@ -173,6 +173,7 @@ def _row(debugging: Debugging | None, point: Breakpoint) -> dict[str, Any]:
     watched = point.watched
     if watched is not None and debugging is not None:
         row["wave"], row["lane"] = watched.wave + 1, watched.lane
+        row |= {"is_pending": True} if watched.is_pending else {}
     return row
 
 
@@ -186,6 +187,7 @@ def _table(rows: list[dict[str, Any]], output: Output) -> Iterable[str]:
         locations = row["locations"]
         first = locations[0] if locations else {}
         where = "" if not locations else f"{first['address']:#018x}" if len(locations) == 1 else "<MULTIPLE>"
+        where = "<PENDING>" if row.get("is_pending") else where
         what = row["what"]
         if len(locations) == 1 and first.get("file"):
             what = f"in {first['function']} at {first['file']}:{first['line']}"

@@ -46,8 +46,6 @@ def launched(debugger: Debugger, launch: Launched, again: Callable[[], object]) 
     run.settings = _of_next_launch(debugger)
     debugger.hints_for = lambda lacking: hints_at_prompt(launch, debugger.attached, lacking, debugger.told)
     for point in run.points:
-        if point.watched is not None:  # what it watched was in the machine before
-            del run.points.by_number[point.number]
         point.addresses = []
 
 
@@ -106,7 +104,7 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
 
 def run_(debugger: Debugger, arguments: Arguments) -> Document:
     """Run the kernel that `target launch` has started. If it has already run, launch it again with the same arguments.
-    Breakpoints stay.
+    Breakpoints and watchpoints stay; a watchpoint of a function's variable waits for the same call.
     """
     arguments.none()
     _begin(debugger, arguments)

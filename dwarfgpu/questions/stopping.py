@@ -130,11 +130,15 @@ def _untold(debugger: Debugger, hint: str) -> list[str]:
 
 
 def _missed(debugging: Debugging) -> Iterator[str]:
-    """Yield the breakpoints that no lane has reached."""
+    """Yield the breakpoints that no lane has reached, and the watchpoints that were not set again."""
     for point in debugging.points:
         if point.kind == BREAK and point.is_enabled:
             text = debugging.running.missed_text(point.text, [point], point.condition)
             yield from () if text is None else fitted(f"{_kind(point)} {point.number} was never hit: {text}", 2)
+        elif point.watched is not None and point.watched.is_pending:
+            call = point.watched.call
+            where = f"wave {call.wave + 1} did not come to {call.name} as before"
+            yield from fitted(f"Watchpoint {point.number} ({point.text}) was not set again: {where}", 2)
 
 
 def _loop_lines(debugging: Debugging, halt: Halt) -> Iterator[str]:

@@ -440,6 +440,48 @@ def test_a_watchpoint_goes_back_to_each_change(spaces):
     assert "Hardware watchpoint 2: sum" in spaces("continue")
 
 
+def test_watchpoints_are_set_again_in_a_new_launch(spaces):
+    """A variable of a call is watched when the wave is in the same call; other memory from the launch on."""
+    spaces("break kernels.cl:58", "run", "delete", "watch sum")
+    before = [re.findall(r"watchpoint \d: .*|(?:Old|New) value = .*", spaces("continue")) for _ in range(4)]
+    text = spaces("run")
+    assert text.startswith("Watchpoint 2 (sum) will be set again when wave 1 is in weigh.\n")
+    stops = [text, *(spaces("continue") for _ in range(3))]
+    assert [re.findall(r"watchpoint \d: .*|(?:Old|New) value = .*", text) for text in stops] == before
+    spaces("up", 'watch $_arg("out")[5]', "watch all.to_local[3]", "watch histogram[2]", "delete 2", "break 58")
+    text = spaces("run")
+    assert "Watchpoint 5 (histogram[2]) will be set again when wave 1 is in spaces.\n" in text
+    assert "hit Hardware watchpoint 5: histogram[2], with lane [0]" in text
+    assert line_of(text) == 116
+    assert "hit Hardware watchpoint 4: all.to_local[3], with lane [3]" in spaces("continue")
+    assert "hit Breakpoint 6" in spaces("continue")
+    assert 'hit Hardware watchpoint 3: $_arg("out")[5], with lane [5]' in spaces("delete 4 5 6", "continue")
+
+
+def test_watchpoints_that_wait_for_a_call_are_listed(spaces):
+    spaces("break kernels.cl:58", "run", "watch sum", "delete 1", "break spaces")
+    spaces("run")
+    assert re.search(r"2 +hw watchpoint +keep +y +<PENDING> +sum \(wave 1, lane 0\)", spaces("info breakpoints"))
+    text = spaces("delete 3", "jump kernels.cl:123")
+    assert "Watchpoint 2 (sum) was not set again: wave 1 did not come to weigh as before" in text
+
+
+def test_watchpoints_of_registers_are_set_again_where_they_have_a_value():
+    run = Run(PROCESSORS["gfx90a"].replace("O0", "O2"), width=120)
+    run("target launch divergent 64 64 out=zeros(64) limit=0", "break kernels.cl:100", "run", "delete", "watch step")
+    before = re.findall("value = .", run("continue", "continue"))
+    text = run("run")
+    assert text.startswith("Watchpoint 2 (step) will be set again when wave 1 is in divergent and step has a value.\n")
+    assert re.findall("value = .", text + run("continue")) == before
+
+
+def test_watchpoints_of_another_launch_are_deleted(spaces):
+    spaces("break kernels.cl:58", "run", "delete", "watch sum")
+    text = spaces("target launch divergent 64 64 out=zeros(64) limit=40", "run")
+    assert "Watchpoint 2 (sum) deleted: this launch has other addresses. `watch sum` sets it again.\n" in text
+    assert spaces("info breakpoints") == "No breakpoints or watchpoints.\n"
+
+
 def test_variables_in_registers_are_watched():
     run = Run(PROCESSORS["gfx90a"].replace("O0", "O2"), width=120)
     run("target launch divergent 64 64 out=zeros(64) limit=0", "break kernels.cl:100", "run", "delete")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
 from time import process_time
@@ -21,6 +21,7 @@ from dwarfgpu.execution.control.watching import (
     PRIVATE,
     RegisterRecorder,
     Watched,
+    WatchedCall,
     Watcher,
     registers_of,
     stack_in,
@@ -31,7 +32,8 @@ from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.answers import location_of
-from dwarfgpu.program.frames.evaluator import is_constant
+from dwarfgpu.program.frames.evaluator import is_constant, variables_in
+from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.watching import Registers, RegisterWrite
     from dwarfgpu.execution.halts import WatchHit
     from dwarfgpu.execution.launch.launch import Launched
+    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.values.objects import Object
     from dwarfgpu.states.program import Attached
 
     Observer = Callable[[WaveBatch], Any]
@@ -96,9 +98,9 @@ class Debugging:
         self._problem: str | None = None
         for point in self.points:
             point.addresses = []
-            if point.kind in (BREAK, DPRINTF):
+            if point.kind in (BREAK, DPRINTF) or point.watched is not None:
                 try:
-                    self.insert(point)
+                    (self.insert if point.watched is None else self._watch_again)(point)
                 except DwarfGpuError as error:  # one that was set before there was a launch
                     self.dprinted.append(f"Error in re-setting breakpoint {point.number}: {error.message}\n")
 
@@ -227,21 +229,39 @@ class Debugging:
         if is_constant(expression.tree):
             raise UsageError(f"Cannot watch constant value `{text[:60]}'.", kind="no_address")
         object_ = expression.find(place.lane(lane)).as_it_is()
-        address, name = object_.address, place.name
-        function, home = self._function_of(place), place.function or name
-        stack, is_outermost = self._stack_of(place, wave), self.is_outermost(place)
-        write = _number_text if shown is None else shown
+        if condition is not None:
+            _check_in_lane(condition, place)
+        call = WatchedCall(
+            self.running.launched.plan,
+            wave,
+            lane,
+            place.function or place.name,
+            place.name or "its function",
+            self._function_of(place),
+            self._stack_of(place, wave),
+            self.is_outermost(place),
+            _variables_of(expression),
+            _number_text if shown is None else shown,
+        )
+        watched = self._watched(text, kind, object_, place, call)
+        point = self.points.add(kind, text)
+        point.watched, point.condition = watched, condition
+        return point
+
+    def _watched(self, text: str, kind: str, object_: Object, place: Frame, call: WatchedCall) -> Watched:
+        """Return what watches an object in a call, where a frame can read it."""
+        wave, lane, home, address = call.wave, call.lane, call.function, object_.address
 
         def frame_now(*, calls: bool = False) -> Frame:
             """Return the frame of the function: of several calls that have not returned, the one of the watchpoint."""
             frames = [*self.attached[wave]] if calls else self.attached[wave].call(0)
             own = [frame for frame in frames if (frame.function or frame.name) == home]
-            same = (frame for frame in own if len(own) > 1 and self._stack_of(frame, wave) == stack)
+            same = (frame for frame in own if len(own) > 1 and self._stack_of(frame, wave) == call.stack)
             return next(same, own[0] if own else frames[0])
 
         def holds(text: str, batch: WaveBatch) -> bool:
             own = self.device.batch_of(wave, batch)
-            is_here = wave in own.waves and (is_outermost or stack_in(own, wave) in (None, stack))
+            is_here = wave in own.waves and (call.is_outermost or stack_in(own, wave) in (None, call.stack))
             known = self.running.flags(text, own, self.device, home) if is_here else None
             if known is not None:
                 return bool(known[own.waves == wave, lane].all())
@@ -256,32 +276,86 @@ class Debugging:
         def value() -> str:
             try:
                 if address is not None:
-                    return write(object_, place)
-                if not covers(function, self._pc(wave)):  # in a call, where it is out of sight
+                    return call.shown(object_, place)
+                if not covers(call.ranges, self._pc(wave)):  # in a call, where it is out of sight
                     return watched.text
                 there = frame_now()
-                return write(there.expression(text).find(there.lane(lane)), there)
+                return call.shown(there.expression(text).find(there.lane(lane)), there)
             except DwarfGpuError as error:
                 return f"<{error.message}>"
 
-        if condition is not None:
-            _check_in_lane(condition, place)
-        watched = Watched(wave, lane, value, holds)
+        watched = Watched(call, value, holds)
         if address is not None:
-            from dwarfgpu.program.types.model import byte_size
-
-            watched.locate(self.machine, address, byte_size(object_.type) or 0)
+            watched.locate(self.machine, object_.type, address)
             is_of_call = watched.space == PRIVATE
         elif kind != WATCH:
             raise UsageError("Expression cannot be implemented with read/access watchpoint.", kind="no_address")
         else:
             is_of_call = True
-        if is_of_call and not is_outermost:
-            watched.function, watched.stack = function, stack
+        if is_of_call and not call.is_outermost:
+            watched.function, watched.stack = call.ranges, call.stack
         watched.look()
-        point = self.points.add(kind, text)
-        point.watched, point.condition = watched, condition
-        return point
+        return watched
+
+    def _watch_again(self, point: Breakpoint) -> None:
+        """Watch what a watchpoint has watched in the launch before: at once, or in the same call of its function."""
+        watched, call, name = point.watched, point.watched.call, f"Watchpoint {point.number} ({point.text})"
+        if not call.can_be_in(self.running.launched.plan):
+            self.forget(point)
+            self.dprinted.append(
+                f"{name} deleted: this launch has other addresses. `watch {point.text}` sets it again.\n"
+            )
+        elif watched.is_there_at_launch:
+            point.watched = self._again(point, self.attached[call.wave].frame(0))
+        else:
+            watched.wait()
+            has_value = "" if watched.space else f" and {point.text} has a value"
+            where = f"when wave {call.wave + 1} is in {call.name}{has_value}"
+            self.dprinted.append(f"{name} will be set again {where}.\n")
+
+    def _again(self, point: Breakpoint, place: Frame) -> Watched:
+        """Return what watches the same as before, where a frame can read it."""
+        call, kind = point.watched.call, point.watched.type
+        lane = place.lane(call.lane)
+        if kind is None:
+            object_ = place.expression(point.text).find(lane)
+        else:
+            object_ = Object(kind, place.around(lane).memory(point.watched.place))
+        call = evolve(call, plan=self.running.launched.plan)
+        return self._watched(point.text, point.kind, object_.as_it_is(), place, call)
+
+    def _in_same_call(self, watcher: Watcher) -> Observer | None:
+        """Return what sets the watchpoints that wait for a call where their wave is in it."""
+        waiting = [point for point in self.points if point.watched is not None and point.watched.is_pending]
+        lacking: set[tuple[int, int]] = set()
+        """Where those of registers have no value."""
+
+        def observe(batch: WaveBatch) -> bool:
+            for point in [*waiting]:
+                key, call = (point.number, batch.pc), point.watched.call
+                if key in lacking or not call.is_at(batch, self.running.reader):
+                    continue
+                self.device.written(batch)
+                found = self._in_call(point, call)
+                if found is None:
+                    lacking.add(key)
+                else:
+                    point.watched = found
+                    watcher.add(point)
+                    waiting.remove(point)
+            return False
+
+        return observe if waiting else None
+
+    def _in_call(self, point: Breakpoint, call: WatchedCall) -> Watched | None:
+        """Return what watches the same as before in the call where a wave is now; None if it has no value there."""
+        for place in self.attached[call.wave].call(0):
+            if (place.function or place.name) == call.function:
+                with suppress(DwarfGpuError):
+                    if call.variables == _variables_of(place.expression(point.text)) or point.watched.type is not None:
+                        found = self._again(point, place)
+                        return None if found.text.startswith("<") else found
+        return None
 
     def function_at(self, address: int) -> str | None:
         """Return the name of the function of an address, as the source has it; else the name of the symbol."""
@@ -321,7 +395,8 @@ class Debugging:
 
     def _watcher(self, tell: Callable[[WatchHit], bool]) -> Watcher | None:
         points = [point for point in self.points if point.watched is not None]
-        return Watcher(self.device, points, self.running.reader, tell) if points else None
+        there = [point for point in points if not point.watched.is_pending]
+        return Watcher(self.device, there, self.running.reader, tell) if points else None
 
     def _stop_at_finding(self, _batch: WaveBatch) -> bool:
         """Stop waves behind an instruction that a check has found something at."""
@@ -356,9 +431,11 @@ class Debugging:
         history.changed(is_certain=device.let_run(self.only))
         watcher = self._watcher(self._stop_at_watchpoint)
         observer = _both(self.guard, observer)
-        before, device.observer = device.observer, _both(None if watcher is None else watcher.observe, observer)
+        before = device.observer
         if watcher is not None:
+            observer = _both(_both(watcher.observe, self._in_same_call(watcher)), observer)
             watcher.start()
+        device.observer = observer
         try:
             end = None if limit is None else device.executed + limit
             while True:
@@ -599,7 +676,7 @@ class Debugging:
         points = [
             Breakpoint(point.number, point.addresses, recorder(point)) for point in self.points if point.texts is None
         ]
-        watched = [point for point in self.points if point.watched is not None and point.is_enabled]
+        watched = [p for p in self.points if p.watched is not None and p.is_enabled and not p.watched.is_pending]
         for _ in self._stretches(watched, tell, points, tell_same=tell_same):
             if latest:
                 break
@@ -720,6 +797,11 @@ def _both(first: Observer | None, second: Observer | None) -> Observer | None:
 def _check_in_lane(text: str, frame: Frame) -> None:
     """Refuse a condition that has names nobody knows in a frame."""
     check_readable(text, frame, lambda expression: expression.find(frame.lane(0)).number())
+
+
+def _variables_of(expression: SourceExpression) -> tuple[int, ...]:
+    """Return the offsets of the entries of the variables that an expression names."""
+    return tuple(variable.die.section_offset for variable in variables_in(expression.frame, expression.tree))
 
 
 def _joined(words: Iterable[int | None]) -> str | None:

@@ -17,6 +17,8 @@ from dwarfgpu.execution.control.stepping import change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
+from dwarfgpu.objfile.info.pc_ranges import covers
+from dwarfgpu.program.types.model import byte_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +28,14 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.stepping import CodeMap
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
+    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.machine import Machine
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.types.model import Type
+    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.storage import Address
     from dwarfgpu.targets.target import AddressSpace
 
     Registers = tuple[tuple[str, int], ...]
@@ -48,12 +56,50 @@ def kind_of(space: AddressSpace) -> str:
     return _KINDS.get(space.name, "" if space.name.startswith("private") else GLOBAL)
 
 
+@frozen(eq=False)
+class WatchedCall:
+    """The lane and the call of a function in which a watchpoint was set."""
+
+    plan: PlannedDispatch
+    """The launch."""
+    wave: int
+    lane: int
+    function: Die | str | None
+    name: str
+    """That of the function."""
+    ranges: tuple[tuple[int, int], ...]
+    """The addresses of the function."""
+    stack: int
+    """The stack pointer there, which tells apart the calls of a function."""
+    is_outermost: bool
+    """Whether the function is the kernel."""
+    variables: tuple[int, ...]
+    """The offsets of the entries of the variables that the expression names."""
+    shown: Callable[[Object, Frame], str]
+    """Makes the text of a value."""
+
+    def can_be_in(self, plan: PlannedDispatch) -> bool:
+        """Return whether a launch has the same code and memory at the same addresses."""
+        return self.plan.file.image is plan.file.image and _addresses(self.plan) == _addresses(plan)
+
+    def is_at(self, batch: WaveBatch, reader: CodeMap) -> bool:
+        """Return whether the wave executes the function in a call with the same stack, behind the prologue."""
+        if self.wave not in batch.waves or not covers(self.ranges, batch.pc) or reader.at(batch.pc).is_prologue:
+            return False
+        return self.is_outermost or stack_in(batch, self.wave) in (None, self.stack)
+
+
+def _addresses(plan: PlannedDispatch) -> tuple[Any, ...]:
+    buffers = tuple((buffer.address, buffer.size) for buffer in plan.buffers)
+    return plan.kernel.name, plan.geometry, plan.load_address, plan.places.kernarg, buffers
+
+
 class Watched:
     """What a watchpoint watches: bytes of memory, or else the text of a value."""
 
-    def __init__(self, wave: int, lane: int, value: Callable[[], str], holds: Callable[[str, WaveBatch], bool]) -> None:
-        self.wave = wave
-        self.lane = lane
+    def __init__(self, call: WatchedCall, value: Callable[[], str], holds: Callable[[str, WaveBatch], bool]) -> None:
+        self.call = call
+        self.wave, self.lane = call.wave, call.lane
         self.value = value
         """Gives the value as a text."""
         self.holds = holds
@@ -62,8 +108,14 @@ class Watched:
         """``global``, ``ds`` or ``private``; empty for what is in registers."""
         self.address = 0
         self.size = 0
+        self.type: Type | None = None
+        """The type of what is in memory; None of what is in registers."""
+        self.place: Address | None = None
+        """The address as the program has it."""
         self.data: Callable[[], bytes] | None = None
         """Gives the bytes of the memory."""
+        self.is_pending = False
+        """Whether it waits, in a new launch, for the call of the function whose variable it is."""
         self.function: tuple[tuple[int, int], ...] = ()
         """The addresses of the function whose variable it is; none if it outlives all functions."""
         self.stack = 0
@@ -87,23 +139,35 @@ class Watched:
 
     def is_in_function(self, pc: int) -> bool:
         """Return whether an address is in the function whose variable it is."""
-        return any(low <= pc < high for low, high in self.function)
+        return covers(self.function, pc)
 
-    def locate(self, machine: Gpu, place: Any, size: int) -> None:
-        """Say what memory is watched: an address with its space, and how many bytes."""
+    @property
+    def is_there_at_launch(self) -> bool:
+        """Whether it is memory that does not depend on a call."""
+        return bool(self.space) and not self.function
+
+    def wait(self) -> None:
+        """Wait for the call, and let go of the machine before."""
+        self.is_pending, self.value, self.data = True, str, None
+
+    def locate(self, machine: Gpu, kind: Type, place: Address) -> None:
+        """Say what memory is watched: a type, and an address with its space."""
+        size = byte_size(kind) or 0
         if not 0 < size <= MAX_BYTES:
             raise UsageError(f"{size} bytes cannot be watched", kind="no_address", hint=f"they are 1 to {MAX_BYTES}")
         target = machine.target
         space = target.default_space if place.space is None else target.space(place.space)
         if space is None:
             raise UsageError("the address has no memory", kind="no_address")
-        address, kind = place.value, kind_of(space)
-        if kind == FLAT:
+        start = address = int(place.value)
+        leads = kind_of(space)
+        if leads == FLAT:
             memory = machine.device.memory
-            kind = {memory.private_aperture: PRIVATE, memory.shared_aperture: LOCAL}.get(address >> 32 << 32, GLOBAL)
-            address = address if kind == GLOBAL else address & 0xFFFFFFFF
-        self.space, self.address, self.size = kind, address, size
-        self.data = lambda: machine.read_memory(space, place.value, size, self.wave, self.lane)
+            leads = {memory.private_aperture: PRIVATE, memory.shared_aperture: LOCAL}.get(address >> 32 << 32, GLOBAL)
+            address = address if leads == GLOBAL else address & 0xFFFFFFFF
+        self.space, self.address, self.size = leads, address, size
+        self.type, self.place = kind, place
+        self.data = lambda: machine.read_memory(space, start, size, self.wave, self.lane)
         self.data()  # an error if there is no memory
 
 
@@ -130,6 +194,10 @@ class Watcher:
         self._has_stored = False
         for point in points:
             point.watched.look()
+
+    def add(self, point: Breakpoint) -> None:
+        """Look at one more, from the instruction on that executes now."""
+        self._points.append(point)
 
     def start(self) -> None:
         """Be told of accesses."""
