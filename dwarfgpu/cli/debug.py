@@ -219,7 +219,11 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             ),
             option("-wave N", "the wave to trace, from 1 (1)", read=int),
             option("-lane N", "the lane whose values are traced (the first active one)", read=int),
-            option("-watch EXPR", "show the values of EXPR in all lanes, and each line that has changed them"),
+            option(
+                "-watch EXPR",
+                "show the values of EXPR in all lanes, and each line that has changed them; repeatable",
+                is_many=True,
+            ),
             option("-history FILE", "with --watch: write them to FILE.csv, FILE.npz (numpy) or FILE.svg (a picture)"),
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option(

@@ -47,6 +47,27 @@ HIP_SPELLINGS = {
 """How HIP and its compiler call what has another name here."""
 
 
+TWICE = {
+    "until": "--break PLACE may be repeated",
+    "if": "write --break 'PLACE if EXPR' for each",
+    "history": "run once for each",
+}
+"""What takes the place of a second value of an option that has one."""
+
+
+class _Once(argparse.Action):
+    """Keeps the value of an option, and refuses another one, which would take its place in silence."""
+
+    def __call__(self, _parser: Any, namespace: Any, value: Any, _flag: Any = None) -> None:
+        before = getattr(namespace, self.dest)
+        if before not in (None, value):
+            name = self.option_strings[0].lstrip("-")
+            is_list = self.metavar is not None and str(self.metavar).strip("[=]") in ("LIST", "KINDS")
+            hint = "separate several values by commas" if is_list else TWICE.get(name)
+            raise UsageError(f"--{name} takes one value, but has {before} and {value}", hint=hint)
+        setattr(namespace, self.dest, value)
+
+
 class _ArgumentParser(argparse.ArgumentParser):
     """An argument parser that raises our error instead of printing its own."""
 
@@ -394,6 +415,7 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
         fields["action"] = "store_true"
     else:
         fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
+        fields |= {"action": _Once} if argument.is_option else {}
         if argument.is_bare:
             fields |= {"nargs": "?", "const": "", "metavar": argument.metavar.strip("[]"), "choices": None}
         if argument.bare:

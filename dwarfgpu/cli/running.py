@@ -21,7 +21,7 @@ from dwarfgpu.regular_files import check_output, whole_output
 from dwarfgpu.render.written_text import may_be_left
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.cli.session import Session
     from dwarfgpu.execution.breakpoints import Breakpoint
@@ -72,15 +72,14 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     profile = _profile(running, options)
     steps: list[TracedStep] = []
     trace = _trace(session, running, options, steps)
-    history = _history(running, options)
-    if trace is None and profile is None and history is None and options.check is None:
+    histories = _histories(running, options)
+    if trace is None and profile is None and not histories and options.check is None:
         running.keeps_launch = True
     with running.progress_shown():
         halt = running.run(until=options.until, limit=options.limit)
     if trace is not None:
         trace.end()
-    if history is not None:
-        _save_history(history, options.history)
+    _save_histories(histories, options.history)
     _write_profile(running, options, profile, trace, steps)
     buffers = _written(running, saves if halt.has_ended else [], options)
     faults = _faults(session, running) if halt.kind in ("fault", "trap") else []
@@ -101,7 +100,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     )
     result, status = (result, OK) if checks is None else checks.report(running, result)
     with may_be_left(sys.stdout):
-        _show(session, result, list(running.printed()), faults, history, options)
+        _show(session, result, list(running.printed()), faults, histories, options)
     if running.end is not None:
         points.append((running.end.text, None, [running.end]))
     for text in _missed_or_moved(running, points, halt):
@@ -113,10 +112,10 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
             session.hint("--state STATE.json saves the waves in a snapshot, also after ^C")
         return INTERRUPTED
     limits = () if result.checked is None else _not_shown(running, result.checked)
-    more = _value_hints(running, options, result, history), _trace_hints(running, options, result, trace)
+    more = _value_hints(running, options, result, histories), _trace_hints(running, options, result, trace)
     for hint in chain(_hints(options, result, faults), limits, *more):
         session.hint(hint)
-    has_problem = history is not None and history.problem is not None
+    has_problem = any(history.problem is not None for history in histories)
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
     return max(status, NO_ANSWER if result.has_failed or has_problem else OK)
 
@@ -204,11 +203,11 @@ def _launching(options: Any, command: str, *more: str) -> str:
     return shlex.join((*words, *kernel[1:], *more))
 
 
-def _value_hints(running: Running, options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
+def _value_hints(running: Running, options: Any, result: RunReport, histories: Sequence[ValueHistory]) -> Iterator[str]:
     """Yield what to ask for in place of an address, where optimized code has no value of a name, and who wrote one."""
     lacking = {} if result.line is None else result.line.lacking
-    if history is not None:
-        from dwarfgpu.questions.value_history import hints_of
+    for history in histories:
+        from dwarfgpu.questions.value_history import hints_of  # which costs start-up time
 
         yield from hints_of(history)
         if history.lacking is not None:
@@ -217,8 +216,14 @@ def _value_hints(running: Running, options: Any, result: RunReport, history: Val
         from dwarfgpu.questions.optimized_code import hints_of_run
 
         kernel = options.kernel or result.kernel
-        yield from hints_of_run(running, kernel, lacking, None if history is None else history.text)
-    yield from _writer_hints(running, options, result, history)
+        yield from hints_of_run(running, kernel, lacking, [history.text for history in histories])
+    yield from _printed_hints(running, options, result)
+    for history in histories:
+        if (writer := history.last_writer) is not None and _has_all_waves(running):
+            wave, lane = writer
+            again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
+            where = f"to {history.text}" if len(histories) > 1 else "there"
+            yield f"`{again}` shows each line of wave {wave + 1}, lane {lane}, which stored {where} last"
 
 
 def _trace_hints(running: Running, options: Any, result: RunReport, trace: StepTrace | None) -> Iterator[str]:
@@ -231,26 +236,21 @@ def _trace_hints(running: Running, options: Any, result: RunReport, trace: StepT
             yield hint
 
 
-def _writer_hints(running: Running, options: Any, result: RunReport, history: ValueHistory | None) -> Iterator[str]:
-    """Yield how to find which lane has written an element of a buffer, and then what that lane did."""
-    if history is None:
-        from dwarfgpu.execution.control.report import buffer_in
-        from dwarfgpu.render.running import is_shown_whole
+def _printed_hints(running: Running, options: Any, result: RunReport) -> Iterator[str]:
+    """Yield how to see more of a buffer, and which lane has written an element of it."""
+    from dwarfgpu.execution.control.report import buffer_in
+    from dwarfgpu.render.running import is_shown_whole
 
-        is_asked = result.halt.has_ended and options.trace is None and not (options.json or options.jsonl)
-        for text in options.print[:1] if options.print and is_asked else ():
-            name = buffer_in(text)
-            element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
-            if not all(is_shown_whole(buffer) for buffer in result.buffers if buffer.name == text):
-                is_small = running.buffer(name).size <= MOST_PRINTED
-                part, what = (f"{name}[:]", "all elements") if is_small else (f"{name}[8:24]", "other elements")
-                yield f"--print {shlex.quote(part)} shows {what}"
-            if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
-                yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
-    elif (writer := history.last_writer) is not None and _has_all_waves(running):
-        wave, lane = writer
-        again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
-        yield f"`{again}` shows each line of wave {wave + 1}, lane {lane}, which stored there last"
+    is_asked = result.halt.has_ended and not options.watch and options.trace is None
+    for text in options.print[:1] if options.print and is_asked and not (options.json or options.jsonl) else ():
+        name = buffer_in(text)
+        element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
+        if not all(is_shown_whole(buffer) for buffer in result.buffers if buffer.name == text):
+            is_small = running.buffer(name).size <= MOST_PRINTED
+            part, what = (f"{name}[:]", "all elements") if is_small else (f"{name}[8:24]", "other elements")
+            yield f"--print {shlex.quote(part)} shows {what}"
+        if running.buffer(name).size > 1 and running.planned_buffer(name).pointed is not None:
+            yield f"--watch {shlex.quote(element)} shows which line and lane wrote an element"
 
 
 def _has_all_waves(running: Running) -> bool:
@@ -271,7 +271,7 @@ def _show(
     result: RunReport,
     printed: list[str],
     faults: list[Any],
-    history: ValueHistory | None,
+    histories: Sequence[ValueHistory],
     options: Any,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
@@ -280,15 +280,16 @@ def _show(
 
     most = MOST_FINDINGS if options.max_findings is None else options.max_findings
     if session.wants_json:
-        more = {} if history is None else {"history": history_json(history)}
+        found: Any = [*map(history_json, histories)]
+        more = {"histories": found} if len(found) > 1 else {"history": found[0]} if found else {}
         session.print_json(report_json(result, printed, faults, most) | more)
     else:
         for text in printed:
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        shown = () if history is None else history_text(history, options.history)
-        for line in chain(report_text(result, faults, most), shown):
+        shown = (history_text(history, options.history) for history in histories)
+        for line in chain(report_text(result, faults, most), *shown):
             session.print(line)
     for notice in result.notices:
         session.hint(notice)
@@ -496,25 +497,28 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
     )
 
 
-def _history(running: Running, options: Any) -> ValueHistory | None:
-    """Begin to look at the values of an expression."""
-    if options.history is not None and options.watch is None:
-        raise UsageError("--history needs --watch EXPR")
-    if options.watch is None:
-        return None
+def _histories(running: Running, options: Any) -> list[ValueHistory]:
+    """Begin to look at the values of each expression."""
+    texts: list[str] = options.watch or []
+    if options.history is not None and len(texts) != 1:
+        raise UsageError(f"--history needs {'one ' if texts else ''}--watch EXPR")
+    if not texts:
+        return []
     from dwarfgpu.questions.value_history import check_path, new_history, of_launch
 
     if options.history is not None:
         check_path(options.history)
-    text = of_launch(running, options.watch)
-    history = new_history(running, text, None if options.wave is None else options.wave - 1, options.lane)
-    history.start()
-    return history
+    wave = None if options.wave is None else options.wave - 1
+    histories = [new_history(running, of_launch(running, text), wave, options.lane) for text in texts]
+    for history in histories:
+        history.start()
+    return histories
 
 
-def _save_history(history: ValueHistory, path: str | None) -> None:
-    from dwarfgpu.questions.value_history import save_history
-
-    history.end()
+def _save_histories(histories: Sequence[ValueHistory], path: str | None) -> None:
+    for history in reversed(histories):
+        history.end()
     if path is not None:
-        save_history(history, path)
+        from dwarfgpu.questions.value_history import save_history
+
+        save_history(histories[0], path)

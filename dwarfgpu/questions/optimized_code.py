@@ -14,7 +14,7 @@ from dwarfgpu.render.values import OPTIMIZED_OUT
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.launch.launch import Launched
@@ -45,12 +45,12 @@ def _processor(launched: Launched) -> str:
 
 
 def hints_of_run(
-    running: Running, kernel: str, lacking: Mapping[str, Reason], watched: str | None = None
+    running: Running, kernel: str, lacking: Mapping[str, Reason], watched: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield what to type at the shell where a run has no value of some variables, or of what it watches."""
     missing = _missing(lacking)
-    seen = next((name for name, reason in missing.items() if reason.before or reason.after), watched)
-    if seen != watched:
+    seen = next((name for name, reason in missing.items() if reason.before or reason.after), None)
+    if seen is not None and seen not in watched:
         yield f"--watch {seen} shows the values that {seen} has"
     source = source_hint(f"run {{}} {kernel} ...", running.attached, running.launched) if missing else None
     if source is not None:

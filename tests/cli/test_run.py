@@ -535,6 +535,8 @@ def test_how_far_accesses_miss_is_told_of_the_waves_that_were_looked_at(vectors)
 
 STRUCTURES = """#include <hip/hip_runtime.h>
 struct Hit { float4 at; float3 normal; int ids[3]; struct { short low; bool is_on; } inner; };
+    ([*THREES_WORDS, "--until=9", "--until=10"], "--until takes one value, but has 9 and 10", "--break PLACE may be"),
+    ([*THREES_WORDS, "--check=race", "--check=init"], "--check takes one value, but has race and init", "by commas"),
 extern "C" __global__ void hit(const float4 *in, float4 *out, Hit hit, float scale, int n) {
   extern __shared__ int more[];
   if (threadIdx.x < n) out[threadIdx.x] = in[threadIdx.x] * scale;

@@ -97,8 +97,8 @@ class SharedPlaces:
         self._keys, self._size = None, max(self._size, value.nbytes)
 
     def stop(self) -> None:
-        """Be told of no accesses any more."""
-        if self._watches is not None:
+        """Be told of no accesses any more; whoever has begun later is still told through this one."""
+        if self._watches is not None and self._memory.watch == self._note:
             (self._memory.watch, self._memory.watch_waves), self._watches = self._watches, None
 
     # --- Accesses -------------------------------------------------------------------------------------------------
