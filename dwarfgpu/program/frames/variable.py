@@ -241,7 +241,17 @@ class Variable(Quantity):
         if self.kind != LOCAL or self.frame.place is None or self._location is None or self.is_listed:
             return False
         end = self.frame.state.sources.end_of_declaration(self.code, self.die)
-        return end is not None and self.frame.place_in_file < end
+        return end is not None and self.frame.place_in_file < end and not self._is_shared
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether it is in memory that is there before the function runs, as that of a work-group is."""
+        with suppress(DwarfGpuError, Diverge, LaneFault):
+            plan = self._plan_here()
+            if not isinstance(plan, Unavailable):
+                places = self._located(plan, self.frame.lane(None)).places
+                return all(type(each.storage) is Memory and not _is_of_lane(each.storage) for each in places)
+        return False
 
     def _not_set(self, around: ObjectSurroundings, location: locations.Location) -> NotSet | None:
         """Return where the variable has no value: before its declaration, and where no store has ever been."""
@@ -522,10 +532,11 @@ def _is_fixed(expression: Expression) -> bool:
 
 def _is_private(location: locations.Location) -> bool:
     """Return whether a location is in memory of a lane or a wave, which has what was there before."""
-    return any(
-        type(place.storage) is Memory and place.storage.space.scope in (Scope.WAVE, Scope.LANE)
-        for place in location.places
-    )
+    return any(type(place.storage) is Memory and _is_of_lane(place.storage) for place in location.places)
+
+
+def _is_of_lane(memory: Memory) -> bool:
+    return memory.space.scope in (Scope.WAVE, Scope.LANE)
 
 
 def _completed(location: locations.Location, type: Type) -> locations.Location:

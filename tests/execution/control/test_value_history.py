@@ -136,6 +136,35 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
     assert ("weak memory: late stores" in " ".join(weak.split()), "weak memory" in answer) == (True, False)
 
 
+@pytest.mark.parametrize("level", ["O0", "O1", "O2"])
+def test_local_memory_is_watched_from_the_first_line_on(source, level):
+    """It is there before its declaration, which optimized code may have behind all lines."""
+    source = source.with_name("tile.cl")
+    source.write_text(
+        "kernel void turn(global int *out, global const int *in) {\n  int i = get_global_id(0), l = get_local_id(0);\n"
+        "  local int tile[64];\n  tile[l] = in[i];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  out[i] = tile[63 - l];\n}\n"
+    )
+    words = "run", str(source), "turn", f"-{level}", "--grid=64", "--work-group=64", "zeros(64)", "arange(64)"
+    rows = document(*words, "--watch=tile[3]")["history"]["rows"]
+    assert [(row["line"], {*row["values"]} - {None}) for row in rows] == [(None, {0}), (4, {3})]
+    assert "name a part of it: `tile[0]`" in run(*words, "--watch=tile").stderr
+
+
+def test_several_expressions_are_watched_together(source):
+    """Each as it is alone, whether lanes share it or not."""
+    source = source.with_name("shared.cl")
+    source.write_text(SHARED)
+    words = "run", str(source), "shifted", "--grid=64", "--work-group=32", "v=zeros(128)"
+    texts = [f"--watch={text}" for text in ("count", "l", "v[3]", "tile[5]")]
+    alone = [document(*words, text)["history"] for text in texts]
+    assert document(*words, *texts)["histories"] == alone
+    assert document(*words, *texts[::-1])["histories"] == alone[::-1]
+    answer = run(*words, *texts)
+    assert answer.stdout.count("the values of") == 4
+    assert "which stored to tile[5] last" in answer.stderr
+    assert "--history needs one --watch EXPR" in run(*words, *texts, "--history=h.csv").stderr
+
+
 NAMESAKES = """int twice(int v) {
   return v * 2;
 }
