@@ -102,7 +102,7 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
     with may_be_left(sys.stdout):
         _show(session, result, list(running.printed()), faults, histories, options)
     if running.end is not None:
-        points.append((running.end.text, None, [running.end]))
+        points.append((*_place(running.end.text), [running.end]))
     for text in _missed_or_moved(running, points, halt):
         session.hint(text)
     if saves and not halt.has_ended:
@@ -400,10 +400,13 @@ def _set_breakpoints(
 
 def _places(options: Any) -> Iterator[tuple[str, str | None]]:
     """Yield the places to stop at, each with its condition."""
-    from dwarfgpu.execution.control.running import place_and_condition
+    return (_place(text, options.if_) for text in options.break_ or ())
 
-    for text in options.break_ or ():
-        yield place_and_condition(text, options.if_)
+
+def _place(text: str, condition: str | None = None) -> tuple[str, str | None]:
+    from dwarfgpu.execution.control.running import place_and_condition  # which costs start-up time
+
+    return place_and_condition(text, condition)
 
 
 def _missed_or_moved(
@@ -415,6 +418,9 @@ def _missed_or_moved(
         moved = running.moved_text(place, [address for point in own for address in point.addresses])
         text = moved if missed is None else missed if halt.has_ended else None
         yield from () if text is None else (text,)
+        if text is not None and text == missed and condition is not None and any(point.is_reached for point in own):
+            for variable in running.variables_of(condition, own[0].address)[:1]:
+                yield f"--watch {variable.name} shows the values that {variable.name} has"
 
 
 def settle_output(options: Any) -> None:

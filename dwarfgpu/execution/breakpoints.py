@@ -91,6 +91,8 @@ class Breakpoint:
         self.hits = 0
         self.is_passed_without_lanes = False
         """Whether a wave has come there without any lane that executes."""
+        self.is_reached = False
+        """Whether a lane has come there, whatever the condition says."""
         self.ignored = 0
         """How often waves still pass it."""
         self.hit_rule: Callable[[int], bool] | None = None
@@ -119,6 +121,7 @@ class Breakpoint:
         lanes = arrival.lanes
         if self.holds is None:
             return lanes
+        self.is_reached = self.is_reached or bool(lanes.any())
         answer = np.asarray(self.holds(arrival))
         return lanes & (answer[:, None] if answer.ndim == 1 else answer).astype(bool)
 

@@ -41,7 +41,7 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     for place, told in {
         "kernels.cl:79": "no lane came to kernels.cl:79",
         "kernels.cl:79 if product > 1": "no lane came to kernels.cl:79 with `product > 1`",
-        "kernels.cl:80 if n == 7": "80 with `n == 7`; line 80 has no code of its own, so it stops at line 81",
+        "kernels.cl:80 if n == 7": "80 had `n == 7` there; line 80 has no code of its own, so it stops at line 81",
         "kernels.cl:77": None,
     }.items():
         err = " ".join(run(*launch, place)[2].split())
@@ -52,6 +52,24 @@ def test_breakpoints_that_are_never_hit_are_told(run):
     commands = f"target launch saxpy 64 64 {' '.join(words)} n=0", "break kernels.cl:79", "run"
     text = run("debug", file, "-batch", *(f"-ex={each}" for each in commands))[1]
     assert "exited normally]\nBreakpoint 1 was never hit: no lane came to kernels.cl:79\nhint: `print` shows" in text
+
+
+def test_a_condition_that_was_false_where_a_line_begins_is_not_said_to_be_false_in_it(run, tmp_path, require_tool):
+    """Of --until, too, whose condition is told with its place."""
+    require_tool("clang-22")
+    source = tmp_path / "set.cl"
+    source.write_text(
+        "kernel void set(global int *out) {\n  int i = get_global_id(0), b = i;\n  b = b * 2;\n  out[i] = b;\n}\n"
+    )
+    words = str(source), "set", "--grid", 8, "--work-group", 8, "out=zeros(8)"
+    for option in "--break", "--until":
+        status, _out, err = run("run", *words, option, "set.cl:3 if b == 12")
+        assert (status, err) == (0, (
+            "hint: no lane that came to set.cl:3 had `b == 12` before it executed the line\n"
+            "hint: --watch b shows the values that b has\n"
+        ))  # fmt: skip
+    text = run("debug", *words, "-ex=break set if !out", "-ex=run")[1]
+    assert "Breakpoint 1 was never hit: no lane that came to set had `!out` there\n" in text
 
 
 def test_waves_without_lanes_pass_a_breakpoint_and_this_is_told(run, tmp_path, require_tool):
@@ -517,6 +535,8 @@ def test_a_vector_of_three_has_three_numbers_and_files_are_told_in_the_order_of_
     (["vectors"], "vectors needs --grid, --work-group and values for ", "add, for example: --grid 64 --work-group 64 "),
     ([*THREES_WORDS, "c=GREN"], "argument c (color) of vectors is an enumeration without GREN", "did you mean GREEN?"),
     ([*THREES_WORDS, "c=1", "--limit", "-1"], "--limit takes 1 or more instructions, not -1", ""),
+    ([*THREES_WORDS, "--until=9", "--until=10"], "--until takes one value, but has 9 and 10", "--break PLACE may be"),
+    ([*THREES_WORDS, "--check=race", "--check=init"], "--check takes one value, but has race and init", "by commas"),
     ([*THREES_WORDS, "c=1", "--lane", "3"], "--lane needs --watch EXPR or --trace", ""),
     ([*THREES_WORDS, "c=1", "-O9"], "there is no -O9", "the levels are -O0, -O1, -O2, -O3, -Os, -Oz, -Og, -Ofast"),
 ])  # fmt: skip
@@ -535,8 +555,6 @@ def test_how_far_accesses_miss_is_told_of_the_waves_that_were_looked_at(vectors)
 
 STRUCTURES = """#include <hip/hip_runtime.h>
 struct Hit { float4 at; float3 normal; int ids[3]; struct { short low; bool is_on; } inner; };
-    ([*THREES_WORDS, "--until=9", "--until=10"], "--until takes one value, but has 9 and 10", "--break PLACE may be"),
-    ([*THREES_WORDS, "--check=race", "--check=init"], "--check takes one value, but has race and init", "by commas"),
 extern "C" __global__ void hit(const float4 *in, float4 *out, Hit hit, float scale, int n) {
   extern __shared__ int more[];
   if (threadIdx.x < n) out[threadIdx.x] = in[threadIdx.x] * scale;

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.program import Attached
 
@@ -371,7 +372,7 @@ class Running(ShownInNotebooks):
             point.condition, point.holds = condition, partial(self.truth, condition, number=point.number)
 
     def missed_text(self, place: str, points: Iterable[Breakpoint], condition: str | None = None) -> str | None:
-        """Return that no lane has reached a place where breakpoints are; None if one has.
+        """Return that no lane has reached a place where breakpoints are, or none with the condition; None if one has.
 
         Where the line of the place has no code, say at which line they are, and where the line begins again.
         """
@@ -381,7 +382,11 @@ class Running(ShownInNotebooks):
         place, at_all = AT_ALL.subn("", place.strip())
         addresses = [address for point in points for address in point.addresses]
         moved, told = self.moved_text(place, addresses), ""
-        if condition is not None:
+        is_reached = condition is not None and any(point.is_reached for point in points)
+        if is_reached:
+            is_line = moved is None and _LINE.fullmatch(place)
+            told = f" had `{condition}` {'before it executed the line' if is_line else 'there'}"
+        elif condition is not None:
             is_open = all(any(self.unanswered(condition, [address])) for address in addresses)
             told = f", where `{condition}` has no value" if is_open else f" with `{condition}`"
         where = f"{place}{told}{'' if moved is None else f'; {moved}'}"
@@ -391,8 +396,8 @@ class Running(ShownInNotebooks):
             where += f", at {count} of the line's {count + more} places: `{place} -all` stops at each"
         left_out = self.left_out_text(place, condition)
         is_passed = condition is None and any(point.is_passed_without_lanes for point in points)
-        who = "only waves without an active lane" if is_passed else "no lane"
-        return f"{who} came to {where}{'' if left_out is None else f'; {left_out}'}"
+        who = "only waves without an active lane came" if is_passed else f"no lane {'that ' * is_reached}came"
+        return f"{who} to {where}{'' if left_out is None else f'; {left_out}'}"
 
     def moved_text(self, place: str, addresses: Sequence[int]) -> str | None:
         """Return at which line the breakpoints of a line without code are."""
@@ -416,12 +421,16 @@ class Running(ShownInNotebooks):
         frame = next(iter(self.frames_at(address)), self.program.outside)
         check_readable(text, frame, lambda expression: expression.value())  # there is no state yet
 
+    def variables_of(self, text: str, address: int) -> list[Variable]:
+        """Return the variables that a condition names at an address."""
+        frame = next(iter(self.frames_at(address)), self.program.outside)
+        return variables_in(frame, frame.expression(text).tree)
+
     def unanswered(self, text: str, addresses: Sequence[int]) -> Iterator[str]:
         """Yield which variables of a condition have no value at some of the addresses, so that waves always stop."""
         lacking: dict[str, list[str]] = {}
         for address in addresses:
-            frame = next(iter(self.frames_at(address)), self.program.outside)
-            for variable in variables_in(frame, frame.expression(text).tree):
+            for variable in self.variables_of(text, address):
                 try:
                     variable.value()  # there is no state yet
                 except DwarfGpuError as error:
