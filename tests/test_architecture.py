@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 25.36,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; watchpoints
+    "execution": 25.38,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; watchpoints
     "states": 3.66,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
@@ -205,7 +205,7 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.95,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.70,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.76,  # sources are compiled; conditions without a value; findings; profiles; pages, the demonstration
+    "cli": 2.78,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,
     "serve": 1.08,

@@ -59,8 +59,8 @@ class _Once(argparse.Action):
     """Keeps the value of an option, and refuses another one, which would take its place in silence."""
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, _flag: Any = None) -> None:
-        before = getattr(namespace, self.dest)
-        if before not in (None, value):
+        before = getattr(namespace, self.dest, None)
+        if self.option_strings and before not in (None, value):
             name = self.option_strings[0].lstrip("-")
             is_list = self.metavar is not None and str(self.metavar).strip("[=]") in ("LIST", "KINDS")
             hint = "separate several values by commas" if is_list else TWICE.get(name)
@@ -200,6 +200,7 @@ def _other_parser(name: str) -> _ArgumentParser:
     """Return the parser of a command that is no question."""
     command = debug.COMMANDS[name]
     parser = _parser(name, command.description, command.examples)
+    parser.register("action", None, _Once)  # of options with one value
     for argument in command.arguments:
         _add(parser, argument, is_expression=False)
     if name == "debug":
@@ -415,7 +416,6 @@ def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: 
         fields["action"] = "store_true"
     else:
         fields |= {"metavar": argument.metavar, "type": argument.value, "choices": argument.choices or None}
-        fields |= {"action": _Once} if argument.is_option else {}
         if argument.is_bare:
             fields |= {"nargs": "?", "const": "", "metavar": argument.metavar.strip("[]"), "choices": None}
         if argument.bare:
