@@ -71,10 +71,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     -fuzz reports one finding of each cause.
 
     A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
-    information. What the compiler never writes (places of lanes, call frame information, dropped parameters), or
-    always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit status is 1
-    if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if the kernel has
-    not ended or less was judged than -require.
+    information. What the compiler never writes (places of lanes, call frame information, dropped parameters and
+    values), or always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit
+    status is 1 if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if a
+    kernel has not ended (unless -limit stopped it) or less was judged than -require.
     """
     if arguments.has("explain"):
         return explained_rule(arguments)
@@ -104,9 +104,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     if low:
         status = NO_ANSWER
     hints: list[str] = []
-    for is_asked_for, hint in _incomplete(
-        judgement, arguments, None if judge_.against is None else judge_.against.problem
-    ):
+    for is_asked_for, hint in _incomplete(judgement, arguments, _problem_of(judge_)):
         status = status if is_asked_for else BAD_FILE
         hints.append(hint)
     if arguments.has("sarif"):
@@ -121,7 +119,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
             yield from text_of.judgement_text(judgement, report, made, low, None, **shown_of(arguments))
 
         document = Document(data, text, rows="findings")
-        document.hints += [*hints, *_left_out(judgement), *_build(selection, arguments)]
+        hints += [*_left_out(judgement), *_build(selection, arguments)]
+    document.hints += hints
     document.status = status
     document.problems += low
     return document
@@ -227,14 +226,12 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
+    hints: list[str] = []
+    is_whole = True
     for launch, progress in _shown(launches):
-        try:
-            judge_ = launch.judge(arguments)
-            with judge_.running.progress_shown(progress):
-                judgement = judge_.run(limit)
-            problem = judgement.total().problem or (None if judge_.against is None else judge_.against.problem)
-        except DwarfGpuError as error:
-            judgement, problem = Judgement(FileReport(file.name), (), Halt(STUCK, error.message), 0), error.message
+        judgement, problem, gaps = _attempt(launch, arguments, limit, progress)
+        hints += [f"{launch.kernel}: {hint}" for _is_asked_for, hint in gaps]
+        is_whole &= all(is_asked_for for is_asked_for, _hint in gaps)
         judgements.append(judgement)
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
@@ -247,15 +244,15 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     total = sum_of(rows)
     report = wanted.report(FileReport(file.name, tuple(found), total.instructions, dict(left_out) or None))
     every = judged_together(judgements, report)
-    hints = [*_left_out(every)]
+    hints += _left_out(every)
     status = report_status(wanted, report)
     low = [*_too_little(total, arguments)]
     if low:
         status = NO_ANSWER
-    required = arguments.get("require") or 1
-    if total.instructions < required:
+    required = [*_too_few(total, arguments.get("require") or 1)]
+    if required or not is_whole:
         status = BAD_FILE
-        hints.append(f"{counted(total.instructions, 'instruction')} judged, {required} required")
+    hints += required
     if arguments.has("sarif"):
         document = sarif_document([report], RULES, status)
     else:
@@ -266,10 +263,26 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
             yield from text_of.judgement_text(every, report, made, low, rows, **shown_of(arguments))
 
         document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
-        document.hints += [*hints, *_build(selection, arguments)]
+        hints += _build(selection, arguments)
+    document.hints += hints
     document.status = status
     document.problems += low
     return document
+
+
+def _attempt(
+    launch: _Launch, arguments: Arguments, limit: int, progress: Progress
+) -> tuple[Judgement, str | None, list[tuple[bool, str]]]:
+    """Judge a kernel; return also the problem that has ended it, if any, and the gaps of its judgement."""
+    try:
+        judge_ = launch.judge(arguments)
+        with judge_.running.progress_shown(progress):
+            judgement = judge_.run(limit)
+    except DwarfGpuError as error:
+        nothing = Judgement(FileReport(launch.program.file.name, ()), (), Halt(STUCK, error.message), 0)
+        return nothing, error.message, [(False, f"it cannot be launched: {error.message}")]
+    problem = _problem_of(judge_)
+    return judgement, judgement.total().problem or problem, [*_gaps(judgement, arguments, problem)]
 
 
 def _shown(launches: Sequence[_Launch]) -> Iterator[tuple[_Launch, Progress]]:
@@ -291,17 +304,34 @@ def _with_arguments(file: str, launch: _Launch) -> str:
 
 def _incomplete(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
     """Yield why not everything was judged, and whether the user wants that; ``problem`` is the other build's."""
+    yield from _gaps(judgement, arguments, problem)
+    for hint in _too_few(judgement.total(), arguments.get("require") or 0):
+        yield False, hint
+
+
+def _gaps(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
+    """Yield what of a kernel is not judged, or not compared, and whether the user wants that: a limit of his own."""
     if not judgement.halt.has_ended:
-        more = "; a larger --limit executes more" if judgement.halt.kind == LIMIT else ""
-        yield arguments.has("limit"), f"the kernel has not ended: what it has not executed is not judged{more}"
+        is_limited = judgement.halt.kind == LIMIT
+        more = "; a larger --limit executes more" if is_limited else ""
+        hint = f"the kernel has not ended: what it has not executed is not judged{more}"
+        yield is_limited and arguments.has("limit"), hint
     compared = judgement.comparison
     if problem is not None:
         yield arguments.has("limit"), f"{problem}; what it has not done is not compared"
     elif compared is not None and not compared.aligned:
         yield False, f"no statement is one of {compared.other}: both must be builds of the same source"
-    judged, required = judgement.total().instructions, arguments.get("require") or 0
-    if judged < required:
-        yield False, f"{counted(judged, 'instruction')} judged, {required} required"
+
+
+def _too_few(part: JudgedPart, required: int) -> Iterator[str]:
+    """Yield that fewer instructions were judged than are required."""
+    if part.instructions < required:
+        yield f"{counted(part.instructions, 'instruction')} judged, {required} required"
+
+
+def _problem_of(judge_: Judge) -> str | None:
+    """Return why the other build has not done everything; None if it has, or if there is none."""
+    return None if judge_.against is None else judge_.against.problem
 
 
 def _page(launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judgement, report: FileReport) -> Document:

@@ -87,10 +87,10 @@ def _found_text(
 ) -> Iterator[str]:  # fmt: skip
     """Yield the findings, and what the kernels were launched with that the user has not chosen.
 
-    Variables without a value are a table, if there are many; each finding is in it as well.
+    Variables without a value are a table, if many of them count; each finding is in it as well.
     """
     report = evolve(report, findings=tuple(sorted(report.findings, key=lambda each: GRAVITY.index(each.severity))))
-    listed = [finding for finding in report.findings if finding.rule.name != "against-missing"]
+    listed = [each for each in report.findings if each.limit is not None or each.rule.name != "against-missing"]
     missing = len(report.findings) - len(listed)
     if compared and missing > MOST_MISSING and not shows_all:
         yield from report_text(evolve(report, findings=tuple(listed)), shows_limits=shows_limits)

@@ -1000,8 +1000,9 @@ class StatementComparison:
             else:
                 message = f"{key.name} has no value, and is {different.other} in {self.name}: {different.value}"
             sighting = Sighting(message, different.wave, different.lane, different.visit)
+            limit = "value-dropped" if result == MISSING and self.same is None else None
             for each in (sighting, *(Sighting("", wave, lanes=mask) for wave, mask in self._lanes[place].items())):
-                self.sightings.add(Subject(RULES[result], key.name, key), pc, each)
+                self.sightings.add(Subject(RULES[result], key.name, key, limit), pc, each)
         for where, variable in self._variables.items():
             wrong, missing = (firsts.get((result, where[0], where[2])) for result in (WRONG, MISSING))
             self._variables[where] = evolve(variable, first_wrong=wrong, first_missing=missing)

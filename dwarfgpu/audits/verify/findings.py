@@ -35,6 +35,7 @@ LIMITS: Final = {
     "no-active-lanes": "no function says which lanes are active, in DW_AT_LLVM_active_lane",
     "no-call-frames": "no function has call frame information",
     "parameter-dropped": "optimized code has no location for a parameter where its function begins",
+    "value-dropped": "optimized code has no value of a variable that has one in the other build",
     "line-dropped": "optimized code has no statement of a line that the other build executes",
     "moved-code": "the statements of optimized code are in another order",
 }
