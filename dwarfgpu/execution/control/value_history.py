@@ -100,8 +100,13 @@ class ValueHistory:
         self._running = running
         self._device = running.machine.device
         self._found = Discoveries(running.attached, self._device, number_in(text))
-        self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None]] = {}
-        """By address, the place, and what tells it from the line before; None in a prologue, which sets variables."""
+        self._places: dict[int, tuple[CodePosition, tuple[Any, ...] | None, bool]] = {}
+        """By address, the place, and what tells it from the line before; None in a prologue, which sets variables.
+
+        And whether all variables have a location there.
+        """
+        self._located: dict[int, bool] = {}
+        """By wave, whether that holds where it was last."""
         self._where: dict[int, tuple[Any, ...]] = {}
         """By wave, the line that it has begun last."""
         self._ends: dict[int, tuple[int, Any]] = {}
@@ -198,8 +203,8 @@ class ValueHistory:
             position = self._running.position(batch.pc)
             is_set = position.line and not self._running.reader.at(batch.pc).is_prologue
             place = (position.file, position.line, position.function) if is_set else None
-            known = self._places[batch.pc] = position, place
-        position, where = known
+            known = self._places[batch.pc] = position, place, self._is_located(batch.pc)
+        position, where, is_located = known
         if where is None:
             return False
         waves: list[int] = batch.waves.tolist()
@@ -207,7 +212,12 @@ class ValueHistory:
         looked = [row for row in begin if self.wave in (None, waves[row])]
         if looked:
             self._look_behind(batch, looked, position)
-            self._look(batch, looked, position)
+        if is_located:  # now: in optimized code the value may be gone when the next line begins
+            new = (row for row, wave in enumerate(waves) if self._located.get(wave) is False)
+            looked = sorted({*looked, *(row for row in new if self.wave in (None, waves[row]))})
+        if looked:
+            self._look(batch, looked, position, is_line=bool(begin))
+        self._located |= dict.fromkeys(waves, is_located)
         for row in begin:
             self._where[waves[row]] = where
             executed, lanes = self._executed.setdefault(waves[row], [None] * batch.lanes), executing(batch)[row]
@@ -220,12 +230,18 @@ class ValueHistory:
             self._ends[wave] = batch.pc, self._ends[wave][1]
         return False
 
-    def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
+    def _is_located(self, pc: int) -> bool:
+        """Return whether all variables of the expression have a location at an address."""
+        with suppress(DwarfGpuError):
+            return all(variable.locations_here() for variable in self._running.variables_of(self.text, pc))
+        return False
+
+    def _look(self, batch: WaveBatch, rows: list[int], position: CodePosition, *, is_line: bool = True) -> None:
         if batch.pc in self._unknown:
             return
         declared = self._declared_at(batch)
         if declared is not None:
-            self._seen.add(batch.pc)
+            self._seen |= {batch.pc} if is_line else set()
             for row, values, keys in self._values(batch, rows):
                 self._keep(int(batch.waves[row]), position, values, keys, declared)
 

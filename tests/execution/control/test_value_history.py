@@ -136,6 +136,20 @@ def test_memory_that_lanes_share_has_a_row_for_each_store(source, kernel, words,
     assert ("weak memory: late stores" in " ".join(weak.split()), "weak memory" in answer) == (True, False)
 
 
+PART = """kernel void part(global int *out, global const int *in, int n) {
+  local int tile[64];
+  int i = get_global_id(0), l = get_local_id(0);
+  int sum = 0;
+  tile[l] = in[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int j = 0; j < n; j++) {
+    sum += tile[(l + j) % 64];
+  }
+  out[i] = sum;
+}
+"""
+
+
 @pytest.mark.parametrize("level", ["O0", "O1", "O2"])
 def test_local_memory_is_watched_from_the_first_line_on(source, level):
     """It is there before its declaration, which optimized code may have behind all lines."""
@@ -148,6 +162,18 @@ def test_local_memory_is_watched_from_the_first_line_on(source, level):
     rows = document(*words, "--watch=tile[3]")["history"]["rows"]
     assert [(row["line"], {*row["values"]} - {None}) for row in rows] == [(None, {0}), (4, {3})]
     assert "name a part of it: `tile[0]`" in run(*words, "--watch=tile").stderr
+
+
+def test_a_value_is_seen_where_its_location_begins_within_a_line(source):
+    """Here a list of locations ends before the next line begins; the count of lines without a value is not changed."""
+    source = source.with_name("part.cl")
+    source.write_text(PART)
+    words = "run", "-O2", str(source), "part", "--grid=64", "--work-group=64", "zeros(64)", "arange(64)", "2"
+    history = document(*words, "--watch=l")["history"]
+    assert [(row["line"], row["values"]) for row in history["rows"] if "1:1:1:2" in row["waves"]] == [
+        (7, [*range(32, 64)])
+    ]
+    assert re.match(r"l had no value at (\d+) of \1 places where a line began ", history["incomplete"])
 
 
 def test_several_expressions_are_watched_together(source):
