@@ -224,6 +224,9 @@ def _value_hints(running: Running, options: Any, result: RunReport, histories: S
             again = _launching(options, "run", "--trace=lines", f"--wave={wave + 1}", f"--lane={lane}")
             where = f"to {history.text}" if len(histories) > 1 else "there"
             yield f"`{again}` shows each line of wave {wave + 1}, lane {lane}, which stored {where} last"
+        if history.rivals > 1 and options.check is None:
+            checking = _launching(options, "run", "--check=race")
+            yield f"{history.rivals} waves stored to {history.text}: `{checking}` tells whether their order matters"
 
 
 def _trace_hints(running: Running, options: Any, result: RunReport, trace: StepTrace | None) -> Iterator[str]:

@@ -56,7 +56,9 @@ class SharedPlaces:
         """Who was told of accesses before; None before anybody is told here."""
         self._batch: WaveBatch | None = None
         """The waves that execute an instruction."""
-        self._stores: list[tuple[Any, Any, int]] = []
+        self._stores: list[tuple[Any, Any, int, str]] = []
+        self.storing: dict[int, set[int]] = {}
+        """By key, the waves that have stored there without an atomic operation."""
         self.last_writer: tuple[int, int] | None = None
         """The wave and the lane that stored last to a place, whether that changed it or not."""
 
@@ -114,7 +116,7 @@ class SharedPlaces:
         action, extent = self._memory.moving
         if self._batch is not None and action != "load" and space in (GLOBAL, BUFFER, FLAT, LOCAL):
             flags = halts.executing(self._batch)
-            self._keep(space, address, flags if mask is None else flags & mask, max(size, extent))
+            self._keep(space, address, flags if mask is None else flags & mask, max(size, extent), action)
 
     def _note_waves(self, space: str, address: Any, size: int, action: str) -> None:
         _watch, waves = self._watches or (None, None)
@@ -124,22 +126,22 @@ class SharedPlaces:
             flags = halts.executing(self._batch)
             first = np.arange(flags.shape[1]) == 0  # such an instruction is executed without lanes, too
             addresses = np.asarray(address).astype(np.uint64).reshape(-1, 1) & ~np.uint64(3)
-            self._keep(space, addresses, flags | ~flags.any(axis=1)[:, None] & first, size)
+            self._keep(space, addresses, flags | ~flags.any(axis=1)[:, None] & first, size, action)
 
-    def _keep(self, space: str, address: Any, flags: Any, size: int) -> None:
+    def _keep(self, space: str, address: Any, flags: Any, size: int, action: str) -> None:
         assert self._batch is not None  # noqa: S101 (the callers have looked)
         waves = self._batch.waves[:, None]
         numbers = np.broadcast_to(np.asarray(address).astype(np.uint64), flags.shape)
         if space in (LOCAL, FLAT):
             numbers = (self._of_local if space == LOCAL else self._of_generic)(numbers, waves)
-        self._stores.append((numbers, flags, size))
+        self._stores.append((numbers, flags, size, action))
 
     def changed(self) -> Iterator[tuple[int, dict[int, list[int]]]]:
         """Yield the places that the last instruction has changed, and the lanes that wrote there, by wave."""
         stores, batch, self._batch = self._stores, self._batch, None
         self._stores = []
         writers: dict[int, dict[int, list[int]]] = {}
-        for numbers, flags, size in stores:
+        for numbers, flags, size, action in stores:
             if self._keys is None:
                 self._keys = np.array(sorted(self.by_key), np.uint64)
             first = np.searchsorted(self._keys, numbers - np.uint64(self._size - 1))
@@ -147,7 +149,9 @@ class SharedPlaces:
             for row, lane in zip(*(flags & (first < behind)).nonzero(), strict=True):
                 for key in self._keys[first[row, lane] : behind[row, lane]].tolist():
                     assert batch is not None  # noqa: S101 (without waves there are no stores)
-                    writers.setdefault(key, {}).setdefault(int(batch.waves[row]), []).append(int(lane))
+                    wave = int(batch.waves[row])
+                    writers.setdefault(key, {}).setdefault(wave, []).append(int(lane))
+                    self.storing.setdefault(key, set()).update({wave} if action == "store" else ())
         for key, waves in writers.items():
             *_others, self.last_writer = ((wave, lanes[-1]) for wave, lanes in waves.items())
             if self.by_key[key].look():

@@ -319,6 +319,11 @@ class ValueHistory:
         return self._shared.last_writer
 
     @property
+    def rivals(self) -> int:
+        """How many waves have stored to one element at most: if several have, their order may decide its value."""
+        return max(map(len, self._shared.storing.values()), default=0)
+
+    @property
     def is_never_stored(self) -> bool:
         """Whether no lane has stored to the values, which are in a buffer of the launch."""
         return self.is_shared and self.last_writer is None and self.text.startswith("$_arg(")

@@ -176,6 +176,21 @@ def test_a_value_is_seen_where_its_location_begins_within_a_line(source):
     assert re.match(r"l had no value at (\d+) of \1 places where a line began ", history["incomplete"])
 
 
+def test_stores_of_several_waves_to_one_element_lead_to_the_check(source):
+    """Not those of one wave, and no atomic operations, whose order decides nothing."""
+    source = source.with_name("rivals.cl")
+    source.write_text(
+        "kernel void rivals(global int *out) {\n  int i = get_global_id(0);\n  out[0] = i;\n  out[i + 1] = i;\n"
+        "  atomic_add(&out[100], 1);\n}\n"
+    )
+    words = "rivals", "--grid=96", "--work-group=32", "out=zeros(128)"
+    found = {at: run("run", str(source), *words, f"--watch=out[{at}]").stderr for at in (0, 5, 100)}
+    command = f"dwarfgpu run {source} {' '.join(words[:3])} 'out=zeros(128)' --check=race"
+    assert f'3 waves stored to $_arg("out")[0]: `{command}` tells whether their order matters' in found[0]
+    assert "order" not in found[5] + found[100]
+    assert "error: write-write race: `out[0]`" in run(*shlex.split(command)[1:]).stdout
+
+
 def test_several_expressions_are_watched_together(source):
     """Each as it is alone, whether lanes share it or not."""
     source = source.with_name("shared.cl")
