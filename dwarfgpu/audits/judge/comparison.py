@@ -4,41 +4,33 @@ The other build is taken for the truth where a variable has a value in it: from 
 change. A variable that has none here is missing only while it is alive: if a statement that names it comes before the
 next one that assigns it.
 
-A loop that one build has unrolled, or whose instructions it has moved from one round to another, has rounds that are
-not certain: there a value is wrong only if no round has it, and right only if every round has it.
+Where the round of a loop is not certain, a value is wrong only if no round has it, and right only if all have it.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from functools import cache, cached_property
-from itertools import groupby
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import evolve
 
+from dwarfgpu.audits.judge.alignment import align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
-from dwarfgpu.audits.judge.recorded_values import (
-    NoValue,
-    RecordedValue,
-    ValueComparison,
-    is_unused,
-    largest_float,
-    value_text,
-)
-from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
+from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, largest_float, value_text
+from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import BETWEEN_LANES, caller_in
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
+    from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.reference_stops import KnownValue, StatementUses, Stretch
     from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import (
@@ -76,10 +68,6 @@ MAX_TRUTHS = 256
 """The stops of the other build that a stop is compared with; one that could be more is not compared."""
 MAX_NAMED = 3
 """The values of the other build that a finding names."""
-MAX_ALIGNED = 2048
-"""The visits of a sequence that are aligned, the first ones."""
-_BARRIER = re.compile(r"barrier\s*\(")
-_CHANGE = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 
 
 @frozen
@@ -233,322 +221,6 @@ def sum_of_compared(parts: Sequence[ComparedPart], name: str) -> ComparedPart:
     return ComparedPart(name, *(sum(getattr(each, key) for each in parts) for key in COUNTED))
 
 
-# --- One sequence -----------------------------------------------------------------------------------------------------
-
-
-@frozen(eq=False)
-class LineVisit:
-    """Stops on one line that follow each other. A loop on one line is one visit, of several rounds."""
-
-    line: tuple[str, int]
-    stops: tuple[StatementStop, ...]
-    first: int
-    """The number of its first stop in the sequence."""
-    rounds: tuple[int, ...]
-    """For each stop how often one of the visit had been reached again before."""
-
-
-def visits_of(stops: Iterable[StatementStop]) -> list[LineVisit]:
-    """Return the visits of lines that stops of one context are."""
-    visits: list[LineVisit] = []
-    first = 0
-    for place, group in groupby(stops, lambda stop: stop.place):
-        of_line = tuple(group)
-        rounds: list[int] = []
-        reached: set[int] = set()
-        number = 0
-        for stop in of_line:
-            if stop.pc in reached:
-                number += 1
-                reached.clear()
-            reached.add(stop.pc)
-            rounds.append(number)
-        visits.append(LineVisit(place, of_line, first, tuple(rounds)))
-        first += len(of_line)
-    return visits
-
-
-# --- Two sequences ------------------------------------------------------------------------------------------------
-
-
-@frozen
-class Counterparts:
-    """The visits of the other build that a visit can be."""
-
-    is_certain: bool
-    """Whether every longest common subsequence has it."""
-    visits: Sequence[int]
-
-
-def align(lines: Sequence[Hashable], others: Sequence[Hashable]) -> list[Counterparts | None]:
-    """Return for each visit of a line which of the others it can be; None for one that is not aligned.
-
-    The stops of a work-item in one context are two sequences of lines. What both have in the same order is a longest
-    common subsequence, and often there are several of these: a loop that one build has unrolled, a statement that is
-    split. A visit of a line that is in all of them is *certain*; it can still be more than one visit of the other
-    build, all of which are kept. A visit that is only in some of them can be any place between its certain neighbours.
-    A visit that is in none, such as a piece of a statement that was moved before another, is not aligned.
-    """
-    lines, others = lines[:MAX_ALIGNED], others[:MAX_ALIGNED]
-    if lines == others:
-        return [Counterparts(True, (index,)) for index in range(len(lines))]
-    if not lines or not others:
-        return [None] * len(lines)
-    numbers = {line: number for number, line in enumerate(dict.fromkeys([*lines, *others]))}
-    left = np.array([numbers[line] for line in lines])
-    right = np.array([numbers[line] for line in others])
-    before = _lengths(left, right)
-    behind = _lengths(left[::-1], right[::-1])[::-1, ::-1]
-    length = int(before[-1, -1])
-    aligned: list[Counterparts | None] = []
-    for index in range(len(left)):
-        through = (left[index] == right) & (before[index, :-1] + behind[index + 1, 1:] + 1 == length)
-        visits = np.nonzero(through)[0]
-        if not len(visits):
-            aligned.append(None)
-            continue
-        is_certain = int((before[index] + behind[index + 1]).max()) < length
-        aligned.append(Counterparts(is_certain, tuple(visits.tolist())))
-    _widen(aligned, len(right))
-    return aligned
-
-
-def align_visits(
-    visits: Sequence[LineVisit],
-    others: Sequence[LineVisit],
-    is_ordered: Callable[[tuple[str, int]], bool] = lambda _line: False,
-) -> list[Counterparts | None]:
-    """Align visits by their lines. Where the round of a loop is not certain, neither is a visit of it.
-
-    The rounds of a line are certain if there are as many in the other build, and if it begins at the same instruction
-    in each that begins at one instruction there: the compiler has left the loop as it is. Else the instructions of any
-    round can be at any place of the loop, and the order of lines does not tell them apart, unless ``is_ordered`` says
-    that the rounds of a line stay in their order: those of other lines can still have been moved across them.
-    """
-    aligned = align([visit.line for visit in visits], [visit.line for visit in others])
-    rounds, other_rounds = _rounds_of(visits), _rounds_of(others)
-    crossed: set[int] = set()
-    for line, own in rounds.items():
-        there = other_rounds.get(line, [])
-        if len(there) < 2:
-            continue
-        is_alike = len(own) == len(there)
-        is_kept = is_alike and _is_kept([visits[number] for number in own], [others[number] for number in there])
-        is_certain = is_kept or (is_alike and is_ordered(line))
-        for number, index in enumerate(own[: bisect_left(own, len(aligned))]):
-            each = aligned[index]
-            if each is not None and each.is_certain and not (is_certain and tuple(each.visits) == (there[number],)):
-                aligned[index] = Counterparts(False, each.visits)
-            elif not is_kept:
-                crossed.add(index)
-    _widen(aligned, len(others[:MAX_ALIGNED]), crossed)
-    return aligned
-
-
-def _is_kept(visits: Sequence[LineVisit], others: Sequence[LineVisit]) -> bool:
-    """Whether the rounds of a line have the instructions of a loop that was not unrolled."""
-    pairs = {(other.stops[0].pc, visit.stops[0].pc) for visit, other in zip(visits, others, strict=True)}
-    return len({own for _other, own in pairs}) == 1 or len({other for other, _own in pairs}) == len(pairs) < len(visits)
-
-
-def _rounds_of(visits: Sequence[LineVisit]) -> dict[tuple[str, int], list[int]]:
-    """Return the numbers of the visits of each line."""
-    rounds: dict[tuple[str, int], list[int]] = {}
-    for number, visit in enumerate(visits):
-        rounds.setdefault(visit.line, []).append(number)
-    return rounds
-
-
-def _widen(aligned: list[Counterparts | None], count: int, crossed: Container[int] = ()) -> None:
-    """Let visits that are not certain be any place between their certain neighbours, but for those that are crossed."""
-    following = [count - 1] * len(aligned)
-    last = count - 1
-    for index in range(len(aligned) - 1, -1, -1):
-        following[index] = last
-        each = aligned[index]
-        if each is not None and each.is_certain and index not in crossed:
-            last = each.visits[-1]
-    first = 0
-    for index, each in enumerate(aligned):
-        if each is None:
-            continue
-        if each.is_certain and index not in crossed:
-            first = each.visits[0]
-        elif not each.is_certain:
-            aligned[index] = Counterparts(False, range(first, following[index] + 1))
-
-
-def _lengths(left: Any, right: Any) -> Any:
-    """Return the length of the longest common subsequence of every two beginnings."""
-    table = np.zeros((len(left) + 1, len(right) + 1), np.int16)
-    for index, line in enumerate(left, 1):
-        above = table[index - 1]
-        row = above.copy()
-        row[1:] = np.maximum(row[1:], above[:-1] + (right == line))
-        np.maximum.accumulate(row, out=table[index])
-    return table
-
-
-# --- What statements need -----------------------------------------------------------------------------------------
-
-
-class StatementUses:
-    """Tells whether statements of the source need a variable, or only assign it."""
-
-    def __init__(self, text_of: Callable[[str, int], str | None]) -> None:
-        self.text = text_of
-        """Returns the statement that a line of a file belongs to; None where the text is not known."""
-        self._known: dict[tuple[str, str, int], bool | None] = {}
-
-    def of(self, name: str, file: str, line: int) -> bool | None:
-        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it.
-
-        Without the text every statement counts as one that needs it.
-        """
-        key = name, file, line
-        if key not in self._known:
-            text = self.text(file, line)
-            self._known[key] = True if text is None else _use_in(text, re.escape(name))
-        return self._known[key]
-
-
-def _use_in(text: str, word: str) -> bool | None:
-    count = len(re.findall(rf"\b{word}\b", text))
-    if not count:
-        return None
-    return count > 1 or not re.search(rf"(?<![.>])\b{word}\s*=(?!=)", text)
-
-
-class ReferenceStops:
-    """The stops of work-items in one context of the other build, with what is known of variables there."""
-
-    def __init__(
-        self,
-        stops: list[StatementStop],
-        uses: StatementUses,
-        source: str,
-        *,
-        is_exact: bool = False,
-        calls: Container[int] = (),
-    ) -> None:
-        self.stops = stops
-        self._calls = calls
-        """The stops, by identity, that are the first in a call of the function: it needs nothing of the call before."""
-        self._is_exact = is_exact
-        """Whether a variable counts wherever it has a value, not only from its initialization on."""
-        self.visits = visits_of(stops)
-        self._starts = [visit.first for visit in self.visits]
-        self._uses = uses
-        self._source = source
-        """The file of the statements as the build that is judged calls it."""
-        self._scopes: dict[DeclarationKey, list[list[int]]] = {}
-        self._unknown: dict[tuple[DeclarationKey, WorkItem], dict[int, frozenset[str]]] = {}
-        self._alive = cache(self._find_alive)
-        self.terms = cache(self._find_terms)
-        self.is_rounded = cache(self._find_rounded)
-        self.last_value = cache(self._find_last_value)
-
-    def is_ordered(self, line: tuple[str, int]) -> bool:
-        """Return whether a line has a barrier: no compiler exchanges two of them."""
-        text = self._uses.text(self._source, line[1])
-        return text is not None and _BARRIER.search(text) is not None
-
-    def changes(self, line: int) -> bool:
-        """Return whether the statement of a line may change a variable behind its stop, as ``return x++;`` does."""
-        text = self._uses.text(self._source, line)
-        return text is None or _CHANGE.search(text) is not None
-
-    def unknown(self, key: DeclarationKey, item: WorkItem, number: int) -> frozenset[str] | None:
-        """Return the leaves of a variable that have had no value yet at a stop; None if none has one."""
-        if self._is_exact:
-            return frozenset()
-        unknown = self._unknown.get((key, item))
-        if unknown is None:
-            unknown = self._unknown[key, item] = {}
-            for numbers in self._scopes_of(key):
-                unknown.update(self._unknown_in(key, item, numbers))
-        return unknown.get(number)
-
-    def _scopes_of(self, key: DeclarationKey) -> list[list[int]]:
-        """Return the stops while a variable is in scope, each time that its block is entered anew."""
-        scopes = self._scopes.get(key)
-        if scopes is None:
-            scopes, is_open = self._scopes.setdefault(key, []), False
-            for number, stop in enumerate(self.stops):
-                is_visible = stop.values is None or key in stop.values
-                if is_visible and not is_open:
-                    scopes.append([])
-                if is_visible:
-                    scopes[-1].append(number)
-                is_open = is_visible
-        return scopes
-
-    def _unknown_in(
-        self, key: DeclarationKey, item: WorkItem, numbers: list[int]
-    ) -> Iterator[tuple[int, frozenset[str]]]:
-        """Yield what is not known at the stops while a variable is in scope."""
-        last = max((number for number in numbers if self.stops[number].line == key.line), default=len(self.stops))
-        beginning: dict[str, int | None] = {}
-        changed: set[str] = set()
-        for number in numbers:
-            value = self.stops[number].value(key, item)
-            if not isinstance(value, RecordedValue):
-                continue
-            is_initialized = key.is_parameter or number > last
-            unknown = set()
-            for leaf, bits in zip(value.leaves, value.patterns, strict=True):
-                if beginning.setdefault(leaf.path, bits) != bits:
-                    changed.add(leaf.path)
-                if bits is None or not (is_initialized or leaf.path in changed) or is_unused(bits, leaf.bits):
-                    unknown.add(leaf.path)
-            if len(unknown) < len(value.leaves):
-                yield number, frozenset(unknown)
-
-    def _find_last_value(
-        self, key: DeclarationKey, item: WorkItem, before: int
-    ) -> list[tuple[RecordedValue, frozenset[str]]]:
-        """Return the value that a variable had when its block was left last, before a stop; none without one."""
-        return next(filter(None, (_values_at(key, item, self, (number,)) for number in range(before - 1, -1, -1))), [])
-
-    def _find_terms(self, key: DeclarationKey, item: WorkItem, number: int) -> float:
-        """Return how large the terms are that a variable is made of at a stop."""
-        values: dict[str, float] = {}
-        for other in self.stops[number].values or ():
-            value = self.stops[number].value(other, item)
-            if isinstance(value, RecordedValue):
-                values.update({other.name: largest} if (largest := largest_float(value)) is not None else {})
-        return size_of_terms(key.name, self._texts, values)
-
-    def _find_rounded(self, key: DeclarationKey) -> bool:
-        """Return whether builds may round a variable in different ways."""
-        return not self._is_exact and (key.is_parameter or may_be_rounded(key.name, self._texts))
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        """The statements that are executed."""
-        texts = (self._uses.text(self._source, line) for line in dict.fromkeys(stop.line for stop in self.stops))
-        return [text for text in texts if text is not None]
-
-    def is_alive(self, key: DeclarationKey, number: int, *, is_first: bool) -> bool:
-        """Return whether the source needs a variable: at the first stop of a visit its own statement counts."""
-        visit = bisect_right(self._starts, number) - 1
-        return self._alive(key)[visit][0 if is_first else 1]
-
-    def _find_alive(self, key: DeclarationKey) -> list[tuple[bool, bool]]:
-        alive: list[tuple[bool, bool]] = []
-        needed = False
-        for visit in reversed(self.visits):
-            later = needed
-            if all(stop.values is not None and key not in stop.values for stop in visit.stops):
-                needed = False
-            else:
-                use = self._uses.of(key.name, self._source, visit.line[1])
-                needed = use if use is not None else later
-            alive.append((needed, later))
-            needed = needed and id(visit.stops[0]) not in self._calls
-        return alive[::-1]
-
-
 # --- The comparison ---------------------------------------------------------------------------------------------------
 
 
@@ -572,8 +244,10 @@ class StatementComparison:
         self.same = same
         """The other build, if its code is the same: then its history has the same stops."""
         self.values = ValueComparison(history.names, other.names, is_exact=same is not None)
-        self._variables: dict[tuple[str, str, DeclarationKey], ComparedVariable] = {}
+        self._counts: defaultdict[tuple[str, str, DeclarationKey], Counter[str]] = defaultdict(Counter)
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
+        self._uncertain = other.shared | other.listed
+        """The variables whose values at single instructions of the other build are not certain."""
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
         self._seen: dict[tuple[str, str, DeclarationKey, int], tuple[tuple[int, int], DifferentValue]] = {}
         self._lanes: defaultdict[tuple[str, str, DeclarationKey, int], Counter[str]] = defaultdict(Counter)
@@ -590,15 +264,15 @@ class StatementComparison:
                 self._count(item, stop, key, compared)
             if not truths.is_certain:
                 for item in items[:: max(1, len(items) // BETWEEN_LANES)]:
-                    self._judge_together(item, stop, reference, truths.stops)
-        self._report()
+                    self._judge_together(item, stop, reference, truths.stretches)
+        variables = self._report()
         between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
         self._compare_lines()
         if self.history.accesses is not None and self.other.accesses is not None and self.same is None:
             judge_lines(self.history.accesses, self.other.accesses, self.name, RULES["access"], self.sightings)
         return BuildJudgement(
             self.name,
-            tuple(self._variables.values()),
+            variables,
             sum(map(len, self.history.by_item.values())),
             aligned,
             self.history.is_cut or self.other.is_cut,
@@ -611,70 +285,85 @@ class StatementComparison:
         """Compare what variables are at instructions at which no statement begins; return how many are right."""
         counts = {RIGHT: 0, WRONG: 0, UNCERTAIN: 0}
         references: dict[tuple[int, ...], ReferenceStops] = {}
+        aligned: dict[tuple[tuple[int, ...], tuple[int, ...]], AlignedStops] = {}
         for item, between in self.history.between.items():
             others = _by_context(self.other.by_item.get(item, []))
-            own = self.history.by_item[item]
-            numbers: dict[Context, list[int]] = {}
+            own = _by_context(self.history.by_item[item])
             calls = self.other.self_calls.get(item, set())
-            for number, stop in enumerate(own):
+            numbers: dict[Context, list[int]] = {}
+            for number, stop in enumerate(self.history.by_item[item]):
                 numbers.setdefault(stop.context, []).append(number)
+            keys = {each: (tuple(map(id, own[each])), tuple(map(id, others[each]))) for each in own if each in others}
             for behind, stop in between:
-                there = others.get(stop.context)
                 count = bisect_left(numbers.get(stop.context, []), behind)
-                if there is None or not count or not stop.values:
+                key = keys.get(stop.context)
+                if key is None or not count or not stop.values:
                     continue
                 if any(caller_in(call) == stop.context for call in calls):
                     continue  # the activations of the other build are rounds here
-                here = [own[number] for number in numbers[stop.context]]
-                key = tuple(map(id, there))
-                reference = references.get(key)
-                if reference is None:
-                    reference = references[key] = ReferenceStops(there, self.uses, here[0].file)
-                truths = self._around(here, count - 1, reference, stop)
-                if not 0 < len(truths) <= MAX_TRUTHS or any(there[number].values is None for number in truths):
-                    continue
-                self.sightings.note(RULES["between"], stop.pc)
-                self._judge_together(item, stop, reference, truths)
-                for name in stop.values:
-                    compared = self._compare_near(item, name, stop, reference, truths)
-                    if compared is not None:
-                        counts[compared.result] += 1
-                    if compared is not None and compared.result == WRONG:
-                        message = f"{name.name}{compared.path} is {compared.value} between statements, and around them"
-                        message += f" other values in {self.name}, such as {compared.other}"
-                        self._add_between(name, item, stop, message)
+                if key not in aligned:
+                    here, there = own[stop.context], others[stop.context]
+                    reference = references.get(key[1])
+                    if reference is None:
+                        reference = references[key[1]] = ReferenceStops(there, self.uses, here[0].file)
+                    visits = visits_of(here)
+                    aligned[key] = AlignedStops(visits, self._alignment(visits, reference), reference)
+                truths = self._around(aligned[key], count - 1, stop)
+                if 0 < len(truths) <= MAX_TRUTHS and aligned[key].reference.is_read(stretches_of(truths)):
+                    self.sightings.note(RULES["between"], stop.pc)
+                    self._judge_between(item, stop, aligned[key].reference, stretches_of(truths), counts)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
+
+    def _judge_between(
+        self,
+        item: WorkItem,
+        stop: StatementStop,
+        reference: ReferenceStops,
+        stretches: list[Stretch],
+        counts: dict[str, int],
+    ) -> None:
+        """Judge what variables are at one instruction at which no statement begins."""
+        self._judge_together(item, stop, reference, stretches)
+        for key in stop.values or ():
+            compared = self._compare_near(item, key, stop, reference, stretches)
+            if compared is not None:
+                counts[compared.result] += 1
+            if compared is not None and compared.result == WRONG:
+                message = f"{key.name}{compared.path} is {compared.value} between statements, and around them"
+                message += f" other values in {self.name}, such as {compared.other}"
+                self._add_between(key, item, stop, message)
 
     # --- Variables together ---------------------------------------------------------------------------------------
 
     def _judge_together(
-        self, item: WorkItem, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
+        self, item: WorkItem, stop: StatementStop, reference: ReferenceStops, stretches: list[Stretch]
     ) -> None:
         """Report variables that have their values in the other build, but never at the same moment.
 
         Between two stops a variable has the value of the one or of the other.
         """
         self.sightings.note(RULES["together"], stop.pc)
-        moments: dict[DeclarationKey, set[int]] = {}
-        texts: dict[DeclarationKey, str] = {}
+        moments: dict[DeclarationKey, int] = {}
         for key in stop.values or ():
             value = stop.value(key, item)
-            if key not in self.other.shared | self.other.listed and isinstance(value, RecordedValue):
-                found = self._moments(item, key, value, reference, truths)
-                moments[key] = {each for number in found for each in (number - 1, number)}
-                texts[key] = f"{key.name} is {value_text(value, self.history.names)}"
-        known = [key for key, found in moments.items() if found]
-        apart = {key: [each for each in known if moments[key].isdisjoint(moments[each])] for key in known}
+            if key not in self._uncertain and isinstance(value, RecordedValue):
+                found = self._moments(item, key, value, reference, stretches)
+                if found:
+                    moments[key] = found
+        apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
         while any(apart.values()):
             key = max(apart, key=lambda each: len(apart[each]))
-            others = apart.pop(key)
-            message = f"{texts[key]} while {' and '.join(map(texts.__getitem__, others[:MAX_NAMED]))}, which never"
-            message += f" happens in {self.name}"
+            own, *others = (self._shown(each, item, stop) for each in (key, *apart.pop(key)[:MAX_NAMED]))
+            message = f"{own} while {' and '.join(others)}, which never happens in {self.name}"
             lane = stop.lanes[stop.positions[item]]
             self.sightings.add(
                 Subject(RULES["together"], key.name, key), stop.pc, Sighting(message, stop.wave, lane, stop.visit)
             )
             apart = {each: [other for other in of if other != key] for each, of in apart.items()}
+
+    def _shown(self, key: DeclarationKey, item: WorkItem, stop: StatementStop) -> str:
+        value = stop.value(key, item)
+        return f"{key.name} is {value_text(value, self.history.names)}" if isinstance(value, RecordedValue) else ""
 
     def _moments(
         self,
@@ -682,25 +371,27 @@ class StatementComparison:
         key: DeclarationKey,
         value: RecordedValue,
         reference: ReferenceStops,
-        truths: Sequence[int],
-    ) -> set[int]:
-        """Return the stops of the other build at which a variable may have a value.
+        stretches: list[Stretch],
+    ) -> int:
+        """Return between which stops of the other build a variable may have a value, as the bits of a number.
 
         Out of its scope it keeps its last value, and before it has any it may have the first one.
         """
         scale = 0.0 if reference.is_rounded(key) else None
-        found: set[int] = set()
-        early: list[int] = []
-        last = reference.last_value(key, item, truths[0])
-        for number in truths:
-            is_any = isinstance(reference.stops[number].value(key, item), NoValue)
-            values = last if is_any else _values_at(key, item, reference, (number,)) or last
-            early.append(number)
-            if values or is_any:
-                if is_any or any(self.values.difference(value, *each, scale) is None for each in values):
-                    found.update(early)
-                early, last = [], values
+        known = reference.known(key, item)
+        found = early = 0
+        last = known.last_before(stretches[0][0])
+        for state, start, stop in known.runs(stretches):
+            early |= (2 << stop) - (1 << start)  # in front of each stop, and behind it
+            last = last if isinstance(state, str) else state
+            if state is LACKING or last is not None:
+                if state is LACKING or (last is not None and self._is_same(value, last, scale)):
+                    found |= early
+                early = 0
         return found
+
+    def _is_same(self, value: RecordedValue, known: KnownValue, scale: float | None) -> bool:
+        return self.values.difference(value, *known, scale) is None
 
     def _compare_everywhere(self, same: SameCode) -> ComparedPart:
         """Compare lines, and variables where no statement begins, with those of the same code."""
@@ -729,43 +420,48 @@ class StatementComparison:
         self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
 
     def _compare_near(
-        self, item: WorkItem, key: DeclarationKey, stop: StatementStop, reference: ReferenceStops, truths: Sequence[int]
+        self,
+        item: WorkItem,
+        key: DeclarationKey,
+        stop: StatementStop,
+        reference: ReferenceStops,
+        stretches: list[Stretch],
     ) -> ComparedValue | None:
         """Return what comparing a value with those around it gives, where the variable has one; None without any."""
         value = stop.value(key, item)
-        if key in self.other.shared | self.other.listed or not isinstance(value, RecordedValue):
+        if key in self._uncertain or not isinstance(value, RecordedValue):
             return None
-        others = _values_at(key, item, reference, truths)
-        if any(key not in (reference.stops[number].values or ()) for number in truths):
-            others += reference.last_value(key, item, truths[0])
+        known = reference.known(key, item)
+        others = known.values(stretches)
+        if any(state is HIDDEN for state, _start, _stop in known.runs(stretches)):
+            last = known.last_before(stretches[0][0])
+            others += [] if last is None else [last]
         compared = self._compare_value(
             value, others, is_alive=False, is_certain=True, is_rounded=reference.is_rounded(key)
         )
         if compared is None or compared.result == MISSING:
             return None
-        return self._weighed(item, key, stop, compared, others, reference, truths)
+        return self._weighed(item, key, stop, compared, others, reference, stretches)
 
-    def _around(
-        self, stops: list[StatementStop], number: int, reference: ReferenceStops, piece: StatementStop
-    ) -> Sequence[int]:
+    def _around(self, stops: AlignedStops, number: int, piece: StatementStop) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop.
 
         A piece of another line than that of the statement was moved, or the statement was: it belongs to its own line.
         """
-        visits = visits_of(stops)
-        alignment = self._alignment(visits, reference)
-        at = next(index for index, visit in reversed(list(enumerate(visits))) if visit.first <= number)
-        certain = [(index, each) for index, each in enumerate(alignment) if each is not None and each.is_certain]
-        before = [each for index, each in certain if index <= at]
-        behind = next((each for index, each in certain if index > at), None)
+        visits, reference = stops.visits, stops.reference
+        at = bisect_right(visits, number, key=lambda visit: visit.first) - 1
+        place = bisect_right(stops.certain, at)
+        before, behind = stops.certain[:place][-1:], stops.certain[place : place + 1]
         if not (before and behind) and (self.history.is_cut or self.other.is_cut):
             return ()  # where one build may have come further than the other
-        first, end, around = before[-1].visits[0] if before else 0, len(reference.stops), alignment[at]
+        first, end, around = 0, len(reference.stops), stops.counterparts[at]
         moved = [] if around is None else [around.visits[0], around.visits[-1]]
         if piece.place != visits[at].line:
             moved += [index for index, visit in enumerate(reference.visits) if visit.line == piece.place]
-        if behind is not None:
-            last = reference.visits[max([behind.visits[-1], *moved])]
+        if before:
+            first = stops.visits_of(before[0])[0]
+        if behind:
+            last = reference.visits[max([stops.visits_of(behind[0])[-1], *moved])]
             end = min(last.first + len(last.stops) + 1, end)
         elif reference.changes(reference.stops[-1].line):
             return ()
@@ -848,7 +544,7 @@ class StatementComparison:
             firsts = {visit.first for visit in reference.visits}
             for number, stop in enumerate(stops):
                 if stop.values is not None:
-                    yield stop, Truths((number,), 1, is_certain=True), number in firsts
+                    yield stop, Truths(range(number, number + 1), 1, is_certain=True), number in firsts
             return
         visits = visits_of(stops)
         for visit, counterparts in zip(visits, self._alignment(visits, reference), strict=False):
@@ -858,23 +554,22 @@ class StatementComparison:
                 truths = _truths(visit, index, reference, counterparts)
                 if stop.values is None or not 0 < len(truths.stops) <= MAX_TRUTHS:
                     continue
-                if any(reference.stops[number].values is None for number in truths.stops):
-                    continue
-                yield stop, truths, stop is visit.stops[0]
+                if reference.is_read(truths.stretches):
+                    yield stop, truths, stop is visit.stops[0]
 
     def _compared(
         self, items: list[WorkItem], stop: StatementStop, reference: ReferenceStops, truths: Truths, *, is_first: bool
     ) -> Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]:
         """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
-        keys = dict.fromkeys(key for number in truths.stops for key in reference.stops[number].values or ())
-        for key in keys:
+        statement = stretches_of(truths.stops[: truths.count])
+        for key in reference.keys(truths.stretches):
             if key in self.other.shared:
                 continue
-            statement = truths.stops[: truths.count]
-            is_alive = all(reference.is_alive(key, number, is_first=is_first) for number in statement)
+            is_alive, is_rounded = reference.is_alive(key, statement, is_first=is_first), reference.is_rounded(key)
             for item in items:
-                others = _values_at(key, item, reference, truths.stops)
-                is_known = len(_values_at(key, item, reference, statement)) == len(statement)
+                known = reference.known(key, item)
+                others = known.values(truths.stretches)
+                is_known = known.count(statement) == truths.count
                 if not others or (truths.is_certain and not is_known):
                     continue
                 compared = self._compare_value(
@@ -882,19 +577,20 @@ class StatementComparison:
                     others,
                     is_alive=is_alive and is_known,
                     is_certain=truths.is_certain,
-                    is_rounded=reference.is_rounded(key),
+                    is_rounded=is_rounded,
                 )
                 if compared is None:
                     continue
-                leaves = truths.is_certain and len(others) < len(truths.stops)
-                if leaves and compared.result == WRONG and reference.changes(stop.line):
-                    continue  # it may have the value with which it leaves its scope
-                yield item, key, self._weighed(item, key, stop, compared, others, reference, truths.stops)
+                if compared.result == WRONG and truths.is_certain and reference.changes(stop.line):
+                    leaves = known.count(truths.stretches) < len(truths.stops)
+                    if leaves:
+                        continue  # it may have the value with which it leaves its scope
+                yield item, key, self._weighed(item, key, stop, compared, others, reference, truths.stretches)
 
     def _compare_value(
         self,
         value: Recorded | None,
-        others: list[tuple[RecordedValue, frozenset[str]]],
+        others: list[KnownValue],
         *,
         is_alive: bool,
         is_certain: bool,
@@ -908,7 +604,7 @@ class StatementComparison:
             reason = "it is not visible" if value is None else value.reason
             return ComparedValue(MISSING, reason, value_text(truth, self.other.names)) if is_alive else None
         scale = 0.0 if is_rounded else None
-        differences = [self.values.difference(value, other, leaves, scale) for other, leaves in dict.fromkeys(others)]
+        differences = [self.values.difference(value, other, leaves, scale) for other, leaves in others]
         first = next((difference for difference in differences if difference is not None), None)
         if first is not None and None not in differences:
             texts = list(dict.fromkeys(each.other for each in differences if each and each.path == first.path))
@@ -928,16 +624,19 @@ class StatementComparison:
         return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
 
     def _may_be_early(
-        self, key: DeclarationKey, item: WorkItem, value: Any, reference: ReferenceStops, truths: Sequence[int]
+        self, key: DeclarationKey, item: WorkItem, value: Any, reference: ReferenceStops, stretches: list[Stretch]
     ) -> bool:
         """Return whether the other build can have a value before the variable is known to be initialized.
 
         A variable in memory has anything there, and the counter of a loop on one line has its first value.
         """
-        stops = [reference.stops[number] for number in truths if reference.unknown(key, item, number) is None]
-        early = [there for stop in stops if (there := stop.value(key, item)) is not None]
+        runs = [each for each in reference.known(key, item).runs(stretches) if each[0] in (EARLY, LACKING)]
         if key not in self.history.listed:
-            return bool(early)
+            return bool(runs)
+        stops = (
+            reference.stops[number] for state, start, stop in runs if state is EARLY for number in range(start, stop)
+        )
+        early = (there.value(key, item) for there in stops)
         return any(isinstance(each, RecordedValue) and not self.values.difference(value, each) for each in early)
 
     def _weighed(
@@ -946,19 +645,20 @@ class StatementComparison:
         key: DeclarationKey,
         stop: StatementStop,
         compared: ComparedValue,
-        others: list[tuple[RecordedValue, frozenset[str]]],
+        others: list[KnownValue],
         reference: ReferenceStops,
-        truths: Sequence[int],
+        stretches: list[Stretch],
     ) -> ComparedValue:
         """Return what a comparison gives where a wrong value may be early, or roundings of its terms made it."""
         value = stop.value(key, item)
-        if compared.result == WRONG and self._may_be_early(key, item, value, reference, truths):
+        if compared.result == WRONG and self._may_be_early(key, item, value, reference, stretches):
             return evolve(compared, result=UNCERTAIN)
         is_wrong = compared.result == WRONG and reference.is_rounded(key)
         if not is_wrong or not isinstance(value, RecordedValue) or largest_float(value) is None:
             return compared
-        scale = max(reference.terms(key, item, number) for number in truths)
-        if all(self.values.difference(value, other, leaves, scale) for other, leaves in others):
+        numbers = (number for start, end in stretches for number in range(start, end))
+        scale = max(reference.terms(key, item, number) for number in numbers)
+        if not any(self._is_same(value, each, scale) for each in others):
             return compared
         message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}, which roundings"
         message += " of its terms can make"
@@ -968,12 +668,8 @@ class StatementComparison:
 
     def _count(self, item: WorkItem, stop: StatementStop, key: DeclarationKey, compared: ComparedValue) -> None:
         where = str(stop.context[0]), stop.file, key
-        variable = self._variables.get(where)
-        if variable is None:
-            variable = ComparedVariable(where[0], stop.file, key.name, key.line)
         result = compared.result
-        counts: dict[str, int] = {result: getattr(variable, result) + 1}
-        self._variables[where] = evolve(variable, **counts)  # type: ignore[arg-type]
+        self._counts[where][result] += 1
         if result in (RIGHT, UNCERTAIN):
             return
         lane = stop.lanes[stop.positions[item]]
@@ -989,8 +685,8 @@ class StatementComparison:
         )  # fmt: skip
         self._seen[place] = order, different
 
-    def _report(self) -> None:
-        """Report the first place of each address, and keep the first of each variable."""
+    def _report(self) -> tuple[ComparedVariable, ...]:
+        """Report the first place of each address; return the variables with their first places."""
         firsts: dict[tuple[str, str, DeclarationKey], DifferentValue] = {}
         for place, (_order, different) in sorted(self._seen.items(), key=lambda pair: pair[1][0]):
             result, function, key, pc = place
@@ -1003,9 +699,13 @@ class StatementComparison:
             limit = "value-dropped" if result == MISSING and self.same is None else None
             for each in (sighting, *(Sighting("", wave, lanes=mask) for wave, mask in self._lanes[place].items())):
                 self.sightings.add(Subject(RULES[result], key.name, key, limit), pc, each)
-        for where, variable in self._variables.items():
-            wrong, missing = (firsts.get((result, where[0], where[2])) for result in (WRONG, MISSING))
-            self._variables[where] = evolve(variable, first_wrong=wrong, first_missing=missing)
+        variables = []
+        for (function, file, key), counts in self._counts.items():
+            right, wrong, missing, uncertain = (counts[result] for result in COUNTED)
+            first = (firsts.get((result, function, key)) for result in (WRONG, MISSING))
+            variable = ComparedVariable(function, file, key.name, key.line, right, wrong, missing, uncertain, *first)
+            variables.append(variable)
+        return tuple(variables)
 
 
 def _by_context(stops: Iterable[StatementStop]) -> dict[Context, list[StatementStop]]:
@@ -1028,18 +728,6 @@ def _first_in_calls(stops: Iterable[StatementStop], context: Context) -> set[int
     return firsts
 
 
-def _values_at(
-    key: DeclarationKey, item: WorkItem, reference: ReferenceStops, places: Sequence[int]
-) -> list[tuple[RecordedValue, frozenset[str]]]:
-    """Return the values of a variable at stops of the other build, with the leaves that are not known."""
-    values: list[tuple[RecordedValue, frozenset[str]]] = []
-    for number in places:
-        value, unknown = reference.stops[number].value(key, item), reference.unknown(key, item, number)
-        if isinstance(value, RecordedValue) and unknown is not None:
-            values.append((value, unknown))
-    return values
-
-
 @frozen
 class Truths:
     """The stops of the other build that a stop can be."""
@@ -1049,6 +737,30 @@ class Truths:
     """How many of them are of the statement itself; the one behind, if there is one, is of the next."""
     is_certain: bool
     """Whether they are one round of a loop; else the stop may be any of them."""
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """The stops as stretches of such that follow each other."""
+        return stretches_of(self.stops)
+
+
+@frozen(eq=False)
+class AlignedStops:
+    """The stops of a work-item in one context, with the visits of the other build that theirs can be."""
+
+    visits: list[LineVisit]
+    counterparts: list[Counterparts | None]
+    reference: ReferenceStops
+
+    @cached_property
+    def certain(self) -> list[int]:
+        """The visits that are certain, by their numbers."""
+        return [index for index, each in enumerate(self.counterparts) if each is not None and each.is_certain]
+
+    def visits_of(self, index: int) -> Sequence[int]:
+        """Return the visits of the other build that a visit can be."""
+        counterparts = self.counterparts[index]
+        return () if counterparts is None else counterparts.visits
 
 
 def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts) -> Truths:

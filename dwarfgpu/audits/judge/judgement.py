@@ -19,9 +19,10 @@ from dwarfgpu.audits.judge import (
     unwinding,
     variable_values,
 )
-from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, StatementUses, sum_of_compared, together
+from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, sum_of_compared, together
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
+from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject

@@ -8,6 +8,7 @@ sum is: it is measured by the terms of the statement that assigns the variable.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,22 +81,33 @@ def _is_exact(text: str, statements: Collection[str], depth: int) -> bool:
     return isinstance(node, (s.Integer, s.Float))
 
 
+@lru_cache(1 << 10)
+def _assigned_to(name: str, statements: tuple[str, ...]) -> list[s.SyntaxNode | None]:
+    """Return what statements assign to a variable; None for what cannot be read."""
+    pattern = re.compile(_ASSIGNED.format(re.escape(name)))
+    nodes: list[s.SyntaxNode | None] = []
+    for found in filter(None, map(pattern.search, statements)):
+        try:
+            nodes.append(parse(f"{name} {found[1]} ({found[2]})" if found[1] else found[2]))
+        except DwarfGpuError:
+            nodes.append(None)
+    return nodes
+
+
 class _SummedTerms:
     def __init__(self, statements: Collection[str], values: Mapping[str, float]) -> None:
-        self.statements = statements
+        self.statements = tuple(statements)
         self.values = values
         self.largest = max(values.values(), default=0.0)
 
     def of(self, name: str, depth: int) -> float:
         """Return the size of a variable: its own, or that of its terms."""
-        pattern = re.compile(_ASSIGNED.format(re.escape(name)))
-        assignments = [found for found in map(pattern.search, self.statements) if found]
+        assignments = _assigned_to(name, self.statements)
         is_known = assignments or depth < MOST_TERMS  # the terms of a parameter are those of a caller
         size = self.values.get(name, self.largest) if is_known else self.largest
-        for found in assignments if depth else ():
-            text = f"{name} {found[1]} ({found[2]})" if found[1] else found[2]
+        for node in assignments if depth else ():
             try:
-                size = max(size, self._size(parse(text), depth - 1, name))
+                size = max(size, self.largest if node is None else self._size(node, depth - 1, name))
             except DwarfGpuError:
                 size = max(size, self.largest)
         return size

@@ -11,14 +11,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.audits.judge.comparison import (
-    ComparedPart,
-    LineVisit,
-    StatementComparison,
-    StatementUses,
-    align,
-    align_visits,
-)
+from dwarfgpu.audits.judge.alignment import LineVisit, align, align_visits
+from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     BYTES,
@@ -36,6 +30,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     is_unused,
     value_text,
 )
+from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
 from tests.builders.commands import run
