@@ -11,6 +11,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from attrs import evolve
+
 from dwarfgpu import __version__, budget
 from dwarfgpu.cli import debug
 from dwarfgpu.cli.session import Session, is_alone, read_input
@@ -312,11 +314,14 @@ def _cases(name: str, words: list[str]) -> Any:
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
     """Return the parser of a question."""
     about = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}" if needs_help else ""
+    about = _with_two_dashes(about, command.shell_options)
     parser = _parser(name, about, command.at_shell.examples)
     is_expression = command.completes == "expression"
     has_state = _has_state(command)
     for argument in (*command.at_shell.selects, *command.at_shell.operands, *command.shell_options):
-        _add(parser, argument, is_expression=is_expression, is_free=has_state and argument.name in ("file", "state"))
+        is_free = has_state and argument.name in ("file", "state")
+        text = _with_two_dashes(argument.help, command.shell_options) if needs_help else ""
+        _add(parser, evolve(argument, help=text), is_expression=is_expression, is_free=is_free)
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser, has_answer=all(option.flag != "-o" for option in command.shell_options))
@@ -407,6 +412,12 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
     else:
         return
     options.file = None
+
+
+def _with_two_dashes(text: str, arguments: Sequence[Argument]) -> str:
+    """Return a text for the prompt in which the options are spelled as at the shell."""
+    names = "|".join(re.escape(each.name) for each in arguments if each.is_option and len(each.name) > 1)
+    return re.sub(rf"(?<![\w-])-(?=(?:{names})(?![\w-]))", "--", text) if names else text
 
 
 def _add(parser: argparse.ArgumentParser, argument: Argument, *, is_expression: bool, is_free: bool = False) -> None:
@@ -532,6 +543,14 @@ class _HelpFormatter(argparse.HelpFormatter):
             return "\n".join(line for each in text.split("\n") for line in _example(each, width))
         texts = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
         return "\n\n".join("\n".join(wrapped(text, width)) for text in texts)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Return the flags of an option, without that of the prompt: it has one dash where another has two."""
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        flags = ", ".join(flag for flag in action.option_strings if f"-{flag}" not in action.option_strings)
+        value = "" if action.nargs == 0 else self._format_args(action, action.dest.upper())
+        return f"{flags} {value}".rstrip().replace(" [=", "[=")
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(" ".join(text.split()), width)

@@ -56,7 +56,7 @@ ACTIVE_LANES = option("-active", "in the active lanes")
 LOCATION = option("-location", "also show where each value is")
 VERBOSE = option(
     "-verbose",
-    "also show the value without repairs (at the shell also -v)",
+    "also show the value without repairs",
     setting=next(each for each in SETTINGS if each.name == "verbose"),
 )
 ENCODING = (
@@ -105,7 +105,7 @@ FINDINGS = (
     option("-require N", "exit with 3 if fewer than N were checked: entries, operations, instructions", read=int),
     option("-baseline FILE", "leave out findings that FILE, an earlier JSON answer, already has"),
     option("-all", "show every finding, not only the first few of each rule"),
-    option("-verbose", "also show each finding that does not count (at the shell also -v)"),
+    option("-verbose", "also show each finding that does not count"),
     option("-sarif", "write a SARIF 2.1.0 log"),
 )
 """How findings are chosen and written."""

@@ -9,6 +9,7 @@ import pytest
 
 from dwarfgpu.cli.run import summaries
 from dwarfgpu.questions.registry import SHELL_GROUPS
+from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.render.layout import folded
 from dwarfgpu.render.written_text import styled, without_styles
 from tests.builders.commands import ROOT, run, run_at_terminal
@@ -140,6 +141,12 @@ def test_help_fits(name: str, columns: int) -> None:
     assert [line for line in shown.splitlines() if len(line) > columns and len(line.split()) > 1] == []
     assert max(map(len, run(*words).stdout.splitlines())) <= 80
     assert _without_usage(shown) == _without_usage(run(*words, env={"COLUMNS": "200"}).stdout)
+
+
+@pytest.mark.parametrize("name", sorted(AT_SHELL))
+def test_help_spells_each_option_in_one_way(name: str) -> None:
+    shown = run(name, "--help").stdout.partition("examples:")[0]
+    assert re.findall(r"(?<![\w-])-[a-z][a-z-]+", shown) == []
 
 
 def _without_usage(text: str) -> list[str]:
