@@ -55,9 +55,7 @@ EVERYWHERE = option("-all", f"{EVERY_LANE.help}; without a state: every location
 ACTIVE_LANES = option("-active", "in the active lanes")
 LOCATION = option("-location", "also show where each value is")
 VERBOSE = option(
-    "-verbose",
-    "also show the value without repairs",
-    setting=next(each for each in SETTINGS if each.name == "verbose"),
+    "-verbose", "also show the value without repairs", setting=next(each for each in SETTINGS if each.name == "verbose")
 )
 ENCODING = (
     option("-target T", "generic, x86_64, amdgcn-gfx90a, amdgcn-gfx1100-wave32, ..."),

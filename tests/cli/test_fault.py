@@ -542,3 +542,19 @@ def test_a_variable_that_contradicts_the_address_is_told(run, require_tool, tmp_
     assert problem.startswith("`at` is 59 in lane 23, but the address is that of `in[50]`: ")
     (fault,) = json.loads(run("run", tmp_path / "k.cl", *words)[1])["faults"]
     assert (fault["problems"], fault["accesses"][0]["expression"]) == ([], "in[at]")
+
+
+ROWS = """#include <hip/hip_runtime.h>
+struct Rows { const float *data; int width;
+  __device__ float at(int row) const {
+    return data[row * width]; } };
+extern "C" __global__ void sums(Rows rows, float *out) {
+  out[threadIdx.x] = rows.at(threadIdx.x + 60000); }"""
+
+
+def test_members_that_a_method_names_without_their_object_have_values(run, tmp_path):
+    source = tmp_path / "rows.hip"
+    source.write_text(ROWS, "utf-8")
+    words = "-O0", "--grid", 64, "--work-group", 64, '{"data": "zeros(100)", "width": 4}', "zeros(64)"
+    text = run("run", source, "sums", *words)[1]
+    assert re.search(r"\n  row = 60000 \.\. 60031\n  data = .*#0x\w+\n  width = 4\n", text)

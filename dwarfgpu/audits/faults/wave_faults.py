@@ -34,7 +34,7 @@ from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave import trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.language.named_objects import FIRST, NAME, bases, indexes_in, objects_in
-from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, named_members, resolved
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -945,6 +945,18 @@ class FaultSearch:
         except DwarfGpuError:
             return []
 
+    @classmethod
+    def _members(cls, frame: Frame, names: set[str]) -> list[Any]:
+        """Return those members of the object whose method a frame executes that have one of these names."""
+        this = next((each for each in cls._variables(frame) if each.name == "this"), None) if names else None
+        pointer = None if this is None else cls._type(this)
+        kind = resolved(pointer.target) if isinstance(pointer, Pointer) and pointer.target is not None else None
+        return (
+            [each for each in named_members(kind.body.members) if each.name in names]
+            if isinstance(kind, Struct)
+            else []
+        )
+
     def _callers(self, frame: Frame, lanes: tuple[int, ...], kernel: str | None) -> Iterator[CallingLine]:
         """Yield the lines with the calls that led to a frame."""
         for caller in islice(frame.wave or (), 1, MAX_CALLERS + 1):
@@ -963,22 +975,24 @@ class FaultSearch:
         known = [variable for variable in self._variables(frame) if names is None or variable.name in names]
         if names is None or "for" not in names:
             known = [variable for variable in known if not _begins(variable, frame.call.source)]
-        for variable in {each.name: each for each in reversed(known)}.values():
+        shown = {each.name: (self._type(each), frame.quantity) for each in reversed(known)}
+        others = (names or set()) - {each.name for each in self._variables(frame)}
+        shown |= {each.name: (self._type(each), frame.expression) for each in self._members(frame, others)}
+        for name, (kind, quantity) in shown.items():
             if not lanes:
                 continue
             with suppress(DwarfGpuError):
-                values = answer(frame.quantity(variable.name), variable.name, lanes).by_lane
+                values = answer(quantity(name), name, lanes).by_lane
                 objects = [each.value for each in values if each.value is not None]
                 if not objects:
-                    yield from ((variable.name, each.reason.placeholder) for each in values[:1] if each.reason)
+                    yield from ((name, each.reason.placeholder) for each in values[:1] if each.reason)
                     continue
                 numbers = [python_value(each) for each in objects]
-                is_pointer = isinstance(self._type(variable), Pointer)
-                if all(isinstance(number, (int, float)) for number in numbers) and not is_pointer:
-                    yield variable.name, _span(numbers)
+                if all(isinstance(number, (int, float)) for number in numbers) and not isinstance(kind, Pointer):
+                    yield name, _span(numbers)
                     continue
                 texts = dict.fromkeys(self.written(frame, each) for each in objects)
-                yield variable.name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
+                yield name, ", ".join([*texts][:3]) + (", ..." if len(texts) > 3 else "")
         for text in indexes_in(line or "") if lanes else ():
             found = self._numbers(frame, text, lanes)
             if found is not None and None not in found:
