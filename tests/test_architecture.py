@@ -185,14 +185,14 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 25.4,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; watchpoints
+    "execution": 25.62,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; watchpoints
     "states": 3.66,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.97,
     "program.language": 2.22,
     "program.frames": 9.70,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
-    "audits.verify": 4.48,  # code that overlaps or is not there, siblings, sizes of base types
+    "audits.verify": 4.50,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 9.3,  # scopes, made arguments, roundings, the source, entries; undefined values
     "audits.campaign": 1.44,  # random kernels, sources reduced, passes found, answers and causes that are kept

@@ -124,10 +124,10 @@ def judged(way: Way, pattern: str, named: tuple[str, Path | None]) -> list[Kerne
     """Compile a program and judge its kernels."""
     name, source = named
     from dwarfgpu.audits.judge.judgement import Judge
-    from dwarfgpu.audits.judge.made_arguments import made_arguments
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.launch.launch import launch, machine_for
+    from dwarfgpu.execution.launch.made_arguments import made_arguments
     from dwarfgpu.states.program import open_program
 
     results = []

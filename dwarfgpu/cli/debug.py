@@ -190,7 +190,8 @@ a processor.""",
 Execute a kernel for AMD GPUs instruction by instruction, without a GPU. ARG is NAME=VALUE, or VALUE by position. VALUE
 is @FILE.npy, zeros(COUNT, TYPE), ones(COUNT), arange(COUNT), random(COUNT, TYPE, SEED), full(COUNT, VALUE),
 noinit(COUNT), a number, or JSON for lists and structures; for a local memory argument, its size in bytes. TYPE is f4,
-i4, u8, float, uint and so on; the default is the type of the argument. The kernel's own output is printed.
+i4, u8, float, uint and so on; the default is the type of the argument. `made` alone makes all arguments from their
+types, as `judge` does. The kernel's own output is printed.
 
 The exit status is 1 if waves stop at a fault or a trap, or if a check finds an error.""",
         (

@@ -11,16 +11,17 @@ from attrs import define, evolve, field
 
 from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
-from dwarfgpu.audits.judge.made_arguments import MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.execution.halts import LIMIT, STUCK, Halt
-from dwarfgpu.execution.launch.planning import sizes
+from dwarfgpu.execution.launch.made_arguments import MADE, MadeLaunch, argument_texts, launch_sizes, made_arguments
+from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS, sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.progress import begin
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
+from dwarfgpu.questions.settings import READING
 from dwarfgpu.questions.verification import (
     asked,
     explained_rule,
@@ -156,6 +157,8 @@ def _left_out(judgement: Judgement) -> Iterator[str]:
 
 # --- What is launched -------------------------------------------------------------------------------------------------
 
+_OF_LAUNCH = "grid", "work-group", "seed", "at-once", *MEMORY_OPTIONS
+"""The options that the debugger takes, too."""
 BUDGET = 50_000
 """The instructions of a kernel that is judged with all others of its file."""
 
@@ -165,6 +168,8 @@ class _Launch:
     """A kernel and its arguments, as words, or None where they are made from their types."""
 
     program: Program
+    file_words: tuple[str, ...]
+    """The file, and how it is read, as the user says it."""
     kernel: str
     words: list[str] | None
     given: Callable[[str], Any]
@@ -178,7 +183,17 @@ class _Launch:
         other = None
         if arguments.has("against"):
             other = other_build(arguments.get("against"), running, self.kernel, args, option)
-        return Judge(running, other)
+        judge_ = Judge(running, other)
+        judge_.sightings.command = self._command(option)
+        return judge_
+
+    def _command(self, option: Callable[[str], Any]) -> tuple[str, ...]:
+        """Return the words that launch the kernel in the debugger."""
+        chosen = {name: option(name) for name in _OF_LAUNCH}
+        options = [word for name, value in chosen.items() if value is not None for word in (f"--{name}", f"{value}")]
+        build = BUILD.words() if is_source(self.file_words[0]) else ()
+        words = [MADE] if self.words is None else self.words
+        return ("dwarfgpu", "debug", *self.file_words, self.kernel, *options, *build, *words)
 
     def start(self) -> tuple[Running, Callable[[str], Any], Any]:
         """Launch the kernel; return also the options and the arguments."""
@@ -208,15 +223,18 @@ def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch]
     program = selection.opened
     if not program.file.has_dwarf and not program.file.frames.fdes_between(0, 1 << 64):
         raise UsageError(f"{program.file.name} has no debugging information", hint="compile it with -g")
+    chosen = {name: selection.settings[name] for name in READING if selection.settings[name] != "auto"}
+    read = (word for name, value in chosen.items() for word in (f"--{name}", f"{value}"))
+    path = selection.given or program.file.name, *read
     if not arguments.words and triton_launch(program.file) is None:
         names = program.file.kernel_names()
         if not names:
             raise NotFound("no_kernel", f"{program.file.name} has no kernels")
-        return [_Launch(program, name, None, arguments.get) for name in names], False
+        return [_Launch(program, path, name, None, arguments.get) for name in names], False
     kernel, words = kernel_and_arguments(program.file, arguments.words)
     if words and not arguments.has("grid"):
         raise arguments.wrong("needs -grid for arguments that are given")
-    return [_Launch(program, kernel, words or None, arguments.get)], True
+    return [_Launch(program, path, kernel, None if words == [MADE] else words or None, arguments.get)], True
 
 
 def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.comparison import BuildJudgement, ComparedPart, ComparedVariable
     from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
     from dwarfgpu.audits.judge.lane_history import LaneHistory, LaneStep, ShownValue
-    from dwarfgpu.audits.judge.made_arguments import MadeLaunch
     from dwarfgpu.audits.verify.reports import FileReport
     from dwarfgpu.errors import DwarfGpuError
+    from dwarfgpu.execution.launch.made_arguments import MadeLaunch
     from dwarfgpu.program.frames.answers import LaneAnswer
 
 

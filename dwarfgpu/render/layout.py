@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
@@ -354,6 +355,17 @@ def fitted(text: str, indent: int = 0) -> list[str]:
     words = shown(text).split(" ")
     longest = room() - indent
     return folded(" ".join(word.replace(",", ", ") if len(word) > longest else word for word in words), room(), indent)
+
+
+def command_lines(words: Iterable[str], indent: int = 0) -> list[str]:
+    """Return a command in lines that fit the screen, with the marks of a shell that goes on in the next line."""
+    lines: list[str] = []
+    for word in (shown(shlex.quote(word)) for word in words):
+        if lines and len(lines[-1]) + len(word) + len("  \\") <= room():
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{' ' * (indent + 4 * bool(lines))}{word}")
+    return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
 
 
 def uri(path: str) -> str:

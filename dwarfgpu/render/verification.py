@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import LIMITS, NOTE
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.layout import counted, fitted, problem_json, ranges_text, shown, style, uri
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.layout import (
+    command_lines,
+    counted,
+    fitted,
+    problem_json,
+    ranges_text,
+    room,
+    shortened,
+    shown,
+    style,
+    uri,
+)
+from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,10 +35,13 @@ MAX_SHOWN = 10
 """How many findings of one rule are shown of a file."""
 
 
+LOCATION = Record("operations reads start end")
 FINDING = Record(
     "file rule=rule.name severity=counted_as message clause section offset path",
     fact("source", value=lambda finding: finding.source and dict(zip(("file", "line"), finding.source, strict=True))),
     "idiom limit? advice=rule.advice seen*",
+    nested("location?*", LOCATION),
+    fact("command?*", value=lambda finding: shlex.join(finding.command) or None),
     fact("lanes?*", value=lambda finding: [*map(_wave_json, (finding.lanes or {}).items())]),
 )
 RULE = Record("rule=name severity clause summary advice")
@@ -110,8 +125,11 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
         from dwarfgpu.render.findings import details  # which needs numpy, as a run does
 
         yield from details(finding.executed, 4)
+    if finding.location is not None:
+        yield shortened(f"    location: {shown(f'{finding.location}')}", room())
     if finding.seen is not None:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
+    yield from command_lines(finding.command, 7)
     if sum(mask.bit_count() for mask in (finding.lanes or {}).values()) > 1:
         yield from fitted(f"    seen in {in_lanes(finding.lanes or {})}", 7)
     if finding.limit is not None:

@@ -1,5 +1,6 @@
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,10 @@ def test_what_is_wrong_is_named_with_a_place_that_run_stops_at():
     text = " ".join(out.split())
     assert "error: outer(int, int)+0x10 to +0x18: exec of the caller is" in text
     assert "has no rule for exec [A.6.4.1] (unwind-register)" in text
-    assert "first: wave 1:1:1:1 at --until 0x7f0000" in text
+    assert "first: wave 1:1:1:1 at 0x7f0000" in text
     assert "  function " in out
     _status, out, _err = run(*WRONG, "--json")
-    place = json.loads(out)["findings"][0]["seen"].partition("--until ")[2].partition(",")[0]
+    place = json.loads(out)["findings"][0]["seen"].partition(" at ")[2].partition(",")[0]
     status, out, _err = run("run", *WRONG[1:], "--until", place)
     assert status == 0
     assert place in out
@@ -224,6 +225,28 @@ def test_a_baseline_of_two_builds_leaves_nothing(tmp_path):
     status, out, _err = run(*OPTIMIZED, *OTHER, "--strict", "--baseline", path)
     assert status == 0
     assert "no findings" in out
+
+
+@pytest.mark.parametrize("arguments", [(*SIZES, "zeros(64)", "40"), ()])
+def test_a_finding_has_the_location_and_a_command_that_stops_there(arguments):
+    """The command can be pasted, in lines or as JSON has it, whether the arguments are the user's or made."""
+    words = "judge", OPTIMIZED[1], "divergent", *arguments
+    (finding,) = (each for each in json.loads(run(*words, "--json")[1])["findings"] if each["rule"] == "value-lanes")
+    location = finding["location"]
+    assert (location["reads"], location["start"], location["end"]) == (["v2"], "+0x104", "+0x114")
+    assert location["operations"].startswith("DW_OP_bregx v2+0; DW_OP_")
+    out = run(*words)[1]
+    (line,) = (line.strip() for line in out.splitlines() if "location:" in line)
+    assert line.startswith(f"location: +0x104 to +0x114: {location['operations'][:20]}")
+    command = finding["command"]
+    typed = out[out.index("dwarfgpu debug") : out.index("    seen in")]
+    assert shlex.split(command) == shlex.split(typed.replace("\\\n", ""))
+    assert ("made" in shlex.split(command)) is (not arguments)
+    _status, out, _err = run(*shlex.split(command)[1:], "-q", "-batch", "-ex", "print $pc", "-ex", "print result")
+    *_rest, pc, value = out.splitlines()
+    assert f"<divergent+{int(finding['seen'].split()[-1].partition('+')[2], 16)}>" in pc
+    assert value.startswith("$2 = ")
+    assert all(part in out for part in finding["seen"].partition(" at ")[0].removeprefix("lane ").split(" of wave "))
 
 
 def test_a_value_that_optimized_code_has_lost_is_a_limit():

@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 
 from dwarfgpu.audits.campaign.random_sources import OPTIONS
-from dwarfgpu.audits.judge.made_arguments import GROUP
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError, Unsupported
+from dwarfgpu.execution.launch.made_arguments import GROUP
 
 ITEM = "dwarfgpu_item"
 ITEMS = 8

@@ -11,12 +11,12 @@ from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
 from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
-from dwarfgpu.audits.judge.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.audits.judge.statement_record import record_run
 from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.launch.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.program import open_program
 

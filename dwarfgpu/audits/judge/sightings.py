@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.noting import noted
-from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, FileFinding
+from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, FileFinding, FindingLocation
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.expr.instruction import registers_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.program.code.kernel_parameters import source_name
+from dwarfgpu.program.frames.frame import frames_at
+from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.program.code.loaded import LoadedCode
+    from dwarfgpu.program.frames.variable import Described, Variable
 
 MAX_KEPT = 100_000
 """The places of findings that are kept."""
@@ -119,6 +123,8 @@ class Sightings:
         self.running = running
         self.functions: defaultdict[str, FunctionCounts] = defaultdict(FunctionCounts)
         self.left_out: dict[str, int] = {}
+        self.command: tuple[str, ...] = ()
+        """What a user types to launch the kernel in the debugger; nothing where no user has launched it."""
         self._subjects: dict[tuple[str, Subject], dict[int, Sighting]] = {}
         self._lanes: defaultdict[tuple[str, Subject], dict[int, dict[str, int]]] = defaultdict(dict)
         """The lanes of each wave in which something was seen at an address, as masks."""
@@ -265,7 +271,7 @@ class Sightings:
         line = running.line_at(first)
         seen = f"{'' if sighting.lane is None else f'lane {sighting.lane} of '}wave {sighting.wave}"
         place = f"{function}+{offset:#x}" if function.isidentifier() else f"{first:#x}"
-        seen += f" at --until {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
+        seen += f" at {place}" + (f", visit {sighting.visit}" if sighting.visit > 1 else "")
         rule, message = subject.rule, f"{where}: {sighting.message}"
         name, inside = (None, inside) if section is None else (section.name, inside - section.address)
         source = None if line is None or not line.line else (line.file.name, line.line)
@@ -273,7 +279,45 @@ class Sightings:
         idiom, limit = subject.idiom, subject.limit if subject.idiom is None else IDIOM
         severity = rule.severity if subject.doubt is None else NOTE
         message += "" if subject.doubt is None else f"; {subject.doubt}: the builds may differ"
-        return FileFinding(rule, severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes=lanes)
+        command = self._command(sighting, first, place)
+        return FileFinding(
+            rule, severity, message, rule.clause, *where_in_file, idiom, seen, limit, lanes,
+            self._location(subject, first), command,
+        )  # fmt: skip
+
+    def _command(self, sighting: Sighting, pc: int, place: str) -> tuple[str, ...]:
+        """Return the words of the command that stops a wave where something was seen; none without a launch."""
+        if not self.command:
+            return ()
+        steps = [f"wave {sighting.wave}"]
+        is_start = sighting.visit == 1 and pc == first_instruction(self.running.launched.plan.start)
+        steps += [f"advance *{place}"] * (0 if is_start else sighting.visit)
+        steps += [] if sighting.lane is None else [f"lane {sighting.lane}"]
+        return (*self.command, *chain.from_iterable(("-ex", step) for step in steps))
+
+    def _location(self, subject: Subject, pc: int) -> FindingLocation | None:
+        """Return the location that a finding is about: of the entry at an address, or of one that ends there."""
+        if subject.rule.part not in ("value", "location", "against"):
+            return None
+        state = self.running.attached.state
+        frames = frames_at(state, state.loaded.at(pc), pc)
+        for variable in (each for frame in frames for each in frame.variables() if each.name == subject.name):
+            try:
+                ends = [each for each in variable.locations() if each.range is not None and each.range[1] == pc]
+                found = next(iter((*variable.locations_here(), *ends)), None)
+            except DwarfGpuError:
+                found = None
+            return None if found is None else self._described(variable, found)
+        return None
+
+    def _described(self, variable: Variable, described: Described) -> FindingLocation:
+        written, target = described.written, variable.frame.target
+        operations = () if written is None else written.instructions
+        numbers = dict.fromkeys(number for operation in operations for number in registers_of(operation))
+        found = ((number, target.register(number)) for number in numbers)
+        names = tuple(f"{number}" if register is None else register.name for number, register in found)
+        places = () if described.range is None else tuple(f"+{self.function(each)[1]:#x}" for each in described.range)
+        return FindingLocation(described.operations, names, *places)
 
 
 def _is_difference(subject: Subject) -> bool:

@@ -95,6 +95,23 @@ class Problem:
 
 
 @frozen
+class FindingLocation:
+    """The location of the variable that a finding is about."""
+
+    operations: str
+    """As the file has them."""
+    reads: tuple[str, ...]
+    """The registers that they name; none for a constant."""
+    start: str | None = None
+    """Where it is valid in its function; None where that is wherever the variable is in scope."""
+    end: str | None = None
+
+    def __str__(self) -> str:
+        """Return the operations, behind the addresses for which they are valid."""
+        return self.operations if self.start is None else f"{self.start} to {self.end}: {self.operations}"
+
+
+@frozen
 class FileFinding:
     """A problem, with all that a reader needs to find its cause."""
 
@@ -116,6 +133,10 @@ class FileFinding:
     """The limit of the producer that is the reason: one of `LIMITS`, or `IDIOM`. Findings with one do not count."""
     lanes: Mapping[str, int] | None = None
     """The lanes of waves in which execution shows it, as masks."""
+    location: FindingLocation | None = None
+    """The location that is wrong, or that has ended there, of a finding about a variable."""
+    command: tuple[str, ...] = ()
+    """The words of a command that stops where execution shows it first; none where that is not known."""
     executed: NamedFinding | None = None
     """What waves did, if a check of a run has found it."""
 

@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import StringIO
+from math import prod
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -722,16 +723,20 @@ def launched_with(
 ) -> Running:
     """Launch a kernel as a command line says: ``words`` are its arguments, ``option`` returns what an option has.
 
-    Arguments by position may also be numbers, bytes and arrays; without any (None) all are 0.
+    Arguments by position may also be numbers, bytes and arrays; without any (None) all are 0. The word `MADE` alone
+    stands for arguments that are made from their types.
     """
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import machine_for
+    from dwarfgpu.execution.launch.made_arguments import MADE, made_arguments
     from dwarfgpu.execution.launch.missing_words import check_complete
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
     grid = planning.sizes(option("grid"), "the grid") if option("grid") else ()
     work_group = planning.work_group_size(option("work-group"))
+    if words in ([MADE], (MADE,)) and grid:
+        words = made_arguments(program, kernel, prod(grid), option("seed") or 0)
     if not isinstance(words, dict):
         check_complete(file, kernel, grid, work_group, words or ())
     machine = machine_for(file, kernel)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dwarfgpu.audits.judge.judgement import Judge
-from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.execution.launch.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from dwarfgpu.audits.judge.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.audits.judge.source_places import declared_types
+from dwarfgpu.execution.launch.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
 from tests.builders.commands import document

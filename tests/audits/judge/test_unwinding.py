@@ -51,7 +51,7 @@ def test_a_finding_says_the_row_and_where_it_is_seen_first(assembler, judged):
     assert "row 0x" in finding.message
     assert "DW_OP_bit_piece" in finding.message
     offsets = offsets_of(tool.with_defect(None), 10)
-    assert finding.seen == f"wave 1:1:1:1 at --until saving+{offsets[9] - offsets[0]:#x}"
+    assert finding.seen == f"wave 1:1:1:1 at saving+{offsets[9] - offsets[0]:#x}"
     assert finding.path == ("saving",)
     assert finding.section == ".text"
 

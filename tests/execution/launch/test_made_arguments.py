@@ -5,8 +5,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from dwarfgpu.audits.judge.made_arguments import argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.execution.launch.made_arguments import argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.states.program import open_program
 from tests.builders.folders import FIXTURES

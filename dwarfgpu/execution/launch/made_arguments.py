@@ -32,6 +32,8 @@ GROUPS, GROUP = 2, 64
 """The work-groups of a launch for which the user has given no sizes, and the most work-items of one."""
 OF_ITEM, LEAST = 4, 1024
 """The elements of a buffer: so many for each work-item, and at least so many."""
+MADE = "made"
+"""The word that stands for all arguments of a kernel: they are made."""
 MOST_DEPTH = 8
 FLOAT = 1.5
 IMAGE = {1: (1024,), 2: (64, 64), 3: (16, 16, 16)}
