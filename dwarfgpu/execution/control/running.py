@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import time
+import warnings
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import StringIO
@@ -207,7 +208,9 @@ class Running(ShownInNotebooks):
         """Refuse a wave, by its index, or a lane that the launch does not have."""
         machine = self.machine
         if wave is not None and not 0 <= wave < machine.wave_count:
-            raise UsageError(f"there is no wave {wave + 1}", hint=f"they are 1 to {machine.wave_count}")
+            count = self.launched.geometry.wave_count
+            more = f": of {count} waves, so many run at a time" if machine.wave_count < count else ""
+            raise UsageError(f"there is no wave {wave + 1}", hint=f"they are 1 to {machine.wave_count}{more}")
         if lane is not None and not 0 <= lane < machine.target.lane_count:
             raise UsageError(f"there is no lane {lane}", hint=f"a wave has {machine.target.lane_count}")
 
@@ -487,6 +490,8 @@ class Running(ShownInNotebooks):
         if self.keeps_launch:
             keep_launch(self.machine)
             self.keeps_launch = False
+            if self.launched.plan.lacks_arguments:
+                warnings.warn(self.launched.plan.notes[0], stacklevel=2)
         self.end = self.condition_problem = None
         if until is not None:
             place, condition = place_and_condition(str(until))

@@ -122,6 +122,8 @@ class PlannedDispatch:
     """The address of the buffer for `printf`; 0 where the kernel needs none."""
     notes: tuple[str, ...] = ()
     """What the launch assumes that the user should know."""
+    lacks_arguments: bool = False
+    """Whether the first of these says that there are no arguments."""
 
     @property
     def geometry(self) -> Geometry:

@@ -82,12 +82,13 @@ class Launched:
     def buffers(self) -> Mapping[str | int, Array]:
         """The memory of the arguments that are arrays, by their names or positions: what the machine has now."""
         from dwarfgpu.execution.launch.argument_values import array_at
+        from dwarfgpu.execution.launch.buffer_arrays import buffer_array
 
         assert self.machine is not None  # noqa: S101 (`launch` made this)
-        memory = self.machine.memory
+        machine, memory = self.machine, self.machine.memory
         freed = {buffer.address for buffer in self.machine.buffers if buffer.access == FREED}
         kept = [buffer for buffer in self.plan.buffers if buffer.address not in freed]
-        buffers = _Buffers((buffer.name, array_at(memory, buffer)) for buffer in kept)
+        buffers = _Buffers((buffer.name, buffer_array(array_at(memory, buffer), machine)) for buffer in kept)
         buffers.names = {buffer.position: buffer.name for buffer in kept if buffer.position is not None}
         return buffers
 

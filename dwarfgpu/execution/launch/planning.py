@@ -33,7 +33,7 @@ from dwarfgpu.execution.launch.dispatch import (
 from dwarfgpu.execution.launch.triton import triton_launch
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import find_target, target_id
-from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel, explicit_arguments
 from dwarfgpu.targets.amdgpu import queue
 from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
 from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, scratch_descriptor, scratch_wave_bytes
@@ -163,9 +163,10 @@ def plan(  # noqa: PLR0913 (what a dispatch has)
         *([] if printf_buffer is None else [printf_buffer]),
     )
     present = tuple(block for block in blocks if block.data)
+    missing = [*_missing(facts.kernel, args)]
     return PlannedDispatch(
         file, facts.kernel, target, start, rows(start), bias, places, parts, present, described, printf_address,
-        tuple(_notes(facts.kernel, shape, laid_out, triton)),
+        (*missing, *_notes(facts.kernel, shape, laid_out, triton)), lacks_arguments=bool(missing),
     )  # fmt: skip
 
 
@@ -239,6 +240,14 @@ def _check_kernel(kernel: Kernel, shape: Geometry) -> None:
     if metadata.cluster_dims is not None and any(number > 1 for number in metadata.cluster_dims):
         message = f"{kernel.source_name} runs in clusters of work-groups, which cannot be launched"
         raise Unsupported("cluster", message, spec="LLVM 22, amdgpu-cluster-dims")
+
+
+def _missing(kernel: Kernel, args: Any) -> Iterator[str]:
+    """Yield that the pointers of a kernel are null, where no arguments are given at all."""
+    known = () if args is not None or kernel.metadata is None else explicit_arguments(kernel)
+    names = [argument.name or "an argument" for argument in known if argument.value_kind in kernarg.POINTERS]
+    if names:
+        yield f"no arguments were given: all are 0, so {', '.join(names)} of {kernel.source_name} point to no memory"
 
 
 def _notes(kernel: Kernel, shape: Geometry, laid_out: Kernarg, triton: TritonLaunch | None) -> Iterator[str]:

@@ -116,3 +116,31 @@ def test_a_wrong_guess_is_an_error_that_says_what_to_write(wrong, message, hint)
     assert isinstance(error, (TypeError, AttributeError, dg.UsageError))
     if hint is not None:
         assert error.__notes__ == [f"hint: {error.hint}"]
+
+
+@pytest.mark.parametrize("write", [
+    lambda array: array.__setitem__(3, 7),
+    lambda array: array[2:5].__setitem__(slice(None), 7),
+    lambda array: array.__iadd__(7),
+    lambda array: np.add(array, 7, out=array),
+    lambda array: np.add.at(array, [1, 3], 7),
+    lambda array: np.copyto(array, np.full(50, 7)),
+    lambda array: array.fill(7),
+    lambda array: array.view(np.uint8).__setitem__(slice(12, 16), 7),
+])  # fmt: skip
+def test_what_is_written_into_a_buffer_counts_as_a_change(write):
+    kernel = launched()
+    buffer, changes = kernel.buffers["in"], kernel.machine.changes
+    assert (buffer[:3].sum(), type(buffer + 1), repr(buffer[:2])) == (3, np.ndarray, "array([0., 1.], dtype=float32)")
+    assert kernel.machine.changes == changes
+    before = buffer[3]
+    write(buffer)
+    assert kernel.machine.changes > changes
+    assert kernel.buffers["in"][3] != before
+
+
+def test_a_launch_without_arguments_says_so_before_it_runs():
+    kernel = dg.launch(BLUR, "blur", grid=64, work_group=64)
+    with pytest.warns(UserWarning, match="no arguments were given: all are 0, so in, out of blur point to no memory"):
+        kernel.run()
+    dg.launch(BLUR, "blur", [0, 0, 0], grid=64, work_group=64).run()  # which is what somebody wants
