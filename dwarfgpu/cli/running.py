@@ -244,11 +244,11 @@ def _printed_hints(running: Running, options: Any, result: RunReport) -> Iterato
     from dwarfgpu.execution.control.report import buffer_in
     from dwarfgpu.render.running import is_shown_whole
 
-    is_asked = result.halt.has_ended and not options.watch and options.trace is None
-    for text in options.print[:1] if options.print and is_asked and not (options.json or options.jsonl) else ():
+    is_asked = result.halt.has_ended and not (options.watch or options.trace or options.json or options.jsonl)
+    for text in [*(options.print or ()), *(_save_pair(each)[0] for each in options.save or ())][:is_asked]:
         name = buffer_in(text)
         element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
-        if not all(is_shown_whole(buffer) for buffer in result.buffers if buffer.name == text):
+        if options.print and not all(is_shown_whole(buffer) for buffer in result.buffers if buffer.name == text):
             is_small = running.buffer(name).size <= MOST_PRINTED
             part, what = (f"{name}[:]", "all elements") if is_small else (f"{name}[8:24]", "other elements")
             yield f"--print {shlex.quote(part)} shows {what}"

@@ -167,7 +167,7 @@ def kill(debugger: Debugger, arguments: Arguments) -> None:
         debugging.remove(point)
     run.debugging = None
     debugger.use(debugger.opened, None)
-    debugger.output.line(f"[Inferior 1 ({debugging.kernel}) killed]")
+    debugger.output.line(f"[Inferior 1 ({debugging.shown_kernel}) killed]")
 
 
 # --- Onwards ----------------------------------------------------------------------------------------------------------

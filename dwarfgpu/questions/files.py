@@ -133,7 +133,10 @@ def launch_as_run(debugger: Debugger, words: Sequence[str], options: Mapping[str
 
 def _launch(debugger: Debugger, name: str, values: Sequence[str] | None, options: Mapping[str, Any]) -> None:
     launched = _start(debugger, name, values, options)
-    waves = counted(len(launched.waves), "wave")
+    count = launched.geometry.wave_count
+    waves = counted(count, "wave")
+    if len(launched.waves) < count:  # the numbers of waves are those of the places where they run
+        waves += f", {len(launched.waves)} at a time"
     groups = counted(launched.geometry.group_count, "work-group")
     debugger.output.line(f"[Launched {launched.plan.kernel.demangled}: {groups}, {waves}]")
     show_problems(debugger, (*launched.plan.problems, *launched.plan.notes))

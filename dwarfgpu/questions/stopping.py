@@ -96,7 +96,7 @@ def stopped(debugger: Debugger, debugging: Debugging, halt: Halt, *, returned: R
         for text in new:
             output.write(text)
         if halt.has_ended:
-            yield f"[Inferior 1 ({debugging.kernel}) exited normally]" if debugging.has_ended else halt.reason
+            yield f"[Inferior 1 ({debugging.shown_kernel}) exited normally]" if debugging.has_ended else halt.reason
             yield from _missed(debugging)
             return
         debugger.is_quiet = any(point.commands and point.commands[0].strip() == SILENT for point in halt.points)

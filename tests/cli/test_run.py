@@ -72,6 +72,23 @@ def test_a_condition_that_was_false_where_a_line_begins_is_not_said_to_be_false_
     assert "Breakpoint 1 was never hit: no lane that came to set had `!out` there\n" in text
 
 
+def test_a_saved_buffer_leads_to_who_wrote_it_and_names_are_those_of_the_source(run, tmp_path, require_tool):
+    """Waves that start later than others are counted where the launch is told, and where a wave is not there."""
+    require_tool("clang-22")
+    source = tmp_path / "fill.hip"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n__global__ void fill(int *out) {\n  out[blockIdx.x * 32 + threadIdx.x] = 1;\n}\n"
+    )
+    words = str(source), "fill", "--grid", 128, "--work-group", 32, "out=zeros(128)", "--at-once", 2
+    err = run("run", *words, "--save", f"out={tmp_path / 'o.npy'}")[2]
+    assert err == "hint: --watch 'out[N]' shows which line and lane wrote an element\n"
+    text = run("debug", *words, "-batch", "-ex=run")[1]
+    assert "[Launched fill(int*): 4 work-groups, 4 waves, 2 at a time]\n" in text
+    assert "[Inferior 1 (fill(int*)) exited normally]\n" in text
+    err = run("run", *words, "--trace", "--wave", 3)[2]
+    assert "there is no wave 3\nhint: they are 1 to 2: of 4 waves, so many run at a time\n" in err
+
+
 def test_waves_without_lanes_pass_a_breakpoint_and_this_is_told(run, tmp_path, require_tool):
     """At the branch around what no lane executes; of `--until`, too, and where nothing was at the place at all."""
     require_tool("clang-22")
@@ -121,7 +138,7 @@ def test_an_address_of_the_file_is_a_place_as_its_loaded_one_is(run):
 def test_a_kernel_runs_and_its_buffer_is_saved_or_in_the_json(run, tmp_path):
     path = tmp_path / "out.npy"
     status, out, err = run(*LAUNCH, "out=zeros(4)", "--save", f"out={path}")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, "hint: --watch 'out[N]' shows which line and lane wrote an element\n")
     ended = "group_x: all 10 waves have ended after 60 instructions"
     assert out.split() == f"{ended} out = {{1, 0, 0, 0}} (4 int32) -> {path}".split()
     assert np.load(path).tolist() == [1, 0, 0, 0]

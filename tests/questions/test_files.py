@@ -81,6 +81,7 @@ def test_launching_kernels_with_their_arguments():
     run = Run(TINY, STATE_OF_TINY)
     assert run("target launch tiny 256 64").splitlines() == [
         "[Launched tiny: 4 work-groups, 4 waves]",
+        "warning: no arguments were given: all are 0, so out of tiny point to no memory",
         "[Current wave is 1, lane 0 (AMDGPU Lane 1:1:1:1/0 (0,0,0)[0,0,0])]",
         "#0  tiny (out=<optimized out> (launched with generic#0x0), value=<optimized out>",
         "    (launched with 0)) at src/hip/tiny.hip:8",

@@ -115,6 +115,11 @@ class Debugging:
         return self.running.launched.plan.kernel.name
 
     @property
+    def shown_kernel(self) -> str:
+        """The name as the source has it, with its parameters in C++."""
+        return self.running.launched.plan.kernel.demangled
+
+    @property
     def has_ended(self) -> bool:
         """Whether all waves have ended."""
         device = self.device
