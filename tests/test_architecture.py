@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 25.72,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; watchpoints
+    "execution": 26.33,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; accesses
     "states": 3.66,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 95.3
+MOST_LINES_OF_TESTS = 95.4
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -425,6 +425,9 @@ class MemoryAccess:
     moving: tuple[str, int] = ("load", 0)
     """What the access that is watched does (``load``, ``store`` or ``atomic``), and with how many bytes of a lane."""
 
+    moved: Any = None
+    """The numbers that it stores; of an atomic operation the shape, both operands, and the old numbers."""
+
     is_weak = False
     """Whether accesses take time, so that each one ends a turn."""
 
@@ -667,7 +670,7 @@ class MemoryAccess:
 
     def load(self, batch: WaveBatch, space: str, address: Lanes, size: int, count: int) -> list[Lanes]:
         """Read numbers that follow each other, for each lane."""
-        self.moving = "load", size * count
+        self.moving, self.moved = ("load", size * count), None
         places = self._places(batch, space, address, size * count)
         if self._crosses_dwords(space, address, places, size):
             return self._load_bytes(batch, space, address, size, count)
@@ -774,7 +777,7 @@ class MemoryAccess:
         shape = batch.count, batch.lanes
         values = [value if value.shape == shape else np.broadcast_to(value, shape) for value in values]
         count = len(values)
-        self.moving = "store", size * count
+        self.moving, self.moved = ("store", size * count), values
         places = self._places(batch, space, address, size * count)
         if self._crosses_dwords(space, address, places, size):
             self._store_bytes(batch, space, address, size, values)
@@ -798,7 +801,7 @@ class MemoryAccess:
         data = np.broadcast_to(data, full)
         other = None if other is None else np.broadcast_to(other, full)
         result = np.zeros(full, WORDS[shape.size])
-        self.moving = "atomic", shape.size
+        self.moving, self.moved = ("atomic", shape.size), (shape, data, other, result)
         for segment, mask, offsets in self._places(batch, space, address, shape.size):
             lanes = np.ones(full, bool) if mask is None else mask
             view = segment.views.get(shape.size)

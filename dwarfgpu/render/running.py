@@ -251,12 +251,14 @@ class TraceWriter:
         """Yield the lines of a step."""
         position = step.position
         if step.text is None:
+            yield from _named(step.read, "reads ")
             yield from _named(step.results)
+            if step.returned is not None:
+                yield from fitted(f"    returns {shown(step.returned)}", 6)
             function = "" if position.function is None else f" in {position.inlined or position.function}"
             at = f"{style('name', f'{position.file}:{position.line}')}{function}"
             yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
             yield from _source_line(step)
-            yield from _named(step.read, "reads ")
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
@@ -286,6 +288,7 @@ STEP = Record(
     fact("results", value=lambda step: dict(step.results)),
     "source?",
     fact("read?", value=lambda step: dict(step.read) or None),
+    "returned?",
     "inactive_lane=idle?",
 )
 

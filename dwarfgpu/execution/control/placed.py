@@ -19,6 +19,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import NOTHING, UNSET, number_of
+from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
@@ -29,7 +30,7 @@ from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.language.arithmetic import COMPARISONS
 from dwarfgpu.program.language.syntax import Binary, Boolean, Character, Integer, Name, Unary
-from dwarfgpu.program.types.model import Base, Pointer, Type, known_size, resolved
+from dwarfgpu.program.types.model import Array, Type, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Located
 
@@ -210,9 +211,21 @@ class PlacedVariable:
     column: Column | None = None
     """What reads its bits; None if only the frame can tell."""
     is_text_of_bits: bool = False
-    """Whether its text follows from its bits and the type alone; else a pointer with equal bits has an equal text."""
+    """Whether its text follows from its bits and the type alone, and not from what a pointer leads to."""
     is_absent: bool = False
     """Whether it has no location there, or has not been declared."""
+    memory: tuple[str, int] | None = None
+    """The kind of its memory and its address there, if it is in memory and lanes share the address."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is in memory that others also reach."""
+        return self.memory is not None and self.memory[0] != PRIVATE
+
+    def holds(self, kind: str, address: int) -> bool:
+        """Return whether an address of private memory is in it."""
+        first = None if self.memory is None or self.is_absent or self.is_shared else self.memory[1]
+        return kind == PRIVATE and first is not None and 0 <= address - first < (known_size(self.type) or 0)
 
     @classmethod
     def of(cls, variable: Variable, *how: Any, **more: Any) -> PlacedVariable:
@@ -229,21 +242,33 @@ def variables_in(frame: Frame, lanes: LaneSet, device: Device) -> list[PlacedVar
 def _placed(variable: Variable, lanes: LaneSet, device: Device) -> PlacedVariable:
     kind = scalar_of(variable.type)
     is_pointer = kind is None or kind.kind in ("pointer", "bytes")
+    column: Column | None = None
     try:
         column, _bits = column_of(variable, lanes, device)
     except Unavailable:
         return PlacedVariable.of(variable, is_absent=True)
     except (DwarfGpuError, Unplaced):
-        return PlacedVariable.of(variable)
-    is_number = not is_pointer or _is_pointer_to_numbers(variable.type)
-    return PlacedVariable.of(variable, column if is_number else None, not is_pointer)
+        pass
+    return PlacedVariable.of(variable, column, not is_pointer and column is not None, memory=memory_of(variable, lanes))
 
 
-def _is_pointer_to_numbers(type_: Type) -> bool:
-    """Return whether a type is a pointer whose text is its address: not one to characters, which are shown, too."""
-    pointer = resolved(type_)
-    target = resolved(pointer.target) if isinstance(pointer, Pointer) else None
-    return isinstance(target, Base) and known_size(target) not in (None, 1)
+def has_elements(type_: Type) -> bool:
+    """Return whether a type is an array with elements that lines name."""
+    kind = resolved(type_)
+    return isinstance(kind, Array) and not kind.is_vector
+
+
+def memory_of(variable: Variable, lanes: LaneSet) -> tuple[str, int] | None:
+    """Return the kind of memory that a variable is in, and its address there, if lanes share the address."""
+    try:
+        place = variable.find(lanes).place
+    except (DwarfGpuError, Diverge, LaneFault):
+        return None
+    location = place.storage.location.single if isinstance(place.storage, Located) else None
+    if location is None or not isinstance(location.storage, Memory):
+        return None
+    offsets = np.unique(np.asarray(location.bit_offset)) + place.bit_offset
+    return (kind_of(location.storage.space), int(offsets[0]) // 8) if len(offsets) == 1 else None
 
 
 # --- Conditions ---------------------------------------------------------------------------------------------------

@@ -7,24 +7,35 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, field
 
+from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.access_shapes import LOCAL
+from dwarfgpu.execution.access_shapes import FLAT, LOCAL
 from dwarfgpu.execution.batch import VCC, return_addresses
-from dwarfgpu.execution.control.placed import Discoveries, PlacedVariable, PrivateColumn, Unplaced, variables_in
+from dwarfgpu.execution.control.lane_accesses import LOAD, LaneAccesses, place_in
+from dwarfgpu.execution.control.line_accesses import UNSET, AccessNames, LineAccesses, NamedPlace
+from dwarfgpu.execution.control.placed import (
+    Discoveries,
+    PlacedVariable,
+    PrivateColumn,
+    Unplaced,
+    has_elements,
+    memory_of,
+    variables_in,
+)
+from dwarfgpu.execution.control.returned import return_type
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
 from dwarfgpu.isa.instruction import OperandKind
-from dwarfgpu.lanes import first_lane
+from dwarfgpu.lanes import LaneSet, first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
 from dwarfgpu.program.frames.macros import expanded
-from dwarfgpu.program.language.named_objects import NAME, objects_read, objects_stored
-from dwarfgpu.program.types.model import known_size
+from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
 
@@ -32,7 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.lane_accesses import LaneAccess
+    from dwarfgpu.execution.control.returned import ReturnType
     from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.control.stepping import CodeFacts
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
@@ -42,8 +56,8 @@ FrameKey = tuple[tuple[int, ...] | None, "Die | None"]
 """The return addresses of the calls around a frame, and its function, which may be inlined."""
 AT_LAUNCH = " (at the launch)"
 """Follows what an argument was of which the code keeps no place."""
-UNSET = "<not set yet>"
-"""In place of what nothing has set."""
+AS_BEFORE = " (as before)"
+"""Follows a value that a line has stored once more."""
 OPTIMIZED_OUT = "<optimized out>"
 """In place of parts without a value, in texts."""
 SMALL = 4
@@ -71,7 +85,23 @@ class TracedStep:
     idle: int | None = None
     """The lane that is traced, if it does not execute the instruction."""
     read: tuple[tuple[str, str], ...] = ()
-    """The objects in memory that a line is going to load."""
+    """What the line before has loaded from memory."""
+    returned: str | None = None
+    """What the function that the line before belongs to has returned."""
+
+
+@frozen(eq=False)
+class TracedFrame:
+    """A frame that a wave is in, and what is known of it."""
+
+    callers: tuple[int, ...] | None = None
+    """The return addresses of the calls around it, innermost first."""
+    returns: ReturnType | None = None
+    """What its function returns."""
+    texts: dict[Die, str] = field(factory=dict)
+    """The texts of its variables."""
+    pointers: dict[Die, bytes] = field(factory=dict)
+    """The bits of its pointers: what these lead to may change without them."""
 
 
 class StepTrace:
@@ -97,22 +127,29 @@ class StepTrace:
         self._pending: tuple[GpuInstruction, int, TracedStep] | None = None
         self.executed = 0
         """How many instructions the wave has executed, with the one that it is at."""
-        self._known: dict[FrameKey, dict[Die, str]] = {}
-        """The texts of the variables of the frames that the wave is in."""
+        self._known: dict[FrameKey, TracedFrame] = {}
+        """The frames that the wave is in."""
+        self._frame = TracedFrame()
+        """The innermost one."""
         self._changes: dict[Die, tuple[str, str]] = {}
         """The variables that the line has changed, by name, with the latest texts."""
+        self._stored: dict[Die, str] = {}
+        """The names of variables that it has stored to, whether that has changed them or not."""
+        self._arrays: set[Die] = set()
+        """The arrays of which it has stored elements, which are shown in their place."""
         self._is_in = False
         """Whether the lane has begun the line."""
         self._end = 0
         """The address of the latest instruction that the lane has executed of a line that it has begun."""
         self._positions: dict[int, CodePosition] = {}
         self._sources: dict[int, str | None] = {}
-        self._objects: dict[tuple[str | None, int], tuple[list[str], list[str]]] = {}
-        """By the line, the objects in memory that it loads, and those that it stores to."""
-        self._stored: list[str] = []
-        """The objects in memory that the line stores to."""
-        self._frame: dict[Die, str] = {}
-        """The known texts of its frame."""
+        self._accesses = LaneAccesses(running.machine.device)
+        self._names = AccessNames(running)
+        self._of_line = LineAccesses()
+        """What the lane has loaded and stored in the line."""
+        self._jump: CodeFacts | None = None
+        """The latest instruction, if it was a call or a return."""
+        self._return_types: dict[Die | None, ReturnType | None] = {}
         self._reader = SourceTexts()
         self.is_optimized = False
         """Whether a list says where a variable is, as optimizers write it."""
@@ -128,6 +165,7 @@ class StepTrace:
     def _observe(self, batch: WaveBatch) -> bool:
         if self._before is not None and self._before(batch):
             return True
+        self._accesses.pause()
         number = self.running.machine.wave_named(self.wave)
         for row in (batch.waves == number).nonzero()[0].tolist():
             self.executed += 1
@@ -138,6 +176,7 @@ class StepTrace:
         """Tell what is left, and stop tracing."""
         if self._pending is not None:
             self._tell_pending(None, 0)
+        self._accesses.end()
         self.running.machine.device.observer = self._before
 
     def track(self, steps: Sequence[TracedStep]) -> WaveTrack:
@@ -198,47 +237,180 @@ class StepTrace:
     # --- Lines ----------------------------------------------------------------------------------------------------
 
     def _line(self, batch: WaveBatch, row: int) -> None:
+        self._settle(batch, row)
         position = self._positions.get(batch.pc)
         if position is None:
             position = self._positions[batch.pc] = self.running.position(batch.pc)
         if not position.line:
             return
         place = (position.file, position.line, position.inlined or position.function)
+        if (jump := self._jump) is not None:
+            self._jump, facts = None, self.running.reader.at(batch.pc)
+            if facts.is_body_of(jump):  # what clang has made of an OpenCL kernel
+                self._forget()
+                self._enter(batch, row, self._when(batch, row)[1])
+            elif self._is_in and not jump.is_body_of(facts):
+                self._last = None  # a function may call itself in its only line
         begins, is_active = place != self._last, self.lane is None or bool(executing(batch)[row, self.lane])
         if begins:
             self._last = place
             self._is_in = is_active  # where it ends, the lane may be active again: that is no part in it
         if not self._is_in or not is_active:
             return
+        lane = self._lane(0 if self.lane is not None else _mask(batch, row))
         if begins:
             self._begin(batch, row, _mask(batch, row), position)
         elif batch.pc not in self._unlisted:
-            self._look_within(batch, row, self._lane(0 if self.lane is not None else _mask(batch, row)))
+            self._look_within(batch, row, lane)
+        facts = self.running.reader.at(batch.pc)
+        if facts.body == batch.pc and not begins:  # a function in one line has its arguments there
+            self._look(batch, row, lane, set())
         self._end = batch.pc
+        self._accesses.begin(batch, row, lane)
+        self._jump = facts if facts.is_call or facts.is_jump else None
+
+    def _settle(self, batch: WaveBatch, row: int) -> None:
+        """Take note of what the lane has accessed by the latest instruction that it has executed of its line."""
+        found = self._accesses.take()
+        if not found:
+            return
+        lane, pc = self._lane(_mask(batch, row)), batch.pc
+        batch.pc = self._end
+        try:
+            placed = self._placed(batch, row)
+            for access in found:
+                own = next((each for each in placed if each.holds(access.kind, access.address)), None)
+                if own is None or has_elements(own.type):
+                    self._note_access(batch, row, lane, access, own)
+                elif access.action == LOAD:
+                    self._of_line.use(own.die, own.name)
+                else:
+                    self._stored[own.die] = own.name
+                    self._note(batch, row, lane, own, is_hidden=own.is_shadowed)
+        finally:
+            batch.pc = pc
+
+    def _note_access(
+        self, batch: WaveBatch, row: int, lane: int, access: LaneAccess, own: PlacedVariable | None
+    ) -> None:
+        """Take note of an access by the names of the objects that it reaches; own is the variable that has them."""
+        memory, is_load = self.running.machine.device.memory, access.action == LOAD
+        undefined = b""
+        if access.kind in (PRIVATE, LOCAL):
+            undefined = memory.undefined_bytes(batch, row, lane, access.kind, access.address, access.size)
+        at = access.address
+        while at < access.end:
+            place = self._named_at(batch, row, lane, access, at, is_own=own is not None)
+            known = self._names.known(access.kind, at)
+            if known is not None:
+                known = known.part(at - known.address, min(access.end, known.end) - at)
+            if own is not None and own.memory is not None:
+                known = NamedPlace(own.name, own.type, *own.memory)
+                self._arrays |= set() if is_load else {own.die}
+            found = None if place is None else self._of_line.object_at(place, is_load=is_load)
+            if found is None and known is not None:
+                found = self._of_line.object_at(known, is_load=is_load)
+            if found is None:
+                return
+            if not (is_load and access.kind == PRIVATE and isinstance(resolved(found.place.type), Pointer)):
+                found.put(access, undefined)
+            at = found.place.address + found.place.size
+
+    def _named_at(
+        self, batch: WaveBatch, row: int, lane: int, access: LaneAccess, at: int, *, is_own: bool
+    ) -> NamedPlace | None:
+        """Return the object at an address that the line names; None if none of its names means one there."""
+        line = self._source(batch.pc) or ""
+        for name in self._names.names(line, self._expanding(batch, row), is_load=access.action == LOAD):
+            answer = self._answer(batch, row, lane, methodcaller("expression", name))
+            value = None if answer is None or answer.value is None else answer.value.target()
+            place = None if value is None else self._place_of(batch, row, lane, name, value)
+            if place is None:
+                self._names.forget(line, name)
+            elif place.holds(access.kind, at):
+                if not has_elements(place.type):
+                    return place
+                if not is_own:
+                    return place.part(at - place.address, min(access.end, place.end) - at)
+        return None
+
+    def _place_of(self, batch: WaveBatch, row: int, lane: int, name: str, value: Object) -> NamedPlace | None:
+        """Return where an object is in memory, with its name."""
+        address, device = value.address, self.running.machine.device
+        target = device.machine.target
+        space = target.default_space if address is None or address.space is None else target.space(address.space)
+        if address is None or space is None or not (kind := kind_of(space)) or not known_size(value.type):
+            return None
+        number = int(np.asarray(address.value).flat[0])
+        return NamedPlace(name, value.type, *place_in(device, kind, number, int(batch.waves[row]), lane))
+
+    def _expanding(self, batch: WaveBatch, row: int) -> Callable[[str], str]:
+        """Return what expands the macros in a text, where a wave is."""
+
+        def expand(text: str) -> str:
+            with suppress(DwarfGpuError):
+                self.running.machine.device.written(batch)
+                return expanded(text, self.running.attached[int(batch.waves[row])].frame(0).macros)
+            return text
+
+        return expand
 
     def _begin(self, batch: WaveBatch, row: int, mask: int, position: CodePosition) -> None:
         """Tell that a line begins, with what the line before has changed."""
         time, callers = self._when(batch, row)
-        lane, source, frame = self._lane(mask), self._source(batch.pc), self._frame
-        is_new = self._enter(batch.pc, callers)
+        lane, before = self._lane(mask), self._frame
+        returned = self._returned(batch, row, lane, callers)
+        is_new = self._enter(batch, row, callers)
         if not is_new:
-            self._look(batch, row, lane, self._look_behind(batch, row, lane) if frame is self._frame else set())
-        changed, self._changes = tuple(self._changes.values()), {}
-        if frame is self._frame:
-            # what is indexed with a new value is another object; of large arrays only the first elements are shown
-            names = {name for name, value in changed if not value.endswith("...}")}
-            stored = [text for text in self._stored if names.isdisjoint(NAME.findall(text))]
-            changed += tuple(self._values(batch, row, lane, stored))
-        loaded, self._stored = self._objects_of(batch, row, position, source or "")
-        read = () if is_new else tuple(self._values(batch, row, lane, loaded))
-        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read))
+            self._look(batch, row, lane, self._look_behind(batch, row, lane) if before is self._frame else set())
+        changed = (
+            *(self._changes[die] for die in self._changes if die not in self._arrays),
+            *self._unchanged(before),
+            *self._of_line.stored(self._text),
+        )
+        read = self._of_line.loaded(self._text)
+        if not (changed or read or returned or (is_new and len(self._known) > 1)):  # a condition, for example
+            read = self._of_line.used(before.texts)
+        self._forget()
+        source = self._source(batch.pc)
+        self._of_line.know(self._values(batch, row, lane, self._names.built_in(source or "")))
+        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read, returned=returned))
         if is_new:
             self._look_within(batch, row, lane)
 
-    def _enter(self, pc: int, callers: tuple[int, ...] | None) -> bool:
+    def _forget(self) -> None:
+        """Begin a line, in which nothing has been done yet."""
+        self._changes, self._stored, self._arrays, self._of_line = {}, {}, set(), LineAccesses()
+
+    def _unchanged(self, frame: TracedFrame) -> Iterator[tuple[str, str]]:
+        """Yield the variables that the line has stored to, and that have the values that they had."""
+        for die, name in self._stored.items():
+            if die not in self._changes:
+                text = frame.texts.get(die, UNSET)
+                yield name, text if text == UNSET else f"{text.removesuffix(AT_LAUNCH)}{AS_BEFORE}"
+
+    def _returned(self, batch: WaveBatch, row: int, lane: int, callers: tuple[int, ...] | None) -> str | None:
+        """Return the text of what the function has returned that was the innermost one, if it has ended now."""
+        frame = self._frame
+        if frame.returns is None or not frame.callers or (batch.pc, callers) != (frame.callers[0], frame.callers[1:]):
+            return None
+        machine = self.running.machine.device.written(batch)
+        kept = frame.returns.values(machine, int(batch.waves[row]))
+        pattern = getattr(None if kept is None else kept.lanes.get(lane), "pattern", None)
+        size = known_size(frame.returns.type)
+        if pattern is None or not size:
+            return None
+        kind = resolved(frame.returns.type)
+        if isinstance(kind, Pointer) and kind.is_reference:
+            memory, address = place_in(self.running.machine.device, FLAT, pattern, int(batch.waves[row]), lane)
+            place = self._names.known(memory, address)
+            return f"{pattern:#x}" if place is None else place.part(address - place.address, 1).name
+        return self._text(Object(frame.returns.type, ObjectPlace(Bytes(pattern.to_bytes(size, "little")))))
+
+    def _enter(self, batch: WaveBatch, row: int, callers: tuple[int, ...] | None) -> bool:
         """Make the innermost function the frame; return whether it begins there, and has set nothing yet."""
-        code = self.running.attached.state.loaded.at(pc)
-        functions = [] if code is None else [scope.die for scope in code.functions_at(pc)]
+        code = self.running.attached.state.loaded.at(batch.pc)
+        functions = [] if code is None else [scope.die for scope in code.functions_at(batch.pc)]
         key: FrameKey = callers, functions[0] if functions else None
         for other in [*self._known]:  # those of frames that the wave has left
             calls, function = other
@@ -250,8 +422,19 @@ class StepTrace:
             if not is_around:
                 del self._known[other]
         is_new = key not in self._known
-        self._frame = self._known.setdefault(key, {})
+        if is_new:
+            self._known[key] = TracedFrame(callers, self._return_type(batch, row, key[1]) if callers else None)
+        self._frame = self._known[key]
         return is_new
+
+    def _return_type(self, batch: WaveBatch, row: int, function: Die | None) -> ReturnType | None:
+        """Return what a function that begins is going to return."""
+        if function not in self._return_types:
+            self.running.machine.device.written(batch)
+            self._return_types[function] = None
+            with suppress(DwarfGpuError):
+                self._return_types[function] = return_type(self.running.attached[int(batch.waves[row])].frame(0))
+        return self._return_types[function]
 
     def _look(self, batch: WaveBatch, row: int, lane: int, visible: set[Die]) -> None:
         """Take note of the variables of the frame that have other values now; some were hidden by no other before."""
@@ -290,14 +473,19 @@ class StepTrace:
             variables = self.running.attached[int(batch.waves[row])].frame(0).variables()
         except DwarfGpuError:
             return []
-        return [*map(PlacedVariable.of, variables)]
+        lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array(range(batch.lanes), 64))
+        return [PlacedVariable.of(each, memory=memory_of(each, lanes)) for each in variables]
 
     def _note(self, batch: WaveBatch, row: int, lane: int, placed: PlacedVariable, *, is_hidden: bool) -> None:
         """Take note of a variable if its value is another one, as a text."""
-        die, bits = placed.die, _bits(placed, batch, row, lane)
-        is_argument = placed.is_parameter and die not in self._frame
-        if placed.is_absent and not is_argument:
+        die, bits, frame = placed.die, _bits(placed, batch, row, lane), self._frame
+        is_argument = placed.is_parameter and die not in frame.texts
+        if (placed.is_absent and not is_argument) or placed.is_shared:
             return
+        if bits is not None and not placed.is_text_of_bits:  # what a pointer leads to is not its own
+            if frame.pointers.get(die) == bits:
+                return
+            frame.pointers[die] = bits
         if isinstance(column := placed.column, PrivateColumn) and self._is_unset(
             self.running.machine.device.memory.undefined_bytes(batch, row, lane, PRIVATE, column.address, column.size)
         ):
@@ -312,37 +500,18 @@ class StepTrace:
                     text = self._value_of(batch, row, lane, die, is_argument=is_argument)
                 self._texts[key] = bits, text
         if is_argument:
-            self._frame[die] = ""  # the launch is asked once
-        known = self._frame.get(die, UNSET)
+            frame.texts[die] = ""  # the launch is asked once
+        known = frame.texts.get(die, UNSET)
         if text is not None and known.removesuffix(AT_LAUNCH) != text:
-            self._frame[die] = text
+            frame.texts[die] = text
             self._changes[die] = f"{placed.name}{' (shadowed)' * is_hidden}", text
-
-    def _objects_of(
-        self, batch: WaveBatch, row: int, position: CodePosition, source: str
-    ) -> tuple[list[str], list[str]]:
-        """Return the objects in memory that a line loads, and those that it stores to, with its macros expanded."""
-        key = position.file, position.line or 0
-        if key not in self._objects:
-            frame: Frame | None = None
-            with suppress(DwarfGpuError):
-                self.running.machine.device.written(batch)
-                frame = self.running.attached[int(batch.waves[row])].frame(0)
-
-            def expand(text: str) -> str:
-                with suppress(DwarfGpuError):
-                    return text if frame is None else expanded(text, frame.macros)
-                return text
-
-            self._objects[key] = objects_read(source, expand), objects_stored(source, expand)
-        return self._objects[key]
 
     def _values(self, batch: WaveBatch, row: int, lane: int, names: list[str]) -> Iterator[tuple[str, str]]:
         for name in names:
             answer = self._answer(batch, row, lane, methodcaller("expression", name))
-            value = None if answer is None or answer.value is None else self._set_text(batch, row, lane, answer.value)
-            if value is not None:
-                yield name, value
+            text = None if answer is None or answer.value is None else self._text(answer.value)
+            if text is not None:
+                yield name, text
 
     def _value_of(self, batch: WaveBatch, row: int, lane: int, die: Die, *, is_argument: bool) -> str | None:
         """Return the text of a variable as only the frame can tell it, or of the argument of the launch."""

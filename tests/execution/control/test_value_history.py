@@ -486,7 +486,7 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
     source = source.with_name("turn.cl")
     source.write_text(
         "kernel void turn(global const int *in, global int *out) {\n  int i = get_global_id(0);\n"
-        "  int from = i == 37 ? 3 : 63 - i;\n  out[i] = in[from] - in[from];\n}\n"
+        "  int from = i == 37 ? 3 : 63 - i;\n  out[i] = in[from] - from;\n}\n"
     )
     words = "turn", "--grid=64", "--work-group=64", "in=arange(64)", "out=zeros(64)"
     hints = [run("run", str(source), *words, f"--print={part}").stderr for part in ("out", "out[2:4]", "out[37]")]
@@ -498,7 +498,7 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
     command = re.search(r"`dwarfgpu (.*?)` shows each line of wave 2, lane 5, which stored there last", watched.stderr)
     trace = run(*shlex.split(command[1])).stdout
     assert "turn.cl:3 in turn, lanes 0-31\n3\tint from = i == 37 ? 3 : 63 - i;\n    from = 3\n" in trace
-    assert "4\tout[i] = in[from] - in[from];\n    reads in[from] = 3\n    out[i] = 0\n" in trace
+    assert "4\tout[i] = in[from] - from;\n    reads in[from] = 3\n    out[i] = 0\n" in trace
 
 
 @pytest.mark.parametrize("words, rows", [
