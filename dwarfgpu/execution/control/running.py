@@ -631,6 +631,7 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
     if is_assignment(text):
         raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
     expression = frame.expression(text)
+    expression.check_names()
     try:
         ask(expression)
     except DwarfGpuError as error:

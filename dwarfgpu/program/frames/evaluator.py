@@ -835,6 +835,17 @@ class SourceExpression(Quantity):
     def check_name(self) -> None:
         Evaluator(self.frame, self.frame.lane(None), self.text).check_name(self.tree)
 
+    def check_names(self) -> None:
+        """Raise `UnknownName` for the first name in it that means nothing here, whatever the others mean."""
+        evaluator = Evaluator(self.frame, self.frame.lane(None), self.text)
+        for node in _names_in(self.tree):
+            try:
+                evaluator.check_name(node)
+            except UnknownName:
+                raise
+            except DwarfGpuError:  # a name of a function that is not on the call stack
+                continue
+
     def evaluate(self, lanes: LaneSet) -> tuple[Object, Evaluator]:
         """Return the value in some lanes, and the evaluator that has what is to be assigned."""
         evaluator = Evaluator(self.frame, lanes, self.text)
