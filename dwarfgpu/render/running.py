@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding.demangle import demangled
-from dwarfgpu.execution.control.report import FIRST_ELEMENTS
+from dwarfgpu.execution.control.report import FIRST_ELEMENTS, QuotedText
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.faults import FAULT, fault_text
 from dwarfgpu.render.findings import findings_json, findings_text
@@ -42,6 +42,11 @@ MAX_VALUE = 60
 """The characters of a value in the condition of a loop."""
 MOST_FINDINGS = 10
 """The findings of checks that are shown, unless an option says otherwise."""
+OPTIMIZED = (
+    "(optimized code: only lines with values are shown; loads and stores are what the lane did, and variables what the "
+    "debugging information says, which compilers get wrong: `dwarfgpu judge` checks that)"
+)
+"""Comes before a trace of optimized code."""
 MAX_LINES = 24
 """The lines of a profile that are shown."""
 
@@ -157,6 +162,8 @@ def _element_text(value: Any) -> str:
         return f"{{{', '.join(f'{name} = {_element_text(each)}' for name, each in value.items())}}}"
     if isinstance(value, list):
         return f"{{{', '.join(map(_element_text, value))}}}"
+    if isinstance(value, QuotedText):
+        return f'"{shown(value)}"'
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -242,23 +249,22 @@ SEED_REPORT = Record("kernel option seeds ended", nested("results", SEED_RESULT)
 
 
 class TraceWriter:
-    """Writes the steps of a trace, with a heading where the line of the source changes."""
+    """Writes the steps of a trace, with a heading where the line of the source changes.
+
+    In optimized code the instructions of lines are mixed, so only lines with values are shown there.
+    """
 
     def __init__(self) -> None:
         self._line: tuple[str | None, int] | None = None
+        self._heading: list[str] = []
+        """That of the latest line, until it is shown."""
+        self._has_begun = False
 
     def lines(self, step: TracedStep) -> Iterator[str]:
         """Yield the lines of a step."""
         position = step.position
         if step.text is None:
-            yield from _named(step.read, "reads ")
-            yield from _named(step.results)
-            if step.returned is not None:
-                yield from fitted(f"    returns {shown(step.returned)}", 6)
-            function = "" if position.function is None else f" in {position.inlined or position.function}"
-            at = f"{style('name', f'{position.file}:{position.line}')}{function}"
-            yield from fitted(f"{at}, {lanes_text(step.active)}", 4)
-            yield from _source_line(step)
+            yield from self._lines_of_source(step)
             return
         if (position.file, position.line) != self._line:
             self._line = position.file, position.line
@@ -269,6 +275,25 @@ class TraceWriter:
         changed += "" if step.idle is None else f"{'  ' * bool(changed)}(lane {step.idle} is inactive)"
         result = f"  # {changed}" if changed else ""
         yield f"  {position.address:#x}  {step.text}{style('dim', result)}"
+
+    def _lines_of_source(self, step: TracedStep) -> Iterator[str]:
+        """Yield what the line before has done, and the heading of a line."""
+        values = [*_named(step.read, "reads "), *_named(step.results)]
+        if step.returned is not None:
+            values += fitted(f"    returns {shown(step.returned)}", 6)
+        if values:
+            yield from self._heading
+        yield from values
+        if step.is_optimized and not self._has_begun:
+            yield from folded(OPTIMIZED, room(), 2)
+        self._has_begun = True
+        position = step.position
+        function = "" if position.function is None else f" in {position.inlined or position.function}"
+        at = f"{style('name', f'{position.file}:{position.line}')}{function}"
+        self._heading = [*fitted(f"{at}, {lanes_text(step.active)}", 4), *_source_line(step)]
+        if not step.is_optimized:
+            yield from self._heading
+            self._heading = []
 
 
 def _source_line(step: TracedStep) -> Iterator[str]:

@@ -313,3 +313,21 @@ def test_a_library_that_is_built_is_told_where_there_is_no_terminal(source, run,
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert "building the built-in functions for amdgcn-gfx1100-wave32 (once, " in run("kernels", source)[2]
     assert run("kernels", source)[2] == ""
+
+
+def test_a_text_fills_an_array_of_characters_and_is_shown_as_one(run, require_tool, tmp_path):
+    require_tool("clang-22")
+    source = tmp_path / "texts.cl"
+    source.write_text(
+        "typedef struct { int id; char text[8]; } rec;\n"
+        "kernel void texts(global rec *r) {\n  int i = get_global_id(0);\n  r[i].text[0] = 'J';\n  r[i].id++;\n}\n"
+    )
+
+    def shown(text, part):
+        words = "texts", "--grid=2", "--work-group=2", f'r=[{{"id": 1, "text": "Hello"}}, {{"id": 2, "text": {text}}}]'
+        return run("run", str(source), *words, f"--print={part}")
+
+    assert 'r[0].text = {"Jello"} (1 char [8])' in shown('""', "r[0].text")[1]
+    assert 'r[1] = {{id = 3, text = "J2345678"}} (1 rec)' in shown('"12345678"', "r[1]")[1]
+    assert "r[1].text = {{74, 1, 0, 0, 0, 0, 0, 0}} (1 char [8])" in shown("[0, 1, 0, 0, 0, 0, 0, 0]", "r[1].text")[1]
+    assert "argument r[1].text of texts has 8 characters, and the text has 9" in shown('"123456789"', "r")[2]

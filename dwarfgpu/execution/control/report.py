@@ -8,13 +8,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, nearest_hint
-from dwarfgpu.execution.launch.argument_values import components, objects_of
+from dwarfgpu.execution.launch.argument_values import components, is_text, objects_of
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import known_size
+from dwarfgpu.program.types.model import Struct, known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -254,7 +254,13 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     if bounds is not None and (bounds.stop or 0) > len(flat):
         objects = f"all from there on: {name} has {len(flat)}"
     shape = (len(elements),) if bounds is not None else (len(flat),) if has_padding else tuple(array.shape)
-    return BufferPreview(text, kind, shape, tuple(map(_element, elements)), path, objects, bounds is not None)
+    type_ = pointed
+    for member in members:
+        type_ = _member_type(type_, member)
+    if members and type_ is not None and is_text(type_):
+        kind = safe_text(type_)
+    first_ones = tuple(_element(each, type_) for each in elements)
+    return BufferPreview(text, kind, shape, first_ones, path, objects, bounds is not None)
 
 
 def _objects_text(array: Any, pointed: Type | None) -> str:
@@ -319,9 +325,37 @@ def _name_and_slice(text: str) -> tuple[str, slice | None]:
     return match[1] or match[3], slice(start, start + int(match[4] or 1) or None)
 
 
-def _element(value: Any) -> Any:
+class QuotedText(str):
+    """Characters of an array, up to the zero that ends them."""
+
+    __slots__ = ()
+
+
+def _element(value: Any, kind: Type | None = None) -> Any:
     """Return an element of an array as Python has it: a structure as a dictionary, and plain bytes as digits."""
     names = value.dtype.names
     if names:
-        return {name: _element(value[name]) for name in names}
+        return {name: _element(value[name], _member_type(kind, name)) for name in names}
+    if (
+        kind is not None
+        and is_text(kind)
+        and value.dtype.itemsize == 1
+        and (text := _text(value.tobytes())) is not None
+    ):
+        return text
     return value.tobytes().hex() if value.dtype.kind == "V" else value.tolist()
+
+
+def _text(data: bytes) -> QuotedText | None:
+    """Return the text that bytes begin with; None if they are none."""
+    with suppress(UnicodeDecodeError):
+        text = data.partition(b"\0")[0].decode()
+        return QuotedText(text) if text.isprintable() else None
+    return None
+
+
+def _member_type(kind: Type | None, name: str) -> Type | None:
+    """Return the type of a member of a structure, or of the elements of an array of structures."""
+    inner = None if kind is None else resolved(kind)
+    members = inner.body.members if isinstance(inner, Struct) else ()
+    return next((member.type for member in members if member.name == name), None)

@@ -35,6 +35,7 @@ from dwarfgpu.lanes import LaneSet, first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
 from dwarfgpu.program.frames.macros import expanded
+from dwarfgpu.program.frames.variable import all_variables
 from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
@@ -88,6 +89,8 @@ class TracedStep:
     """What the line before has loaded from memory."""
     returned: str | None = None
     """What the function that the line before belongs to has returned."""
+    is_optimized: bool = False
+    """Whether the code is optimized: instructions of lines are mixed, and variables are what the file says."""
 
 
 @frozen(eq=False)
@@ -151,7 +154,7 @@ class StepTrace:
         """The latest instruction, if it was a call or a return."""
         self._return_types: dict[Die | None, ReturnType | None] = {}
         self._reader = SourceTexts()
-        self.is_optimized = False
+        self.is_optimized = self._has_lists()
         """Whether a list says where a variable is, as optimizers write it."""
         self._unlisted: set[int] = set()
         """The addresses where no location of a list holds."""
@@ -161,6 +164,11 @@ class StepTrace:
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
+
+    def _has_lists(self) -> bool:
+        with suppress(DwarfGpuError):
+            return any(variable.is_listed for variable in all_variables(self.running.program.outside))
+        return False
 
     def _observe(self, batch: WaveBatch) -> bool:
         if self._before is not None and self._before(batch):
@@ -241,7 +249,10 @@ class StepTrace:
         position = self._positions.get(batch.pc)
         if position is None:
             position = self._positions[batch.pc] = self.running.position(batch.pc)
-        if not position.line:
+        if not position.line:  # code that the compiler has moved
+            if self._is_in and bool(executing(batch)[row, self._lane(_mask(batch, row))]):
+                self._end = batch.pc
+                self._accesses.begin(batch, row, self._lane(_mask(batch, row)))
             return
         place = (position.file, position.line, position.inlined or position.function)
         if (jump := self._jump) is not None:
@@ -374,7 +385,9 @@ class StepTrace:
         self._forget()
         source = self._source(batch.pc)
         self._of_line.know(self._values(batch, row, lane, self._names.built_in(source or "")))
-        self.tell(TracedStep(position, mask, None, changed, time, callers, source, read=read, returned=returned))
+        self.tell(
+            TracedStep(position, mask, None, changed, time, callers, source, None, read, returned, self.is_optimized)
+        )
         if is_new:
             self._look_within(batch, row, lane)
 
@@ -444,7 +457,6 @@ class StepTrace:
     def _look_within(self, batch: WaveBatch, row: int, lane: int) -> None:
         """Take note of those in locations that a list names: they may hold within the line alone."""
         placed = self._placed(batch, row)
-        self.is_optimized |= any(each.is_listed for each in placed)
         listed = [each for each in placed if each.is_listed and not each.is_absent]
         if not listed:
             self._unlisted.add(batch.pc)

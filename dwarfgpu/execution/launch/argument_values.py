@@ -563,6 +563,8 @@ def _example(type: Any, depth: int = 0) -> str:
     kind = resolved(type)
     if isinstance(kind, t.Pointer):
         return '"zeros(8)"'
+    if is_text(kind):
+        return '"text"'
     if isinstance(kind, t.Array) or (isinstance(kind, t.Base) and kind.vector_size):
         return "[0, ...]"
     if not isinstance(kind, t.Struct) or depth > MAX_DEPTH:
@@ -590,6 +592,11 @@ def _array(
         step = known_size(inner) or 0
     tolist = getattr(value, "tolist", None)
     value = tolist() if tolist is not None else value
+    if isinstance(value, str) and is_text(kind):
+        text = value.encode()
+        if len(text) > count:
+            raise UsageError(f"{what} has {count} characters, and the text has {len(text)}")
+        return text.ljust(size, b"\0")
     if isinstance(value, str) or not isinstance(value, (list, tuple)) or len(value) != count:
         given = f"{len(value)} are given" if isinstance(value, (list, tuple)) else f"{value!r:.40} is given"
         raise UsageError(f"{what} has {count} elements, and {given}", hint="write a list: [1, 2, 3]")
@@ -598,6 +605,14 @@ def _array(
         for index, element in enumerate(value)
     )
     return data.ljust(size, b"\0")
+
+
+def is_text(kind: t.Type) -> bool:
+    """Return whether a type is an array of characters, which a text can fill."""
+    array = resolved(kind)
+    inner = resolved(array.element) if isinstance(array, t.Array) and not array.is_vector else None
+    is_row = isinstance(array, t.Array) and len(array.dimensions) == 1
+    return is_row and isinstance(inner, t.Base) and inner.name == "char" and known_size(inner) == 1
 
 
 def _scalar(value: Any, kind: t.Type, scalar: Scalar, what: ArgumentPath) -> int:

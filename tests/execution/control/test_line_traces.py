@@ -84,6 +84,16 @@ def test_optimized_code_shows_values_whose_locations_hold_within_a_line_and_argu
     assert "n = 4 (at the launch)" in values
     assert {"i = 1", "sum = 0"} <= {*values}
     assert [each for each in values if each.startswith("sum = ")][-1] in ("sum = 3", "sum = 6")
+    assert re.findall(r"in\[\d\] = \d", " ".join(values)) == [f"in[{k}] = {k}" for k in (1, 2, 3)]
+    assert found[-1][1][-1] == "out[1] = 6"
+    assert all(shown for _line, shown in found)  # lines without values are left out
+
+
+def test_a_trace_of_optimized_code_says_at_its_beginning_what_may_be_wrong(source):
+    words = "--grid=8", "--work-group=8", "in=arange(8,i4)", "out=zeros(8,i4)", "n=4", "--trace=lines"
+    shown = [run("run", str(source), "listed", *words, level).stdout for level in ("-O2", "-O0")]
+    assert shown[0].startswith("(optimized code: ")
+    assert [text.count("optimized code") for text in shown] == [1, 0]
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx90a", "gfx1200"])
