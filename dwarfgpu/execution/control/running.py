@@ -631,12 +631,12 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
     if is_assignment(text):
         raise UsageError(f"{text[:60]!r} is an assignment", hint="write == to compare")
     expression = frame.expression(text)
-    expression.check_names()
     try:
         ask(expression)
     except DwarfGpuError as error:
         if error.kind in ("no_name", "unsupported"):
             raise
+    expression.check_names()
 
 
 def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)

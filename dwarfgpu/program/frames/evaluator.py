@@ -838,7 +838,10 @@ class SourceExpression(Quantity):
     def check_names(self) -> None:
         """Raise `UnknownName` for the first name in it that means nothing here, whatever the others mean."""
         evaluator = Evaluator(self.frame, self.frame.lane(None), self.text)
+        called = [node.function for node in _nodes_in(self.tree) if isinstance(node, s.Call)]
         for node in _names_in(self.tree):
+            if any(node is each for each in called):
+                continue
             try:
                 evaluator.check_name(node)
             except UnknownName:
