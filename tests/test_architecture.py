@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 9.70,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.50,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 9.3,  # scopes, made arguments, roundings, the source, entries; undefined values
+    "audits.judge": 9.6,  # scopes, made arguments, roundings, the source, entries; undefined values
     "audits.campaign": 1.44,  # random kernels, sources reduced, passes found, answers and causes that are kept
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,

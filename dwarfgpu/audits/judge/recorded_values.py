@@ -18,9 +18,10 @@ from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
+from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.program.frames.answers import in_parts
 from dwarfgpu.program.frames.reasons import reason_of
-from dwarfgpu.program.types.model import Array, Base, Struct, known_size, resolved
+from dwarfgpu.program.types.model import Array, Base, Struct, hidden, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.types.model import Type
-    from dwarfgpu.program.values.objects import Object
+    from dwarfgpu.program.values.objects import Elements, Object
     from dwarfgpu.program.values.scalars import Scalar
 
 T = TypeVar("T")
@@ -182,11 +183,14 @@ def _values(found: tuple[tuple[Leaf, ...], list[tuple[Any, Any]]], lanes: LaneSe
     leaves, columns = found
     if not leaves:
         return [NoValue("it was not asked for")] * lanes.count
-    by_lane = zip(*(_column(bits, undefined, lanes.count) for bits, undefined in columns), strict=True)
-    return [
+    is_one = all(type(bits) is type(undefined) is int for bits, undefined in columns)
+    count = 1 if is_one else lanes.count
+    by_lane = zip(*(_column(bits, undefined, count) for bits, undefined in columns), strict=True)
+    values: list[Recorded] = [
         RecordedValue(leaves, patterns) if any(each is not None for each in patterns) else OPTIMIZED_OUT
         for patterns in by_lane
     ]
+    return values * lanes.count if is_one else values
 
 
 def _column(bits: Any, undefined: Any, count: int) -> list[int | None]:
@@ -235,9 +239,7 @@ def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any
             name = path if member.name is None else f"{path}.{member.name}"
             yield from _walk(value.field(member), name, depth + 1)
     elif isinstance(inner, Array) or (isinstance(inner, Base) and inner.vector_size is not None):
-        elements = value.array()
-        for index in range(0 if elements.is_open else min(elements.length, MAX_LEAVES)):
-            yield from _walk(elements.at(index), f"{path}[{index}]", depth + 1)
+        yield from _walk_elements(value.array(), path, depth)
     else:
         size = known_size(value.type) or 0
         if 0 < size <= MAX_BYTES and not _has_pointers(value, depth):
@@ -245,6 +247,38 @@ def _walk(value: Object, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any
                 length = min(8, size - first)
                 reading = value.place.moved(8 * first).read(8 * length)
                 yield Leaf(f"{path}<{first}>", BYTES, 8 * length), reading.bits, reading.undefined
+
+
+def _walk_elements(elements: Elements, path: str, depth: int) -> Iterator[tuple[Leaf, Any, Any]]:
+    """Yield the leaves of the first elements of an array."""
+    count = 0 if elements.is_open else min(elements.length, MAX_LEAVES)
+    together = _read_together(elements, count) if depth < MAX_NESTING else None
+    if together is None:
+        for index in range(count):
+            yield from _walk(elements.at(index), f"{path}[{index}]", depth + 1)
+    else:
+        scalar, patterns = together
+        yield from ((_leaf(f"{path}[{index}]", scalar), bits, 0) for index, bits in enumerate(patterns))
+
+
+def _read_together(elements: Elements, count: int) -> tuple[Scalar, list[int]] | None:
+    """Return scalars that follow each other, if they are in one place for all lanes and all have a value."""
+    storage, scalar = elements.place.storage, scalar_of(elements.element)
+    if scalar is None or not elements.stride == scalar.storage_bits == scalar.bits or hidden(elements.element):
+        return None
+    if not count or elements.state or not isinstance(storage, Located) or storage.byte_order != "little":
+        return None
+    try:
+        place = storage.moved(elements.place.bit_offset).single
+        if place is None or type(place.bit_offset) is not int or type(place.storage) is not Memory:
+            return None
+        reading = elements.place.read(count * scalar.bits)
+    except (DwarfGpuError, Diverge, LaneFault):
+        return None
+    if type(reading.bits) is not int or type(reading.undefined) is not int or reading.undefined:
+        return None
+    patterns = (reading.bits >> index * scalar.bits & (1 << scalar.bits) - 1 for index in range(count))
+    return scalar, [scalar.pattern(bits, "little") for bits in patterns]  # type: ignore[misc]
 
 
 def _leaf(path: str, scalar: Scalar) -> Leaf:
@@ -256,6 +290,22 @@ def scalar_leaf(kind: Type) -> Leaf | None:
     """Return how the bits of a scalar of a type are read; None for any other type."""
     scalar = scalar_of(kind)
     return None if scalar is None else _leaf("", scalar)
+
+
+def has_fixed_leaves(kind: Type, depth: int = 0) -> bool:
+    """Return whether the leaves of a type are in the same places of each object."""
+    inner = resolved(kind)
+    if hidden(kind) is not None or depth > MAX_NESTING:
+        return False
+    if isinstance(inner, Struct):
+        bases = all(base.location is None and not base.is_virtual for base in inner.body.bases)
+        members = (each.location is None and has_fixed_leaves(each.type, depth + 1) for each in inner.body.members)
+        return (
+            inner.kind != "union" and bases and not inner.body.variant_parts and not inner.body.bases and all(members)
+        )
+    if isinstance(inner, Array):
+        return not inner.is_dynamic and has_fixed_leaves(inner.element, depth + 1)
+    return scalar_of(kind) is not None
 
 
 def _has_pointers(value: Object, depth: int) -> bool:

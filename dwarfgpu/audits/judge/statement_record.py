@@ -17,7 +17,9 @@ import numpy as np
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
+from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
+from dwarfgpu.audits.judge.variable_values import entries_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
@@ -27,16 +29,19 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
+    from dwarfgpu.audits.judge.kept_values import ValueSource
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.undefined_values import UndefinedValues
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.line_table import LineRow, LineTable
+    from dwarfgpu.objfile.lists.list_encoding import ListEntry
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.code.source_files import LineAt
@@ -67,6 +72,18 @@ class DeclarationKey:
     name: str
     line: int
     is_parameter: bool
+
+
+@frozen(eq=False)
+class VisibleVariable:
+    """A variable at an address."""
+
+    key: DeclarationKey
+    index: int
+    """Its number among those of the frame."""
+    is_listed: bool
+    """Whether it has a location list."""
+    source: ValueSource
 
 
 @frozen(eq=False)
@@ -295,6 +312,9 @@ class StatementRecorder:
         self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
         self._visits: dict[tuple[str, int], int] = {}
         self._known: set[DeclarationKey] = set()
+        self._visible: dict[tuple[int, int], list[VisibleVariable]] = {}
+        self._entries: dict[Die, tuple[ListEntry, ...] | None] = {}
+        self._kept = KeptValues(run.registers)
         self._last: dict[int, int] = {}
         """The call of the statement that a wave has come to last."""
         self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
@@ -410,28 +430,47 @@ class StatementRecorder:
             visit,
             {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
             lanes,
-            self._values(wave, lanes, frame, of_lists=row is None) if visit <= self._most_visits else None,
+            self._values(pc, wave, lanes, frame, of_lists=row is None) if visit <= self._most_visits else None,
         )
 
     def _values(
-        self, wave: int, lanes: tuple[int, ...], number: int, *, of_lists: bool = False
+        self, pc: int, wave: int, lanes: tuple[int, ...], number: int, *, of_lists: bool = False
     ) -> dict[DeclarationKey, list[Recorded]]:
         """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
         values: dict[DeclarationKey, list[Recorded]] = {}
         read = recorded_everywhere if self.judged is None else recorded
-        for frame, variable, key in variables_of(self.run.stopped, wave, number):
-            if of_lists and self.same is None and not _has_list(variable):
+        if (pc, number) not in self._visible:
+            self._visible[pc, number] = [*self._visible_in(wave, number)]
+        for each in self._visible[pc, number]:
+            if of_lists and self.same is None and not each.is_listed:
                 continue
-            values[key] = read(frame, variable, lanes)
+
+            def found(index: int = each.index) -> tuple[Frame, Variable]:
+                frame = self.run.stopped.stack(wave).call(0)[number]
+                return frame, frame.variables()[index]
+
+            def rows(found: Callable[[], tuple[Frame, Variable]] = found) -> list[Recorded]:
+                return read(*found(), lanes)
+
+            values[each.key] = self._kept.read(each.source, wave, lanes, rows)
             if self.undefined is not None:
-                values[key] = self.undefined.certain(wave, frame, variable, lanes, values[key])
-            if key not in self.history.listed and _has_list(variable):
-                self.history.listed.add(key)
-            if key not in self._known:
-                self._known.add(key)
-                if is_shared(frame, variable, lanes[0]):
-                    self.history.shared.add(key)
+                values[each.key] = self.undefined.certain(wave, *found(), lanes, values[each.key])
+            if each.is_listed:
+                self.history.listed.add(each.key)
+            if each.key not in self._known:
+                self._known.add(each.key)
+                if is_shared(*found(), lanes[0]):
+                    self.history.shared.add(each.key)
         return values
+
+    def _visible_in(self, wave: int, number: int) -> Iterator[VisibleVariable]:
+        """Yield the variables in a frame of a wave."""
+        for frame, variable, key in variables_of(self.run.stopped, wave, number):
+            if variable.die not in self._entries:
+                self._entries[variable.die] = entries_of(variable)
+            index = next(at for at, each in enumerate(frame.variables()) if each is variable)
+            source = source_of(variable, self._entries[variable.die])
+            yield VisibleVariable(key, index, _has_list(variable), source)
 
 
 def variables_of(stopped: Stopped, wave: int, number: int) -> Iterator[tuple[Frame, Variable, DeclarationKey]]:

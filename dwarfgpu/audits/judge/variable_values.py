@@ -169,7 +169,7 @@ class LocatedVariables:
         known = self._known.get(id(scope))
         if known is None:
             variables = [variable for variable in frame.variables() if variable.kind != STATIC]
-            entries = [(variable.die, _entries_of(variable)) for variable in variables]
+            entries = [(variable.die, entries_of(variable)) for variable in variables]
             names = [(each.die, each.name) for each in variables if not each.is_artificial and not each.is_constant()]
             known = self._known[id(scope)] = scope, entries, names
         place = frame.place_in_file
@@ -182,7 +182,7 @@ class LocatedVariables:
         return located
 
 
-def _entries_of(variable: Variable) -> tuple[ListEntry, ...] | None:
+def entries_of(variable: Variable) -> tuple[ListEntry, ...] | None:
     """Return the entries of the location of a variable, one for a location without a list; None if it is broken."""
     try:
         location = variable.definition.find_number(dw.DW_AT_location)

@@ -683,11 +683,11 @@ class Frame(Handle):
     def base_repairs(self, read: Callable[[Expression], tuple[Repair, ...]]) -> tuple[Repair, ...]:
         """Return the repairs of the frame base: with `repairs_of` those it went through, or `possible_repairs`."""
         try:
-            return tuple(repair for base in self._bases()[1] for repair in read(base))
+            return tuple(repair for base in self.bases()[1] for repair in read(base))
         except DwarfGpuError:
             return ()
 
-    def _bases(self) -> tuple[FileUnit, tuple[Expression, ...]]:
+    def bases(self) -> tuple[FileUnit, tuple[Expression, ...]]:
         """Return the expressions of DW_AT_frame_base, and their unit."""
         function = self.function
         attribute = None if function is None else function.find("DW_AT_frame_base")
@@ -715,7 +715,7 @@ class Frame(Handle):
 
     def frame_base(self, lanes: LaneSet) -> locations.Location:
         """Return what DW_AT_frame_base gives (A.3.3.5 (2))."""
-        unit, bases = self._bases()
+        unit, bases = self.bases()
         if self._is_repaired and self._is_in_prologue:
             error = not_set_yet("the function has not set up its frame yet")
             if self.state.backend.is_launched and self.name is not None:
