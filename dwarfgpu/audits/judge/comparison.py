@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
-    from dwarfgpu.audits.judge.reference_stops import KnownValue, StatementUses, Stretch
+    from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch
     from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import (
@@ -84,6 +84,7 @@ class ComparedValue:
     """The part of it that is wrong."""
 
 
+_RIGHT = ComparedValue(RIGHT)
 StopNumber = tuple[int, int]
 """A stop of a work-item: the address, and how often the work-item had come there before."""
 
@@ -325,7 +326,7 @@ class StatementComparison:
         """Judge what variables are at one instruction at which no statement begins."""
         self._judge_together(item, stop, reference, stretches)
         for key in stop.values or ():
-            compared = self._compare_near(item, key, stop, reference, stretches)
+            compared = self._compare_near(item, reference.variable(key), stop, stretches)
             if compared is not None:
                 counts[compared.result] += 1
             if compared is not None and compared.result == WRONG:
@@ -347,7 +348,7 @@ class StatementComparison:
         for key in stop.values or ():
             value = stop.value(key, item)
             if key not in self._uncertain and isinstance(value, RecordedValue):
-                found = self._moments(item, key, value, reference, stretches)
+                found = self._moments(item, reference.variable(key), value, stretches)
                 if found:
                     moments[key] = found
         apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
@@ -366,19 +367,14 @@ class StatementComparison:
         return f"{key.name} is {value_text(value, self.history.names)}" if isinstance(value, RecordedValue) else ""
 
     def _moments(
-        self,
-        item: WorkItem,
-        key: DeclarationKey,
-        value: RecordedValue,
-        reference: ReferenceStops,
-        stretches: list[Stretch],
+        self, item: WorkItem, variable: ReferenceVariable, value: RecordedValue, stretches: list[Stretch]
     ) -> int:
         """Return between which stops of the other build a variable may have a value, as the bits of a number.
 
         Out of its scope it keeps its last value, and before it has any it may have the first one.
         """
-        scale = 0.0 if reference.is_rounded(key) else None
-        known = reference.known(key, item)
+        scale = 0.0 if variable.is_rounded else None
+        known = variable.known(item)
         found = early = 0
         last = known.last_before(stretches[0][0])
         for state, start, stop in known.runs(stretches):
@@ -420,28 +416,21 @@ class StatementComparison:
         self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
 
     def _compare_near(
-        self,
-        item: WorkItem,
-        key: DeclarationKey,
-        stop: StatementStop,
-        reference: ReferenceStops,
-        stretches: list[Stretch],
+        self, item: WorkItem, variable: ReferenceVariable, stop: StatementStop, stretches: list[Stretch]
     ) -> ComparedValue | None:
         """Return what comparing a value with those around it gives, where the variable has one; None without any."""
-        value = stop.value(key, item)
-        if key in self._uncertain or not isinstance(value, RecordedValue):
+        value = stop.value(variable.key, item)
+        if variable.key in self._uncertain or not isinstance(value, RecordedValue):
             return None
-        known = reference.known(key, item)
+        known = variable.known(item)
         others = known.values(stretches)
         if any(state is HIDDEN for state, _start, _stop in known.runs(stretches)):
             last = known.last_before(stretches[0][0])
             others += [] if last is None else [last]
-        compared = self._compare_value(
-            value, others, is_alive=False, is_certain=True, is_rounded=reference.is_rounded(key)
-        )
+        compared = self._compare_value(value, others, is_alive=False, is_certain=True, is_rounded=variable.is_rounded)
         if compared is None or compared.result == MISSING:
             return None
-        return self._weighed(item, key, stop, compared, others, reference, stretches)
+        return self._weighed(item, variable, stop, compared, others, stretches)
 
     def _around(self, stops: AlignedStops, number: int, piece: StatementStop) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop.
@@ -562,12 +551,13 @@ class StatementComparison:
     ) -> Iterator[tuple[WorkItem, DeclarationKey, ComparedValue]]:
         """Yield what the variables of work-items are at a stop, of those that have a value in the other build."""
         statement = stretches_of(truths.stops[: truths.count])
-        for key in reference.keys(truths.stretches):
+        for variable in reference.visible(truths.stretches):
+            key = variable.key
             if key in self.other.shared:
                 continue
-            is_alive, is_rounded = reference.is_alive(key, statement, is_first=is_first), reference.is_rounded(key)
+            is_alive = variable.is_alive(statement, is_first=is_first)
             for item in items:
-                known = reference.known(key, item)
+                known = variable.known(item)
                 others = known.values(truths.stretches)
                 is_known = known.count(statement) == truths.count
                 if not others or (truths.is_certain and not is_known):
@@ -577,15 +567,16 @@ class StatementComparison:
                     others,
                     is_alive=is_alive and is_known,
                     is_certain=truths.is_certain,
-                    is_rounded=is_rounded,
+                    is_rounded=variable.is_rounded,
                 )
                 if compared is None:
                     continue
-                if compared.result == WRONG and truths.is_certain and reference.changes(stop.line):
-                    leaves = known.count(truths.stretches) < len(truths.stops)
-                    if leaves:
+                if compared.result == WRONG:
+                    leaves = truths.is_certain and known.count(truths.stretches) < len(truths.stops)
+                    if leaves and reference.changes(stop.line):
                         continue  # it may have the value with which it leaves its scope
-                yield item, key, self._weighed(item, key, stop, compared, others, reference, truths.stretches)
+                    compared = self._weighed(item, variable, stop, compared, others, truths.stretches)
+                yield item, key, compared
 
     def _compare_value(
         self,
@@ -618,46 +609,40 @@ class StatementComparison:
             if bits is None and leaf.path not in unknown
         ]
         if not lacking:
-            return ComparedValue(RIGHT)
+            return _RIGHT
         if not is_alive:
             return None
         return ComparedValue(MISSING, f"{lacking[0]} has no value", value_text(truth, self.other.names))
 
-    def _may_be_early(
-        self, key: DeclarationKey, item: WorkItem, value: Any, reference: ReferenceStops, stretches: list[Stretch]
-    ) -> bool:
+    def _may_be_early(self, item: WorkItem, variable: ReferenceVariable, value: Any, stretches: list[Stretch]) -> bool:
         """Return whether the other build can have a value before the variable is known to be initialized.
 
         A variable in memory has anything there, and the counter of a loop on one line has its first value.
         """
-        runs = [each for each in reference.known(key, item).runs(stretches) if each[0] in (EARLY, LACKING)]
-        if key not in self.history.listed:
+        runs = [each for each in variable.known(item).runs(stretches) if each[0] in (EARLY, LACKING)]
+        if variable.key not in self.history.listed:
             return bool(runs)
-        stops = (
-            reference.stops[number] for state, start, stop in runs if state is EARLY for number in range(start, stop)
-        )
-        early = (there.value(key, item) for there in stops)
+        early = (variable.value(item, number) for _state, start, stop in runs for number in range(start, stop))
         return any(isinstance(each, RecordedValue) and not self.values.difference(value, each) for each in early)
 
     def _weighed(
         self,
         item: WorkItem,
-        key: DeclarationKey,
+        variable: ReferenceVariable,
         stop: StatementStop,
         compared: ComparedValue,
         others: list[KnownValue],
-        reference: ReferenceStops,
         stretches: list[Stretch],
     ) -> ComparedValue:
         """Return what a comparison gives where a wrong value may be early, or roundings of its terms made it."""
+        key = variable.key
         value = stop.value(key, item)
-        if compared.result == WRONG and self._may_be_early(key, item, value, reference, stretches):
+        if compared.result == WRONG and self._may_be_early(item, variable, value, stretches):
             return evolve(compared, result=UNCERTAIN)
-        is_wrong = compared.result == WRONG and reference.is_rounded(key)
+        is_wrong = compared.result == WRONG and variable.is_rounded
         if not is_wrong or not isinstance(value, RecordedValue) or largest_float(value) is None:
             return compared
-        numbers = (number for start, end in stretches for number in range(start, end))
-        scale = max(reference.terms(key, item, number) for number in numbers)
+        scale = max(variable.terms(item, number) for start, end in stretches for number in range(start, end))
         if not any(self._is_same(value, each, scale) for each in others):
             return compared
         message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}, which roundings"

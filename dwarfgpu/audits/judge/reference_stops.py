@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.judge.alignment import visits_of
@@ -124,21 +124,18 @@ class ReferenceStops:
         calls: Container[int] = (),
     ) -> None:
         self.stops = stops
-        self._calls = calls
+        self.calls = calls
         """The stops, by identity, that are the first in a call of the function: it needs nothing of the call before."""
-        self._is_exact = is_exact
+        self.is_exact = is_exact
         """Whether a variable counts wherever it has a value, not only from its initialization on."""
         self.visits = visits_of(stops)
-        self._starts = [visit.first for visit in self.visits]
+        self.starts = [visit.first for visit in self.visits]
         self._uses = uses
         self._source = source
         """The file of the statements as the build that is judged calls it."""
         self._unread = [0, *accumulate(stop.values is None for stop in stops)]
-        self._scopes = cache(self._find_scopes)
-        self._not_alive = cache(self._find_not_alive)
-        self.known = cache(self._find_known)
-        self.terms = cache(self._find_terms)
-        self.is_rounded = cache(self._find_rounded)
+        self._variables: dict[DeclarationKey, ReferenceVariable] = {}
+        self.positions = cache(self._find_positions)
 
     def is_ordered(self, line: tuple[str, int]) -> bool:
         """Return whether a line has a barrier: no compiler exchanges two of them."""
@@ -154,66 +151,99 @@ class ReferenceStops:
         """Return whether variables were read at all of some stops."""
         return all(self._unread[start] == self._unread[stop] for start, stop in stretches)
 
-    def keys(self, stretches: Iterable[Stretch]) -> Iterable[DeclarationKey]:
+    def variable(self, key: DeclarationKey) -> ReferenceVariable:
+        """Return what is known of a variable."""
+        variable = self._variables.get(key)
+        if variable is None:
+            variable = self._variables[key] = ReferenceVariable(key, self)
+        return variable
+
+    def visible(self, stretches: list[Stretch]) -> Iterable[ReferenceVariable]:
         """Return the variables that are visible at any of some stops, in the order in which they become so."""
         starts, visible = self._visible
-        keys: dict[DeclarationKey, None] = {}
+        found: list[list[ReferenceVariable]] = []
         for start, stop in stretches:
-            for index in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
-                keys.update(visible[index])
-        return keys
+            found += visible[bisect_right(starts, start) - 1 : bisect_left(starts, stop)]
+        return found[0] if len(found) == 1 else {each: None for variables in found for each in variables}
 
     @cached_property
-    def _visible(self) -> tuple[list[int], list[dict[DeclarationKey, None]]]:
+    def _visible(self) -> tuple[list[int], list[list[ReferenceVariable]]]:
         """The variables that are visible, each time that they change, and from which stop on."""
         starts: list[int] = []
-        visible: list[dict[DeclarationKey, None]] = []
+        visible: list[list[ReferenceVariable]] = []
         last: tuple[DeclarationKey, ...] | None = None
         for number, stop in enumerate(self.stops):
             keys = tuple(stop.values or ())
             if keys != last:
                 starts.append(number)
-                visible.append(dict.fromkeys(keys))
+                visible.append([*map(self.variable, keys)])
                 last = keys
         return starts, visible
 
-    def _find_known(self, key: DeclarationKey, item: WorkItem) -> KnownValues:
-        """Return what is known of a variable at each stop."""
-        values = [stop.value(key, item) for stop in self.stops]
+    def _find_positions(self, item: WorkItem) -> list[int]:
+        """Return where the values of a work-item are in the rows of each stop."""
+        return [stop.positions[item] for stop in self.stops]
+
+    def use(self, name: str, line: int) -> bool | None:
+        """Return whether the statement of a line needs a variable, or assigns it; None if it does not name it."""
+        return self._uses.of(name, self._source, line)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The statements that are executed."""
+        texts = (self._uses.text(self._source, line) for line in dict.fromkeys(stop.line for stop in self.stops))
+        return [text for text in texts if text is not None]
+
+
+class ReferenceVariable:
+    """What is known of a variable at the stops of work-items."""
+
+    def __init__(self, key: DeclarationKey, reference: ReferenceStops) -> None:
+        self.key = key
+        self._reference = reference
+        self._rows = [None if stop.values is None else stop.values.get(key) for stop in reference.stops]
+        """What it is at each stop, for all work-items; None where it is not visible."""
+        self._is_hidden = [
+            row is None and stop.values is not None for row, stop in zip(self._rows, reference.stops, strict=True)
+        ]
+        self.known = cache(self._find_known)
+        self.terms = cache(self._find_terms)
+
+    def value(self, item: WorkItem, number: int) -> Recorded | None:
+        """Return what it is for a work-item at a stop; None where it is not visible."""
+        row = self._rows[number]
+        return None if row is None else row[self._reference.positions(item)[number]]
+
+    def _find_known(self, item: WorkItem) -> KnownValues:
+        """Return what is known at each stop."""
+        positions = self._reference.positions(item)
+        values = [None if row is None else row[at] for row, at in zip(self._rows, positions, strict=True)]
         states: list[KnownValue | str] = [
             HIDDEN if value is None else LACKING if isinstance(value, NoValue) else EARLY for value in values
         ]
         pairs: dict[tuple[int, frozenset[str]], KnownValue] = {}
-        if self._is_exact:
-            found: Iterable[tuple[int, frozenset[str]]] = (
-                (number, frozenset()) for number, value in enumerate(values) if isinstance(value, RecordedValue)
+        if self._reference.is_exact:
+            found: Iterable[tuple[int, RecordedValue, frozenset[str]]] = (
+                (number, value, frozenset()) for number, value in enumerate(values) if isinstance(value, RecordedValue)
             )
         else:
-            found = (each for numbers in self._scopes(key) for each in self._known_in(key, values, numbers))
-        for number, unknown in found:
-            value = values[number]
-            assert isinstance(value, RecordedValue)  # noqa: S101 (no other is known)
+            found = (each for numbers in self._scopes for each in self._known_in(values, numbers))
+        for number, value, unknown in found:
             states[number] = pairs.setdefault((id(value), unknown), (value, unknown))
         return KnownValues(states)
 
-    def _find_scopes(self, key: DeclarationKey) -> list[list[int]]:
-        """Return the stops while a variable is in scope, each time that its block is entered anew."""
-        scopes: list[list[int]] = []
-        is_open = False
-        for number, stop in enumerate(self.stops):
-            is_visible = stop.values is None or key in stop.values
-            if is_visible and not is_open:
-                scopes.append([])
-            if is_visible:
-                scopes[-1].append(number)
-            is_open = is_visible
-        return scopes
+    @cached_property
+    def _scopes(self) -> list[list[int]]:
+        """The stops while it is in scope, each time that its block is entered anew."""
+        numbered = groupby(enumerate(self._is_hidden), lambda each: each[1])
+        return [[number for number, _hidden in group] for is_hidden, group in numbered if not is_hidden]
 
     def _known_in(
-        self, key: DeclarationKey, values: list[Recorded | None], numbers: list[int]
-    ) -> Iterator[tuple[int, frozenset[str]]]:
-        """Yield the stops while a variable is in scope at which it has a value, with the leaves that have none yet."""
-        last = max((number for number in numbers if self.stops[number].line == key.line), default=len(self.stops))
+        self, values: list[Recorded | None], numbers: list[int]
+    ) -> Iterator[tuple[int, RecordedValue, frozenset[str]]]:
+        """Yield the stops while it is in scope at which it has a value, with the leaves that have none yet."""
+        stops, key = self._reference.stops, self.key
+        last = max((number for number in numbers if stops[number].line == key.line), default=len(stops))
         beginning: dict[str, int | None] = {}
         changed: set[str] = set()
         before: RecordedValue | None = None
@@ -233,50 +263,51 @@ class ReferenceStops:
                         lacking.add(leaf.path)
                 unknown, before, was_initialized = frozenset(lacking), value, is_initialized
             if len(unknown) < len(value.leaves):
-                yield number, unknown
+                yield number, value, unknown
 
-    def _find_terms(self, key: DeclarationKey, item: WorkItem, number: int) -> float:
-        """Return how large the terms are that a variable is made of at a stop."""
+    def _find_terms(self, item: WorkItem, number: int) -> float:
+        """Return how large the terms are that it is made of at a stop."""
         values: dict[str, float] = {}
-        for other in self.stops[number].values or ():
-            value = self.stops[number].value(other, item)
+        stop = self._reference.stops[number]
+        for other in stop.values or ():
+            value = stop.value(other, item)
             if isinstance(value, RecordedValue):
                 values.update({other.name: largest} if (largest := largest_float(value)) is not None else {})
-        return size_of_terms(key.name, self._texts, values)
-
-    def _find_rounded(self, key: DeclarationKey) -> bool:
-        """Return whether builds may round a variable in different ways."""
-        return not self._is_exact and (key.is_parameter or may_be_rounded(key.name, self._texts))
+        return size_of_terms(self.key.name, self._reference.texts, values)
 
     @cached_property
-    def _texts(self) -> list[str]:
-        """The statements that are executed."""
-        texts = (self._uses.text(self._source, line) for line in dict.fromkeys(stop.line for stop in self.stops))
-        return [text for text in texts if text is not None]
+    def is_rounded(self) -> bool:
+        """Whether builds may round it in different ways."""
+        is_exact, texts = self._reference.is_exact, self._reference.texts
+        return not is_exact and (self.key.is_parameter or may_be_rounded(self.key.name, texts))
 
-    def is_alive(self, key: DeclarationKey, stretches: Iterable[Stretch], *, is_first: bool) -> bool:
-        """Return whether the source needs a variable at all of some stops.
+    def is_alive(self, stretches: Iterable[Stretch], *, is_first: bool) -> bool:
+        """Return whether the source needs it at all of some stops.
 
         At the first stop of a visit its own statement counts.
         """
-        counts = self._not_alive(key)[0 if is_first else 1]
+        counts, starts = self._not_alive[0 if is_first else 1], self._reference.starts
         return all(
-            counts[bisect_right(self._starts, start) - 1] == counts[bisect_left(self._starts, stop)]
-            for start, stop in stretches
+            counts[bisect_right(starts, start) - 1] == counts[bisect_left(starts, stop)] for start, stop in stretches
         )
 
-    def _find_not_alive(self, key: DeclarationKey) -> tuple[list[int], list[int]]:
-        """Return in front of how many visits, and behind how many, of the first ones a variable is not needed."""
-        alive: list[tuple[bool, bool]] = []
+    @cached_property
+    def _not_alive(self) -> tuple[list[int], list[int]]:
+        """In front of how many visits, and behind how many, of the first ones it is not needed."""
+        first: list[bool] = []
+        behind: list[bool] = []
+        uses: dict[int, bool | None] = {}
         needed = False
-        for visit in reversed(self.visits):
-            later = needed
-            if all(stop.values is not None and key not in stop.values for stop in visit.stops):
+        for visit in reversed(self._reference.visits):
+            behind.append(not needed)
+            if all(self._is_hidden[visit.first : visit.first + len(visit.stops)]):
                 needed = False
             else:
-                use = self._uses.of(key.name, self._source, visit.line[1])
-                needed = use if use is not None else later
-            alive.append((needed, later))
-            needed = needed and id(visit.stops[0]) not in self._calls
-        first, behind = ([0, *accumulate(not each[index] for each in reversed(alive))] for index in range(2))
-        return first, behind
+                line = visit.line[1]
+                if line not in uses:
+                    uses[line] = self._reference.use(self.key.name, line)
+                use = uses[line]
+                needed = needed if use is None else use
+            first.append(not needed)
+            needed = needed and id(visit.stops[0]) not in self._reference.calls
+        return [0, *accumulate(reversed(first))], [0, *accumulate(reversed(behind))]

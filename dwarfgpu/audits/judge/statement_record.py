@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -65,8 +65,7 @@ Context = tuple[Any, ...]
 """The name of a function, then for each call that it is in the name of the caller, the line and the column."""
 
 
-@frozen
-class DeclarationKey:
+class DeclarationKey(NamedTuple):
     """What a variable is known by in another build: its name and the line of its declaration."""
 
     name: str
