@@ -23,7 +23,7 @@ MAX_KEPT = 1 << 14
 
 
 @frozen
-class ValueSource:
+class ContentSource:
     """What a value is computed by: the same source has the same value where registers and memory are the same."""
 
     die: Die
@@ -35,7 +35,7 @@ class ValueSource:
     """The address, where it may change the value, too."""
 
 
-def source_of(variable: Variable, entries: tuple[ListEntry, ...] | None) -> ValueSource:
+def source_of(variable: Variable, entries: tuple[ListEntry, ...] | None) -> ContentSource:
     """Return what the value of a variable is computed by in its frame."""
     place = variable.frame.place
     valid = () if entries is None else matching(entries, variable.frame.place_in_file)
@@ -43,7 +43,7 @@ def source_of(variable: Variable, entries: tuple[ListEntry, ...] | None) -> Valu
     is_in_prologue = prologue is not None and place in prologue
     is_placeless = bool(valid) and variable.is_placeless and has_fixed_leaves(variable.type)
     offsets = tuple(entry.offset for entry in valid)
-    return ValueSource(variable.die, offsets, is_in_prologue, None if is_placeless else place or 0)
+    return ContentSource(variable.die, offsets, is_in_prologue, None if is_placeless else place or 0)
 
 
 class KeptValues:
@@ -51,13 +51,13 @@ class KeptValues:
 
     def __init__(self, registers: BatchRegisters) -> None:
         self.registers = registers
-        self._kept: dict[tuple[ValueSource, int, tuple[int, ...]], tuple[Inputs, list[Recorded]]] = {}
+        self._kept: dict[tuple[ContentSource, int, tuple[int, ...]], tuple[Inputs, list[Recorded]]] = {}
         self._leaves: dict[tuple[Leaf, ...], tuple[Leaf, ...]] = {}
         self._values: dict[tuple[int, tuple[int | None, ...]], RecordedValue] = {}
         """Each value once, by the identity of its leaves, so that values are compared by identity first."""
 
     def read(
-        self, source: ValueSource, wave: int, lanes: tuple[int, ...], read: Callable[[], list[Recorded]]
+        self, source: ContentSource, wave: int, lanes: tuple[int, ...], read: Callable[[], list[Recorded]]
     ) -> list[Recorded]:
         """Return what a variable is in some lanes: the values that are known, if nothing has changed."""
         key = source, wave, lanes

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
+from dwarfgpu.audits.judge.located_variables import entries_of
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
-from dwarfgpu.audits.judge.variable_values import entries_of
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.judge.kept_values import ValueSource
+    from dwarfgpu.audits.judge.kept_values import ContentSource
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.undefined_values import UndefinedValues
@@ -65,12 +65,17 @@ Context = tuple[Any, ...]
 """The name of a function, then for each call that it is in the name of the caller, the line and the column."""
 
 
-class DeclarationKey(NamedTuple):
+@frozen
+class DeclarationKey:
     """What a variable is known by in another build: its name and the line of its declaration."""
 
     name: str
     line: int
     is_parameter: bool
+
+
+_key = lru_cache(1 << 12)(DeclarationKey)
+"""Makes each key once: two that are one object are equal without a look at their fields."""
 
 
 @frozen(eq=False)
@@ -82,7 +87,7 @@ class VisibleVariable:
     """Its number among those of the frame."""
     is_listed: bool
     """Whether it has a location list."""
-    source: ValueSource
+    source: ContentSource
 
 
 @frozen(eq=False)
@@ -514,7 +519,7 @@ def key_of(variable: Variable) -> DeclarationKey:
         number = 0 if line is None else int(line.unsigned())
     except DwarfGpuError:
         number = 0
-    return DeclarationKey(variable.name, number, variable.kind == PARAMETER)
+    return _key(variable.name, number, variable.kind == PARAMETER)
 
 
 def record_run(

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.audits.judge.variable_values import LocatedVariables
+from dwarfgpu.audits.judge.located_variables import LocatedVariables
 from dwarfgpu.encoding.demangle import short_names
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_lookup import parse_address, parse_addresses
