@@ -278,7 +278,8 @@ class TraceWriter:
 
     def _lines_of_source(self, step: TracedStep) -> Iterator[str]:
         """Yield what the line before has done, and the heading of a line."""
-        values = [*_named(step.read, "reads "), *_named(step.results)]
+        passed, results = step.results[: step.passed], step.results[step.passed :]
+        values = [*_named(passed), *_named(step.read, "reads "), *_named(results)]
         if step.returned is not None:
             values += fitted(f"    returns {shown(step.returned)}", 6)
         if values:

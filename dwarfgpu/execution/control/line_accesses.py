@@ -132,7 +132,8 @@ class LineAccesses:
     """What a lane has loaded and stored in a line, with the variables that it has read."""
 
     def __init__(self) -> None:
-        self._objects: dict[tuple[bool, str], AccessedObject] = {}
+        self._objects: dict[tuple[bool, str], dict[int, AccessedObject]] = {}
+        """By whether they are loaded and their name, and then by their address."""
         self._used: dict[Die, str] = {}
         self._fixed: list[tuple[str, str]] = []
 
@@ -144,10 +145,12 @@ class LineAccesses:
         """Take note of values that are not in memory."""
         self._fixed += values
 
-    def object_at(self, place: NamedPlace, *, is_load: bool) -> AccessedObject | None:
-        """Return the object at a place; None if another one has its name."""
-        found = self._objects.setdefault((is_load, place.name), AccessedObject(place))
-        return found if found.place.address == place.address else None
+    def object_at(self, place: NamedPlace, *, is_load: bool, is_other: bool = False) -> AccessedObject | None:
+        """Return the object at a place; None if another one has its name, unless both may have it."""
+        first = self._objects.setdefault((is_load, place.name), {})
+        if first and place.address not in first and not is_other:
+            return None
+        return first.setdefault(place.address, AccessedObject(place))
 
     def loaded(self, text: Callable[[Object], str | None]) -> tuple[tuple[str, str], ...]:
         """Return the objects that the lane has loaded, each with its value."""
@@ -162,8 +165,8 @@ class LineAccesses:
         return tuple((name, texts[die]) for die, name in self._used.items() if texts.get(die))
 
     def _texts(self, text: Callable[[Object], str | None], *, is_load: bool) -> tuple[tuple[str, str], ...]:
-        every = (each for (load, _name), each in self._objects.items() if load is is_load)
-        pairs = [pair for each in every for pair in each.texts(text)]
+        named = (found for (load, _name), found in self._objects.items() if load is is_load)
+        pairs = [pair for found in named for each in found.values() for pair in each.texts(text)]
         return (*pairs[:MOST], *([("...", f"{len(pairs) - MOST} more")] if len(pairs) > MOST else []))
 
 

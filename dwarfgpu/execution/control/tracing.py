@@ -89,6 +89,8 @@ class TracedStep:
     """What the line before has loaded from memory."""
     returned: str | None = None
     """What the function that the line before belongs to has returned."""
+    passed: int = 0
+    """How many of the results are what the function was called with, and come before what it has read."""
     is_optimized: bool = False
     """Whether the code is optimized: instructions of lines are mixed, and variables are what the file says."""
 
@@ -140,6 +142,8 @@ class StepTrace:
         """The names of variables that it has stored to, whether that has changed them or not."""
         self._arrays: set[Die] = set()
         """The arrays of which it has stored elements, which are shown in their place."""
+        self._passed = 0
+        """How many of the changes are arguments that the function has got in this line."""
         self._is_in = False
         """Whether the lane has begun the line."""
         self._end = 0
@@ -276,6 +280,7 @@ class StepTrace:
         facts = self.running.reader.at(batch.pc)
         if facts.body == batch.pc and not begins:  # a function in one line has its arguments there
             self._look(batch, row, lane, set())
+            self._passed = len(self._changes)
         self._end = batch.pc
         self._accesses.begin(batch, row, lane)
         self._jump = facts if facts.is_call or facts.is_jump else None
@@ -319,10 +324,11 @@ class StepTrace:
                 known = NamedPlace(own.name, own.type, *own.memory)
                 self._arrays |= set() if is_load else {own.die}
             found = None if place is None else self._of_line.object_at(place, is_load=is_load)
-            if found is None and known is not None:
-                found = self._of_line.object_at(known, is_load=is_load)
             if found is None:
-                return
+                if (other := known or place) is None:
+                    return
+                found = self._of_line.object_at(other, is_load=is_load, is_other=True)
+            assert found is not None  # noqa: S101 (another one may have the name)
             if not (is_load and access.kind == PRIVATE and isinstance(resolved(found.place.type), Pointer)):
                 found.put(access, undefined)
             at = found.place.address + found.place.size
@@ -372,8 +378,9 @@ class StepTrace:
         lane, before = self._lane(mask), self._frame
         returned = self._returned(batch, row, lane, callers)
         is_new = self._enter(batch, row, callers)
-        if not is_new:
-            self._look(batch, row, lane, self._look_behind(batch, row, lane) if before is self._frame else set())
+        is_same = before is self._frame
+        if is_same and not is_new:
+            self._look(batch, row, lane, self._look_behind(batch, row, lane))
         changed = (
             *(self._changes[die] for die in self._changes if die not in self._arrays),
             *self._unchanged(before),
@@ -382,18 +389,19 @@ class StepTrace:
         read = self._of_line.loaded(self._text)
         if not (changed or read or returned or (is_new and len(self._known) > 1)):  # a condition, for example
             read = self._of_line.used(before.texts)
+        done = changed, time, callers, self._source(batch.pc), None, read, returned, self._passed
         self._forget()
-        source = self._source(batch.pc)
-        self._of_line.know(self._values(batch, row, lane, self._names.built_in(source or "")))
-        self.tell(
-            TracedStep(position, mask, None, changed, time, callers, source, None, read, returned, self.is_optimized)
-        )
+        self._of_line.know(self._values(batch, row, lane, self._names.built_in(self._source(batch.pc) or "")))
+        self.tell(TracedStep(position, mask, None, *done, self.is_optimized))
         if is_new:
             self._look_within(batch, row, lane)
+        elif not is_same:  # what a function has changed, which has returned
+            self._look(batch, row, lane, set())
 
     def _forget(self) -> None:
         """Begin a line, in which nothing has been done yet."""
         self._changes, self._stored, self._arrays, self._of_line = {}, {}, set(), LineAccesses()
+        self._passed = 0
 
     def _unchanged(self, frame: TracedFrame) -> Iterator[tuple[str, str]]:
         """Yield the variables that the line has stored to, and that have the values that they had."""

@@ -137,6 +137,22 @@ def test_macros_in_a_line_hide_no_objects(source, target):
     assert found[5] == ["reads in[AT(i, 1)] = 3", "in[((i) * 2 + (0))] = 2", "out[AT(i, 1)] = 5"]
 
 
+@pytest.mark.parametrize("target", ["gfx1100", "gfx90a"])
+def test_what_a_function_has_changed_is_shown_where_it_returns(source, target):
+    source = source.with_name("pointers.cl")
+    source.write_text(
+        "void fill(int *a, int n) { for (int k = 0; k < n; k++) a[k] = k * k; }\n"
+        "int peek(global const int *s, int i) { return s[i] + 1; }\n"
+        "kernel void pointers(global const int *in, global int *out) {\n  int i = get_global_id(0);\n  int a[3];\n"
+        "  fill(a, 3);\n  out[i + 1] = peek(in, i);\n}\n"
+    )
+    found = steps(f"{source}@{target}", "pointers", "in=arange(16,i4)", "out=zeros(16,i4)")
+    assert found[2:] == [
+        (6, []), (1, ["n = 3", "k = 3", "a[k] = 0", "a[k] = 1", "a[k] = 4"]), (6, ["a = {0, 1, 4}"]),
+        (7, []), (2, ["i = 1", "reads s[i] = 1", "returns 2"]), (7, ["out[i + 1] = 2"]), (8, []),
+    ]  # fmt: skip
+
+
 HELPERS = """#include <hip/hip_runtime.h>
 __device__ int clampi(int v, int lo, int hi) { return v < lo ? lo : v > hi ? hi : v; }
 __device__ int idx(int i, int j) { return i * 4 + j; }
@@ -202,7 +218,7 @@ def test_functions_show_their_arguments_and_what_they_return(helpers, target):
         (3, ["i = 2", "j = 1", "returns 9"]), (4, []), (2, ["v = 9", "lo = 0", "hi = 6", "returns 6"]),
         (4, ["returns 6"]), (20, ["d = 11"]),
         (22, []), (14, ["i = 1", "j = 1", "returns out[5]"]), (22, ["out[5] = 3"]),
-        (23, []), (15, ["reads p[i * w + j] = 3", "i = 1", "j = 1", "returns 3"]), (23, ["s = 3"]),
+        (23, []), (15, ["i = 1", "j = 1", "reads p[i * w + j] = 3", "returns 3"]), (23, ["s = 3"]),
         (24, []), (6, ["n = 2"]), (6, ["n = 1", "returns 1"]), (6, []), (6, ["n = 0", "returns 0"]),
         (6, ["returns 1"]), (24, ["f = 1"]), (25, []), (8, ["x = 3"]), (10, ["x = 4", "returns 4"]), (25, ["s = 4"]),
         (26, []),
