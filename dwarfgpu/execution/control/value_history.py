@@ -105,8 +105,8 @@ class ValueHistory:
 
         And whether all variables have a location there.
         """
-        self._located: dict[int, bool] = {}
-        """By wave, whether that holds where it was last."""
+        self._unlocated: set[int] = set()
+        """The waves that were last where that does not hold."""
         self._where: dict[int, tuple[Any, ...]] = {}
         """By wave, the line that it has begun last."""
         self._ends: dict[int, tuple[int, Any]] = {}
@@ -212,12 +212,14 @@ class ValueHistory:
         looked = [row for row in begin if self.wave in (None, waves[row])]
         if looked:
             self._look_behind(batch, looked, position)
-        if is_located:  # now: in optimized code the value may be gone when the next line begins
-            new = (row for row, wave in enumerate(waves) if self._located.get(wave) is False)
-            looked = sorted({*looked, *(row for row in new if self.wave in (None, waves[row]))})
+        if not is_located:
+            self._unlocated.update(waves)
+        elif self._unlocated:  # now: in optimized code the value may be gone when the next line begins
+            new = (row for row, wave in enumerate(waves) if wave in self._unlocated and self.wave in (None, wave))
+            looked = sorted({*looked, *new})
+            self._unlocated.difference_update(waves)
         if looked:
             self._look(batch, looked, position, is_line=bool(begin))
-        self._located |= dict.fromkeys(waves, is_located)
         for row in begin:
             self._where[waves[row]] = where
             executed, lanes = self._executed.setdefault(waves[row], [None] * batch.lanes), executing(batch)[row]
