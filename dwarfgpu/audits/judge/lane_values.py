@@ -1,7 +1,8 @@
 """Lanes of variables, judged by execution: whether a value that was computed for some lanes is shown in others.
 
 A location that begins where EXEC is narrow says where the lanes have the variable that are active there. If it goes on
-behind the place where EXEC is wide again, then the other lanes have in the register what was in it before.
+behind the place where EXEC is wide again, then the other lanes have in the register what was in it before. That may be
+the variable, too, if it is a constant: compilers give a variable its first value ahead of the branch that changes it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 VECTORS = 512
 EVERY = range(VECTORS)
+_NUMBERS = OperandKind.CONSTANT, OperandKind.LITERAL
 _INDEXED = ("v_movrel", "s_set_gpr_idx_on")
 """The beginnings of the names of instructions behind which any vector register may have been written."""
 
@@ -78,6 +80,8 @@ class LaneValues:
         self.run = run
         self._writes: dict[int, VectorWrites] = {}
         self._destinations: dict[int, tuple[range, ...]] = {}
+        self._numbers: set[tuple[int, int]] = set()
+        """Instructions that write a number of the code to a register, with the register."""
         self._computed: dict[tuple[int, int], dict[VectorSource, int]] = {}
         """By wave and call the lanes that had a variable in its registers when they were active last."""
         self._present: dict[tuple[int, int], frozenset[VectorSource]] = {}
@@ -112,7 +116,8 @@ class LaneValues:
             lanes = computed[source]
             if active & ~lanes:
                 stale = _stale_lanes(writes, source, active & ~lanes, lanes)
-                yield source, sorted(stale, key=lambda each: each.lane)
+                certain = (each for each in stale if (each.written, each.register) not in self._numbers)
+                yield source, sorted(certain, key=lambda each: each.lane)
         self._note(arrival, row, writes, computed, sources)
 
     def _note(
@@ -126,6 +131,7 @@ class LaneValues:
         destinations = self._destinations.get(arrival.pc)
         if destinations is None:
             destinations = self._destinations[arrival.pc] = tuple(_vectors_written(arrival.instruction))
+            self._numbers.update((arrival.pc, register) for register in _numbers_written(arrival.instruction))
         if not destinations:
             return
         value: Any = arrival.batch.exec
@@ -165,3 +171,10 @@ def _vectors_written(instruction: GpuInstruction) -> Iterator[range]:
         for operand in part.destinations:
             if operand.kind is OperandKind.VGPR:
                 yield range(operand.index, operand.index + operand.count)
+
+
+def _numbers_written(instruction: GpuInstruction) -> Iterator[int]:
+    """Yield the vector registers that get a number of the code."""
+    for part in instruction.components or (instruction,):
+        if all(operand.kind in _NUMBERS for operand in part.sources):
+            yield from (each.index for each in part.destinations if each.kind is OperandKind.VGPR)

@@ -83,6 +83,31 @@ kernel void scan(global const int *in, global int *out, int n) {
     out[gid] = temp[tid];
 }
 """
+UNROLLED = """\
+static int scanned(local int *temp, int id, int v) {
+  temp[id] = v;
+  __builtin_amdgcn_s_barrier();
+  for (int d = 1; d < 128; d <<= 1) {
+    int add = 0;
+    if (id >= d)
+      add = temp[id - d];
+    __builtin_amdgcn_s_barrier();
+    temp[id] += add;
+    __builtin_amdgcn_s_barrier();
+  }
+  return temp[id];
+}
+kernel void compact(global const int *in, global int *out, global int *count) {
+  local int temp[128];
+  int id = __builtin_amdgcn_workitem_id_x();
+  int keep = in[id] % 3 != 0;
+  int place = scanned(temp, id, keep);
+  if (keep)
+    out[place - 1] = in[id];
+  if (id == 127)
+    *count = place;
+}
+"""
 SUMS = """\
 kernel void sums(global const float *in, global float *out, float scale) {
   int id = __builtin_amdgcn_workitem_id_x();
@@ -153,6 +178,11 @@ def test_lanes_that_left_a_loop_early_keep_what_they_computed(found, source, ker
 def test_what_a_register_has_since_the_launch_is_computed_though_a_whole_wave_branches_around_its_location(found):
     args = [np.ones(256, np.int32), np.zeros(256, np.int32), 100]
     assert found(SCAN, "scan", grid=256, work_group=128, args=args) == []
+
+
+def test_the_first_value_of_a_variable_may_come_from_far_ahead_of_the_branch_that_changes_it(found):
+    args = [np.arange(128, dtype=np.int32), np.zeros(128, np.int32), np.zeros(1, np.int32)]
+    assert found(UNROLLED, "compact", grid=128, work_group=128, args=args) == []
 
 
 def test_a_dual_instruction_belongs_to_two_statements_and_its_row_names_one(found):
