@@ -227,6 +227,14 @@ class PlacedVariable:
         first = None if self.memory is None or self.is_absent or self.is_shared else self.memory[1]
         return kind == PRIVATE and first is not None and 0 <= address - first < (known_size(self.type) or 0)
 
+    def is_in(self, addresses: set[int]) -> bool:
+        """Return whether some of its private addresses are among others."""
+        first = 0 if self.memory is None else self.memory[1]
+        inside = range(first, first + (known_size(self.type) or 0))
+        return (
+            not addresses.isdisjoint(inside) if len(inside) < len(addresses) else any(at in inside for at in addresses)
+        )
+
     @classmethod
     def of(cls, variable: Variable, *how: Any, **more: Any) -> PlacedVariable:
         """Return a variable of a frame without the frame."""

@@ -107,6 +107,10 @@ class TracedFrame:
     """The texts of its variables."""
     pointers: dict[Die, bytes] = field(factory=dict)
     """The bits of its pointers: what these lead to may change without them."""
+    written: set[int] = field(factory=set)
+    """The private addresses that it has stored to."""
+    stale: dict[Die, str | None] = field(factory=dict)
+    """The first texts of variables elsewhere: calls before have left them on the stack."""
 
 
 class StepTrace:
@@ -296,6 +300,8 @@ class StepTrace:
             placed = self._placed(batch, row)
             for access in found:
                 own = next((each for each in placed if each.holds(access.kind, access.address)), None)
+                if access.kind == PRIVATE and access.action != LOAD:
+                    self._frame.written.update(range(access.address, access.end))
                 if own is None or has_elements(own.type):
                     self._note_access(batch, row, lane, access, own)
                 elif access.action == LOAD:
@@ -519,6 +525,9 @@ class StepTrace:
                 else:
                     text = self._value_of(batch, row, lane, die, is_argument=is_argument)
                 self._texts[key] = bits, text
+        may_be_stale = placed.memory is not None and not (placed.is_listed or placed.is_parameter)
+        if may_be_stale and not placed.is_in(frame.written) and frame.stale.setdefault(die, text) == text:
+            return
         if is_argument:
             frame.texts[die] = ""  # the launch is asked once
         known = frame.texts.get(die, UNSET)

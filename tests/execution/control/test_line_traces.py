@@ -153,6 +153,18 @@ def test_what_a_function_has_changed_is_shown_where_it_returns(source, target):
     ]  # fmt: skip
 
 
+def test_what_a_call_before_has_left_on_the_stack_is_no_value_of_a_variable(source):
+    source = source.with_name("late.cl")
+    source.write_text(
+        "int late(int i)\n{\n  int y;\n  if (i > 2)\n    y = i;\n  int z = 1;\n  return i > 2 ? y : z;\n}\n"
+        "kernel void stale(global int *out) {\n  out[0] = late(5);\n  out[1] = late(1);\n}\n"
+    )
+    found = steps(source, "stale", "out=zeros(8,i4)")
+    assert [values for line, values in found if line == 2] == [["i = 5"], ["i = 1"]]
+    assert [values for line, values in found if line == 6] == [["z = 1"], ["z = 1"]]
+    assert (5, ["y = 5"]) in found
+
+
 HELPERS = """#include <hip/hip_runtime.h>
 __device__ int clampi(int v, int lo, int hi) { return v < lo ? lo : v > hi ? hi : v; }
 __device__ int idx(int i, int j) { return i * 4 + j; }
