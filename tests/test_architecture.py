@@ -201,7 +201,7 @@ BUDGETS: dict[str, float] = {
     "audits.noting": 0.1,
     "audits.verdicts": 0.2,  # which findings count, for every check
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
-    "audits.faults": 2.33,  # which access failed, by which pointer or local array, what waits, what a console says
+    "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.98,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.70,  # what counts of findings, faults, what changed a variable last, rule sets, repairs

@@ -302,7 +302,8 @@ def _variable_change_text(row: ChangeBefore, *, goes_back: bool) -> str:
     """Return the last change of a variable, and how to go there."""
     change = row.change
     span = (f"from {change.old} " if change.old else "") + (f"to {change.new}" if change.new else "")
-    told = f"{CHANGED[change.kind].format(shown(change.name))} was last changed{_at(row.source)}"
+    name = CHANGED[change.kind].format(shown(change.name)) + (f" of {shown(row.caller)}" if row.caller else "")
+    told = f"{name} was last changed{_at(row.source)}"
     told += f", {span.strip()}" if span else ""
     where = f"wave {row.number + 1}, lane {change.lane}"
     if not goes_back or change.kind != VARIABLE:

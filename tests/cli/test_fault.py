@@ -549,12 +549,15 @@ struct Rows { const float *data; int width;
   __device__ float at(int row) const {
     return data[row * width]; } };
 extern "C" __global__ void sums(Rows rows, float *out) {
-  out[threadIdx.x] = rows.at(threadIdx.x + 60000); }"""
+  int row = threadIdx.x;
+  row += 60000;
+  out[threadIdx.x] = rows.at(row); }"""
 
 
-def test_members_that_a_method_names_without_their_object_have_values(run, tmp_path):
+def test_a_method_shows_members_without_their_object_and_whose_variable_has_changed(run, tmp_path):
     source = tmp_path / "rows.hip"
     source.write_text(ROWS, "utf-8")
     words = "-O0", "--grid", 64, "--work-group", 64, '{"data": "zeros(100)", "width": 4}', "zeros(64)"
     text = run("run", source, "sums", *words)[1]
     assert re.search(r"\n  row = 60000 \.\. 60031\n  data = .*#0x\w+\n  width = 4\n", text)
+    assert re.search(r"`row` of sums\(.*\) was last changed at .*rows.hip:7, from 0 to 60000", " ".join(text.split()))

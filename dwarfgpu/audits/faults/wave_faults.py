@@ -203,6 +203,8 @@ class ChangeBefore:
     number: int
     """The index of the wave."""
     source: SourceLine | None
+    caller: str | None = None
+    """The function that has the variable, unless it is the one that failed."""
 
 
 @frozen
@@ -298,7 +300,11 @@ def with_changes(fault: WaveFault, machine: Any, changes: Iterable[CrashChange] 
     """Return a fault with those of some changes that its waves made; by default of those that a snapshot has kept."""
     changes = getattr(machine, "variable_changes", ()) if changes is None else changes
     numbers = ((change, machine.wave_named(change.wave)) for change in changes if change.wave in fault.waves)
-    rows = (ChangeBefore(change, number, source_at(fault.frame, change.pc)) for change, number in numbers)
+    callers = {each.frame.number: each.frame.name for each in fault.callers}
+    rows = (
+        ChangeBefore(change, number, source_at(fault.frame, change.pc), callers.get(change.frame))
+        for change, number in numbers
+    )
     return evolve(fault, changes=tuple(rows))
 
 
