@@ -12,13 +12,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.audits.judge.alignment import align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
-from dwarfgpu.audits.judge.recorded_values import RecordedValue, ValueComparison, largest_float, value_text
+from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, ValueComparison, largest_float, value_text
 from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import BETWEEN_LANES, caller_in
@@ -26,9 +27,10 @@ from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rul
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit
+    from dwarfgpu.audits.judge.location_ends import LocationGap
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch
     from dwarfgpu.audits.judge.same_code import SameCode
@@ -55,6 +57,8 @@ RULES: dict[str, CheckRule] = rules(
      "give the instruction the line of the statement that it was made from"),
     ("access", WARNING, "DWARF 5, 6.2.2", "An instruction accesses what its line accesses in another build.",
      "give the instruction the line of the statement that it was made from"),
+    ("gap", WARNING, "DWARF 5, 2.6.2", "A location is valid where what it reads has the value of another build.",
+     "let the entry be valid for the instruction that is named, too"),
     ("line", NOTE, "DWARF 5, 6.2.2", "A line that another build executes has a statement that is executed, too.",
      "keep the line with an instruction of it, and is_stmt in its row"),
     ("result", ERROR, "C11, 5.1.2.3 (6)", "A kernel leaves in its buffers what another build leaves there.",
@@ -247,6 +251,9 @@ class StatementComparison:
         self.values = ValueComparison(history.names, other.names, is_exact=same is not None)
         self._counts: defaultdict[tuple[str, str, DeclarationKey], Counter[str]] = defaultdict(Counter)
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
+        self._references: dict[tuple[int, ...], ReferenceStops] = {}
+        self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], AlignedStops] = {}
+        """By the identities of the stops of a context in both builds."""
         self._uncertain = other.shared | other.listed
         """The variables whose values at single instructions of the other build are not certain."""
         self._order = {id(stop): number for number, stop in enumerate(history.stops)}
@@ -285,35 +292,118 @@ class StatementComparison:
     def _compare_between(self) -> ComparedPart:
         """Compare what variables are at instructions at which no statement begins; return how many are right."""
         counts = {RIGHT: 0, WRONG: 0, UNCERTAIN: 0}
-        references: dict[tuple[int, ...], ReferenceStops] = {}
-        aligned: dict[tuple[tuple[int, ...], tuple[int, ...]], AlignedStops] = {}
         for item, between in self.history.between.items():
-            others = _by_context(self.other.by_item.get(item, []))
-            own = _by_context(self.history.by_item[item])
-            calls = self.other.self_calls.get(item, set())
-            numbers: dict[Context, list[int]] = {}
-            for number, stop in enumerate(self.history.by_item[item]):
-                numbers.setdefault(stop.context, []).append(number)
-            keys = {each: (tuple(map(id, own[each])), tuple(map(id, others[each]))) for each in own if each in others}
+            contexts = self._contexts_of(item)
             for behind, stop in between:
-                count = bisect_left(numbers.get(stop.context, []), behind)
-                key = keys.get(stop.context)
-                if key is None or not count or not stop.values:
+                if stop.context not in contexts or not stop.values:
                     continue
-                if any(caller_in(call) == stop.context for call in calls):
-                    continue  # the activations of the other build are rounds here
-                if key not in aligned:
-                    here, there = own[stop.context], others[stop.context]
-                    reference = references.get(key[1])
-                    if reference is None:
-                        reference = references[key[1]] = ReferenceStops(there, self.uses, here[0].file)
-                    visits = visits_of(here)
-                    aligned[key] = AlignedStops(visits, self._alignment(visits, reference), reference)
-                truths = self._around(aligned[key], count - 1, stop)
-                if 0 < len(truths) <= MAX_TRUTHS and aligned[key].reference.is_read(stretches_of(truths)):
+                aligned, stretches = self._stretches_at(contexts[stop.context], behind, stop)
+                if stretches:
                     self.sightings.note(RULES["between"], stop.pc)
-                    self._judge_between(item, stop, aligned[key].reference, stretches_of(truths), counts)
+                    self._judge_between(item, stop, aligned.reference, stretches, counts)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
+
+    def _contexts_of(self, item: WorkItem) -> dict[Context, tuple[AlignedStops, list[int]]]:
+        """Return the stops of a work-item in each context of both builds, with their numbers among all that it has.
+
+        A function that calls itself in the other build is left out: its activations are rounds here.
+        """
+        others = _by_context(self.other.by_item.get(item, []))
+        calls = {caller_in(call) for call in self.other.self_calls.get(item, ())}
+        numbers: dict[Context, list[int]] = {}
+        for number, stop in enumerate(self.history.by_item[item]):
+            numbers.setdefault(stop.context, []).append(number)
+        found: dict[Context, tuple[AlignedStops, list[int]]] = {}
+        for context, here in _by_context(self.history.by_item[item]).items():
+            there = others.get(context)
+            if there is None or context in calls:
+                continue
+            key = tuple(map(id, here)), tuple(map(id, there))
+            if key not in self._pairs:
+                reference = self._references.get(key[1])
+                if reference is None:
+                    reference = self._references[key[1]] = ReferenceStops(there, self.uses, here[0].file)
+                visits = visits_of(here)
+                self._pairs[key] = AlignedStops(visits, self._alignment(visits, reference), reference)
+            found[context] = self._pairs[key], numbers[context]
+        return found
+
+    def _stretches_at(
+        self, of_context: tuple[AlignedStops, list[int]], behind: int, stop: StatementStop
+    ) -> tuple[AlignedStops, list[Stretch]]:
+        """Return the stops of the other build around an instruction behind so many stops, if they are known."""
+        aligned, numbers = of_context
+        count = bisect_left(numbers, behind)
+        truths = self._around(aligned, count - 1, stop) if count else ()
+        stretches = stretches_of(truths)
+        is_known = 0 < len(truths) <= MAX_TRUTHS and aligned.reference.is_read(stretches)
+        return aligned, stretches if is_known else []
+
+    # --- Where locations begin and end ----------------------------------------------------------------------------
+
+    def judge_gaps(self, gaps: Mapping[tuple[int, int], Sequence[LocationGap]]) -> None:
+        """Report variables without a location beside an instruction at which one shows the value that they have there.
+
+        The other build has this value at all stops that the instruction without a location can be, in all work-items.
+        """
+        seen: dict[tuple[DeclarationKey, int, int], list[tuple[bool, Sighting]]] = {}
+        for item, between in self.history.between.items():
+            contexts = self._contexts_of(item)
+            order: dict[Context, list[tuple[int, StatementStop]]] = {context: [] for context in contexts}
+            every = (*enumerate(self.history.by_item[item], 1), *between)
+            for behind, stop in sorted(every, key=lambda pair: pair[0]):
+                if stop.context in contexts:
+                    order[stop.context].append((behind, stop))
+            for context, places in order.items():
+                for first, second in pairwise(places):
+                    for gap in gaps.get((first[1].pc, second[1].pc), ()):
+                        ends = gap.located == first[1].pc
+                        located, (behind, lacking) = (first[1], second) if ends else (second[1], first)
+                        key = next((each for each in located.values or () if gap.is_of(each.name, each.line)), None)
+                        if key is None or key in self._uncertain:
+                            continue
+                        aligned, stretches = self._stretches_at(contexts[context], behind, lacking)
+                        found = self._has_value(item, key, located, lacking, aligned.reference, stretches, ends=ends)
+                        if found is not None:
+                            place = lacking.lanes[lacking.positions[item]]
+                            value = located.value(key, item)
+                            assert isinstance(value, RecordedValue)  # noqa: S101 (it has one there)
+                            message = f"the location of {key.name} {'ends before' if ends else 'begins behind'} this"
+                            message += f" instruction, where {gap.text} has its value, too:"
+                            message += f" {value_text(value, self.history.names)}, as in {self.name}"
+                            sighting = Sighting(message, lacking.wave, place, lacking.visit)
+                            seen.setdefault((key, located.pc, lacking.pc), []).append((found, sighting))
+        for (key, _located, pc), sightings in seen.items():
+            if all(is_same for is_same, _sighting in sightings):
+                for _is_same, sighting in sightings:
+                    self.sightings.add(Subject(RULES["gap"], key.name, key), pc, sighting)
+
+    def _has_value(
+        self,
+        item: WorkItem,
+        key: DeclarationKey,
+        located: StatementStop,
+        lacking: StatementStop,
+        reference: ReferenceStops,
+        stretches: list[Stretch],
+        *,
+        ends: bool,
+    ) -> bool | None:
+        """Return whether a variable has its value of an instruction at all stops; None if nothing is known.
+
+        It is visible, so stops at which it is not do not count; nor do those before it is assigned, where a location
+        has ended that showed its value.
+        """
+        value = located.value(key, item)
+        if not isinstance(lacking.value(key, item), NoValue) or not isinstance(value, RecordedValue):
+            return None
+        runs = reference.variable(key).known(item).runs(stretches)
+        states = [state for state, _start, _stop in runs if state is not HIDDEN]
+        known = [state for state in states if not isinstance(state, str)]
+        if not known or any(unknown for _value, unknown in known):
+            return None
+        is_known = all(not isinstance(state, str) or (ends and state is EARLY) for state in states)
+        return is_known and all(self.values.difference(value, other, scale=None) is None for other, _unknown in known)
 
     def _judge_between(
         self,

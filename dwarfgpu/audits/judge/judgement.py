@@ -287,7 +287,9 @@ class Judge:
             return None
         uses = StatementUses(self.texts.text_of)
         self.comparison = StatementComparison(self.recorder.history, other, self.against.name, uses, sightings, same)
-        return self.comparison.run()
+        compared = self.comparison.run()
+        self.comparison.judge_gaps(self.values.ends.gaps)
+        return compared
 
     def _without_undefined(self, compared: BuildJudgement | None, limit: int | None) -> BuildJudgement | None:
         """Doubt what undefined behaviour of the kernel may change; one execution gives both builds the same values."""

@@ -44,7 +44,32 @@ _CHANGES = (
     r"(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
 )
 """What may assign a variable, or let others do so."""
+_EXEC = frozenset((126, 127))
 _NUMBERED = {OperandKind.SGPR: "s", OperandKind.VGPR: "v", OperandKind.AGPR: "a"}
+
+
+@frozen(eq=False)
+class LocationGap:
+    """A variable with a location at one of two instructions of a block, and none at the other.
+
+    What the location reads is the same at both: the first instruction does not write it.
+    """
+
+    die: Die
+    located: int
+    """The address at which it has the location."""
+    registers: frozenset[str]
+    """Those that the location reads; none for a constant."""
+
+    def is_of(self, name: str, line: int) -> bool:
+        """Return whether it is one of a variable that is declared in a line."""
+        declared = self.die.find_number(dw.DW_AT_decl_line)
+        return self.die.name == name and declared is not None and declared.unsigned() == line
+
+    @property
+    def text(self) -> str:
+        """What has the value."""
+        return registers_text(self.registers) or "the constant"
 
 
 @frozen(eq=False)
@@ -60,6 +85,10 @@ class ValidHere:
     """The registers that the values of the variables come from, of those that are in no memory."""
     located: frozenset[Die]
     """All with a location."""
+    scope: frozenset[Die]
+    """All in scope."""
+    reads: dict[Die, frozenset[str]]
+    """As ``computed``, of all variables."""
 
 
 class ValidityJudge:
@@ -69,6 +98,8 @@ class ValidityJudge:
         self.run = run
         self.sightings = sightings
         self.texts = texts
+        self.gaps: dict[tuple[int, int], tuple[LocationGap, ...]] = {}
+        """By the addresses of two instructions of a block that waves execute one after the other."""
         self._before: dict[tuple[int, int], tuple[int, GpuInstruction, ValidHere]] = {}
         self._writers: dict[tuple[int, int], dict[str, int]] = {}
         """By wave and call the instruction of this block that has written a register last."""
@@ -89,7 +120,8 @@ class ValidityJudge:
         once = frozenset(die for die, frame in visible.items() if self._is_fixed(die, frame, frames))
         known = {die: frozenset(names) for die, names in registers.items() if die in once}
         kept = {die: names for die, names in computed.items() if die in once}
-        return ValidHere(once, frozenset(die.offset for die in once), known, kept, frozenset(located))
+        scope, fixed = frozenset(visible), frozenset(die.offset for die in once)
+        return ValidHere(once, fixed, known, kept, frozenset(located), scope, computed)
 
     def observe(self, arrival: InstructionVisit, wave: int, place: ValidHere) -> None:
         """Take notice of a wave that is about to execute an instruction, and judge what is different there."""
@@ -103,11 +135,14 @@ class ValidityJudge:
             return
         written = self._written(before[1])
         writers.update(dict.fromkeys(written, before[0]))
+        is_padding = "s_nop" in (before[1].name, arrival.instruction.name)
+        if (before[0], pc) not in self.gaps and not is_padding and not _chooses_lanes(before[1]):
+            self.gaps[before[0], pc] = tuple(_gaps((before[0], before[2]), (pc, place), written))
         if not int(self.run.lanes.active[wave]):
             return
         for die, names in before[2].computed.items():
             if die in place.visible and die not in place.located and names.isdisjoint(written):
-                why = f"nothing has written to {_text(names)}, where it is" if names else "it is a constant"
+                why = f"nothing has written to {registers_text(names)}, where it is" if names else "it is a constant"
                 message = f"{die.name} has no location from here on, and {why}"
                 self._report(RULES["lost"], die, arrival, wave, message)
         for die, names in place.registers.items():
@@ -128,7 +163,9 @@ class ValidityJudge:
         place, line = self.texts.declared_at(die), self.run.running.line_at(writer)
         if place is not None and line is not None and line.line == place[1]:
             offset = self.sightings.function(writer)[1]
-            message = f"the location of {die.name} begins here, and +{offset:#x} has written {_text(names)} for it"
+            message = (
+                f"the location of {die.name} begins here, and +{offset:#x} has written {registers_text(names)} for it"
+            )
             self._report(RULES["late"], die, arrival, wave, message)
 
     def _report(self, rule: CheckRule, die: Die, arrival: InstructionVisit, wave: int, message: str) -> None:
@@ -190,6 +227,14 @@ class ValidityJudge:
         return frozenset(starts)
 
 
+def _gaps(before: tuple[int, ValidHere], here: tuple[int, ValidHere], written: frozenset[str]) -> Iterator[LocationGap]:
+    """Yield the variables in scope at two instructions that have a location at one, which reads nothing written."""
+    for (pc, own), (_pc, other) in ((before, here), (here, before)):
+        for die, names in own.reads.items():
+            if die in other.scope and die in own.scope and die not in other.located and names.isdisjoint(written):
+                yield LocationGap(die, pc, names)
+
+
 def _written(instruction: GpuInstruction) -> frozenset[str]:
     return frozenset(_registers(instruction))
 
@@ -203,5 +248,12 @@ def _registers(instruction: GpuInstruction) -> Iterator[str]:
                 yield from (f"{prefix}{operand.index + number}" for number in range(operand.count))
 
 
-def _text(names: frozenset[str]) -> str:
+def _chooses_lanes(instruction: GpuInstruction) -> bool:
+    """Return whether an instruction writes EXEC: other lanes may have another value, or none."""
+    special = (each.index for each in instruction.destinations if each.kind is OperandKind.SPECIAL)
+    return not _EXEC.isdisjoint(special) or "saveexec" in instruction.name or instruction.name.startswith("v_cmpx")
+
+
+def registers_text(names: frozenset[str]) -> str:
+    """Return numbered registers as messages name them."""
     return ", ".join(sorted(names, key=lambda name: (name[0], int(name[1:]))))

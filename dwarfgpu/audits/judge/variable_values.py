@@ -145,7 +145,7 @@ class ValueJudge:
         self.sightings = sightings
         self.texts = texts
         self._source = SourceValues(run, sightings, functions, RULES["source"])
-        self._ends = ValidityJudge(run, sightings, functions)
+        self.ends = ValidityJudge(run, sightings, functions)
         self._places: dict[int, WatchedInstruction] = {}
         self._located = LocatedVariables()
         self._homes: dict[LocatedVariable, FoundPlace] = {}
@@ -177,7 +177,7 @@ class ValueJudge:
         for wave in waves.tolist():
             self._before.pop((wave, number), None)
             self._lanes.end(wave, number)
-            self._ends.end(wave, number)
+            self.ends.end(wave, number)
             if not number:
                 self._source.end(wave)
 
@@ -195,7 +195,7 @@ class ValueJudge:
             for home in before.place.homes:
                 if home in place.homes and (before.place.texts is not None or home.die in place.located.fixed):
                     self._compare(batch, row, wave, before, home, is_fixed=home.die in place.located.fixed)
-        self._ends.observe(arrival, wave, place.located)
+        self.ends.observe(arrival, wave, place.located)
         for source, stale in self._lanes.stale(arrival, row, place.sources):
             self._judge_lanes(arrival, wave, source, stale)
         columns = {home.register: column_of(batch, home.register) for home in place.homes}
@@ -393,7 +393,7 @@ class ValueJudge:
             frozenset(sources),
             tuple((str(line.file), line.line) for line in lines) if len(lines) == len(frames) else (),
             None if None in texts else tuple(text for text in texts if text is not None),
-            self._ends.place(frames, visible, registers, computed, located),
+            self.ends.place(frames, visible, registers, computed, located),
         )
 
     def _has_doubtful_line(self, arrival: InstructionVisit, frame: Frame) -> bool:

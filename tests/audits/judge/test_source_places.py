@@ -295,6 +295,26 @@ def test_locations_begin_and_end_where_instructions_write_their_registers(found,
     assert all(expected[1] in message for _rule, message in findings), findings
 
 
+@pytest.mark.parametrize("assembler", [ONCE], indirect=True)
+@for_each("change, words",
+    (lambda text: text, None),
+    (ends_early, "the location of y ends before this instruction, where v"),
+    (lambda text: text.replace(f".uleb128 {label_of(text, 'y')}-", f".uleb128 {label_of(text, 'more')}-", 1),
+     "the location of y begins behind this instruction, where v"))  # fmt: skip
+def test_a_location_is_valid_where_its_registers_have_the_value_of_another_build(assembler, change, words):
+    folder, text = assembler
+    (folder / "gap.s").write_text(change(text))
+    subprocess.run(["clang-22", *WORDS, "-x", "assembler", "gap.s", "-o", "gap.co"], check=True, cwd=folder)
+    command = ["clang-22", "-x", "cl", "-cl-std=CL2.0", *WORDS, "-g", "-O0", "k.cl", "-o", "other.co"]
+    subprocess.run(command, check=True, cwd=folder)
+    judged = "judge", folder / "gap.co", "once", "--grid", "64", "--work-group", "64", "made"
+    words_of_rule = "--only", "against-gap", "--against", folder / "other.co"
+    answer = document(*judged, *words_of_rule, status=int(words is not None))
+    messages = [each["message"] for each in answer["findings"]]
+    assert bool(messages) is (words is not None)
+    assert all(words in message and message.endswith("as in other.co") for message in messages), messages
+
+
 def test_a_variable_of_another_type_is_found(found):
     def change(text):
         return text.replace(
