@@ -164,6 +164,8 @@ class StepTrace:
         self._reader = SourceTexts()
         self.is_optimized = self._has_lists()
         """Whether a list says where a variable is, as optimizers write it."""
+        self._slots: dict[int, bool] = {}
+        """Whether the instruction at an address accesses a fixed place of the stack."""
         self._unlisted: set[int] = set()
         """The addresses where no location of a list holds."""
         self._found = Discoveries(running.attached, running.machine.device, variables_in)
@@ -302,6 +304,8 @@ class StepTrace:
                 own = next((each for each in placed if each.holds(access.kind, access.address)), None)
                 if access.kind == PRIVATE and access.action != LOAD:
                     self._frame.written.update(range(access.address, access.end))
+                if own is None and access.kind == PRIVATE and self._is_slot(batch.pc):
+                    continue
                 if own is None or has_elements(own.type):
                     self._note_access(batch, row, lane, access, own)
                 elif access.action == LOAD:
@@ -311,6 +315,14 @@ class StepTrace:
                     self._note(batch, row, lane, own, is_hidden=own.is_shadowed)
         finally:
             batch.pc = pc
+
+    def _is_slot(self, pc: int) -> bool:
+        """Return whether unoptimized code accesses a fixed place of the stack: a variable's, or the compiler's own."""
+        if pc not in self._slots:
+            device = self.running.machine.device
+            address = executed(device.code_at(pc), 0, device.processor, device.lanes).operand("vaddr")
+            self._slots[pc] = not self.is_optimized and address is not None and address.kind is OperandKind.OFF
+        return self._slots[pc]
 
     def _note_access(
         self, batch: WaveBatch, row: int, lane: int, access: LaneAccess, own: PlacedVariable | None
