@@ -185,7 +185,7 @@ BUDGETS: dict[str, float] = {
     "cfi": 1.53,  # callers that the machine has called, and what tail calls change
     "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 26.40,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; accesses
+    "execution": 26.41,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; accesses
     "states": 3.66,
     "program.types": 2.17,  # sizes of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
@@ -203,7 +203,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 10.98,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
+    "render": 10.99,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.70,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
     "cli": 2.80,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,

@@ -13,6 +13,7 @@ from dwarfgpu.render.records import Record, fact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.execution.control.running import CodePosition
     from dwarfgpu.execution.control.value_history import PastValue, ValueHistory, Writers
 
 MOST_ROWS = 200
@@ -41,8 +42,11 @@ def _number(value: Any) -> str:
 
 
 def _place(row: PastValue) -> str:
-    position = row.position
-    return "(before)" if position is None else f"{(position.file or '').rpartition('/')[2]}:{position.line}"
+    return "(before)" if row.position is None else _line(row.position)
+
+
+def _line(position: CodePosition) -> str:
+    return f"{(position.file or '').rpartition('/')[2]}:{position.line}"
 
 
 def _of_place(name: str) -> Callable[[PastValue], Any]:
@@ -94,6 +98,9 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         has_writers=any(row.writers for row in shown),
     )  # fmt: skip
     yield from record.lines(shown, width=room())
+    if history.stored_again is not None:
+        position, writers = history.stored_again
+        yield from fitted(f"  the last store, at {_line(position)}, changed nothing: {_writers(writers)}", 4)
     if history.is_never_stored:
         yield f"  nothing was stored to {history.text}"
     more = len(rows) + history.left - most

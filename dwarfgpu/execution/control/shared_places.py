@@ -136,8 +136,8 @@ class SharedPlaces:
             numbers = (self._of_local if space == LOCAL else self._of_generic)(numbers, waves)
         self._stores.append((numbers, flags, size, action))
 
-    def changed(self) -> Iterator[tuple[int, dict[int, list[int]]]]:
-        """Yield the places that the last instruction has changed, and the lanes that wrote there, by wave."""
+    def stores(self) -> Iterator[tuple[int, dict[int, list[int]], bool]]:
+        """Yield the places that the last instruction has stored to, by which lanes, and whether that changed them."""
         stores, batch, self._batch = self._stores, self._batch, None
         self._stores = []
         writers: dict[int, dict[int, list[int]]] = {}
@@ -154,5 +154,4 @@ class SharedPlaces:
                     self.storing.setdefault(key, set()).update({wave} if action == "store" else ())
         for key, waves in writers.items():
             *_others, self.last_writer = ((wave, lanes[-1]) for wave, lanes in waves.items())
-            if self.by_key[key].look():
-                yield key, waves
+            yield key, waves, self.by_key[key].look()

@@ -89,6 +89,9 @@ class PastValue:
 class ValueHistory:
     """Looks at an expression wherever a wave begins another line, and at stores to memory that lanes share."""
 
+    stored_again: tuple[CodePosition, Writers] | None = None
+    """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
+
     def __init__(self, running: Running, text: str, wave: int | None = None, lane: int | None = None) -> None:
         self.text = text
         running.check_lane(wave, lane)
@@ -482,7 +485,10 @@ class ValueHistory:
         """Keep what the last instruction has changed: in the lanes that wrote, or else in those that mean the place."""
         rows: dict[tuple[Meaning, bool], tuple[Any, dict[str, list[int]]]] = {}
         position = None
-        for key, writers in self._shared.changed():
+        for key, writers, has_changed in self._shared.stores():
+            self.stored_again = None if has_changed else (self._line_of(writers), self._named(writers))
+            if not has_changed:
+                continue
             value = self._shared.by_key[key].value
             position = position or self._line_of(writers)
             own = {(wave, name): [lane for lane in writers.get(wave, ()) if view[lane] == key]
@@ -500,8 +506,11 @@ class ValueHistory:
                 for wave, numbers in () if is_own and not overwritten else writers.items():
                     others.setdefault(self._running.machine.ids[wave], []).extend(numbers)
         for ((wave, declared), _is_own), (row, others) in rows.items():
-            by = tuple((name, tuple(sorted({*lanes}))) for name, lanes in others.items())
-            self._add(wave, position, row, declared, by)
+            self._add(wave, position, row, declared, _writers(others))
+
+    def _named(self, writers: dict[int, list[int]]) -> Writers:
+        """Return lanes by the name of their wave."""
+        return _writers({self._running.machine.ids[wave]: lanes for wave, lanes in writers.items()})
 
     def _line_of(self, writers: dict[int, list[int]]) -> CodePosition:
         """Return the line of the last instruction; in a function without lines, the one that its lanes have begun."""
@@ -509,6 +518,10 @@ class ValueHistory:
         wave, (lane, *_others) = next(iter(writers.items()))
         begun = self._executed[wave][lane] if wave in self._executed and not position.line else None
         return begun or position
+
+
+def _writers(lanes: dict[str, list[int]]) -> Writers:
+    return tuple((name, tuple(sorted({*numbers}))) for name, numbers in lanes.items())
 
 
 def _texts(values: Any, form: np.dtype[Any]) -> Any:

@@ -494,7 +494,7 @@ def test_commands_lead_from_a_wrong_element_to_the_lines_of_the_lane_that_stored
         ["--watch 'out[N]'"], ["--watch 'out[N]'"], ["--watch 'out[37]'"],
     ]  # fmt: skip
     watched = run("run", str(source), *words, "--watch=out[37]")
-    assert "turn.cl:4" not in watched.stdout  # the store has changed nothing
+    assert "  the last store, at turn.cl:4, changed nothing: 1:1:1:2 lane 5\n" in watched.stdout
     command = re.search(r"`dwarfgpu (.*?)` shows each line of wave 2, lane 5, which stored there last", watched.stderr)
     trace = run(*shlex.split(command[1])).stdout
     assert "turn.cl:3 in turn, lanes 0-31\n3\tint from = i == 37 ? 3 : 63 - i;\n    from = 3\n" in trace
@@ -534,5 +534,7 @@ def test_an_element_that_no_lane_stores_to_is_said_to_be_one(source):
     source = source.with_name("skips.cl")
     source.write_text("kernel void skips(global int *o, int n) { int i = get_global_id(0); if (i != n) o[i] = 0; }")
     words = "run", str(source), "skips", "--grid=64", "--work-group=64", "o=zeros(64)", "n=3"
-    said = ["nothing was stored to $_arg" in run(*words, f"--watch=o[{element}]").stdout for element in (3, 4)]
+    shown = [run(*words, f"--watch=o[{element}]").stdout for element in (3, 4)]
+    assert "  the last store, at skips.cl:1, changed nothing: 1:1:1:1 lane 4\n" in shown[1]
+    said = ["nothing was stored to $_arg" in each for each in shown]
     assert said == [True, False]
