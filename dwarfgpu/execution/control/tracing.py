@@ -108,7 +108,7 @@ class TracedFrame:
     pointers: dict[Die, bytes] = field(factory=dict)
     """The bits of its pointers: what these lead to may change without them."""
     written: set[int] = field(factory=set)
-    """The private addresses that it has stored to."""
+    """The private addresses that it has stored to, or functions that it calls."""
     stale: dict[Die, str | None] = field(factory=dict)
     """The first texts of variables elsewhere: calls before have left them on the stack."""
 
@@ -303,7 +303,8 @@ class StepTrace:
             for access in found:
                 own = next((each for each in placed if each.holds(access.kind, access.address)), None)
                 if access.kind == PRIVATE and access.action != LOAD:
-                    self._frame.written.update(range(access.address, access.end))
+                    for frame in self._known.values():  # callers may have passed the address
+                        frame.written.update(range(access.address, access.end))
                 if own is None and access.kind == PRIVATE and self._is_slot(batch.pc):
                     continue
                 if own is None or has_elements(own.type):
@@ -524,6 +525,7 @@ class StepTrace:
             if frame.pointers.get(die) == bits:
                 return
             frame.pointers[die] = bits
+        may_be_stale = placed.memory is not None and not (placed.is_listed or placed.is_parameter)
         if isinstance(column := placed.column, PrivateColumn) and self._is_unset(
             self.running.machine.device.memory.undefined_bytes(batch, row, lane, PRIVATE, column.address, column.size)
         ):
@@ -535,9 +537,9 @@ class StepTrace:
                 if bits is not None and placed.is_text_of_bits:
                     text = self._text(Object(placed.type, ObjectPlace(Bytes(bits))))
                 else:
-                    text = self._value_of(batch, row, lane, die, is_argument=is_argument)
+                    written = frame.written if may_be_stale and self.lane is not None else None
+                    text = self._value_of(batch, row, lane, die, written, is_argument=is_argument)
                 self._texts[key] = bits, text
-        may_be_stale = placed.memory is not None and not (placed.is_listed or placed.is_parameter)
         if may_be_stale and not placed.is_in(frame.written) and frame.stale.setdefault(die, text) == text:
             return
         if is_argument:
@@ -554,8 +556,13 @@ class StepTrace:
             if text is not None:
                 yield name, text
 
-    def _value_of(self, batch: WaveBatch, row: int, lane: int, die: Die, *, is_argument: bool) -> str | None:
-        """Return the text of a variable as only the frame can tell it, or of the argument of the launch."""
+    def _value_of(
+        self, batch: WaveBatch, row: int, lane: int, die: Die, written: set[int] | None, *, is_argument: bool
+    ) -> str | None:
+        """Return the text of a variable as only the frame can tell it, or of the argument of the launch.
+
+        written are the only private addresses that can be set, if that is known.
+        """
 
         def variable(frame: Frame) -> Quantity:
             return next(each for each in frame.variables() if each.die == die)
@@ -564,7 +571,9 @@ class StepTrace:
         launched = None if answer is None or answer.reason is None else answer.reason.launched
         if is_argument and launched is not None and (argument := launched()) is not None:
             return f"{self._text(argument)}{AT_LAUNCH}"
-        return None if answer is None or answer.value is None else self._set_text(batch, row, lane, answer.value)
+        return (
+            None if answer is None or answer.value is None else self._set_text(batch, row, lane, answer.value, written)
+        )
 
     def _answer(self, batch: WaveBatch, row: int, lane: int, find: Callable[[Frame], Quantity]) -> LaneAnswer | None:
         """Return what is found in the innermost frame of a wave; None where a name means nothing."""
@@ -574,7 +583,7 @@ class StepTrace:
         except DwarfGpuError:
             return None
 
-    def _set_text(self, batch: WaveBatch, row: int, lane: int, value: Object) -> str | None:
+    def _set_text(self, batch: WaveBatch, row: int, lane: int, value: Object, written: set[int] | None) -> str | None:
         """Return the text of an object, of which parts may not be set yet."""
         address, size, device = value.address, known_size(value.type), self.running.machine.device
         space = None if address is None or address.space is None else device.machine.target.space(address.space)
@@ -582,6 +591,9 @@ class StepTrace:
             return self._text(value)
         number = int(np.asarray(address.value).flat[0])
         unset = device.memory.undefined_bytes(batch, row, lane, kind_of(space), number, size)
+        if written is not None and kind_of(space) == PRIVATE:
+            known = zip(range(number, number + size), unset or bytes(size), strict=True)
+            unset = bytes(byte if at in written else 0xFF for at, byte in known)
         if self._is_unset(unset):
             return UNSET
         if any(unset):

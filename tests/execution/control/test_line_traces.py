@@ -165,6 +165,20 @@ def test_what_a_call_before_has_left_on_the_stack_is_no_value_of_a_variable(sour
     assert (5, ["y = 5"]) in found
 
 
+def test_nor_are_the_members_of_a_structure_that_has_one_set(source):
+    source = source.with_name("part.cl")
+    source.write_text(
+        "typedef struct { int sum, most; } Part;\nvoid fill(int *p) { *p = 7; }\nint join(int a) {\n  Part r;\n"
+        "  r.sum = a;\n  fill(&r.most);\n  return r.sum + r.most;\n}\n"
+        "kernel void joined(global int *out) {\n  out[0] = join(5);\n  out[1] = join(6);\n}\n"
+    )
+    found = steps(source, "joined", "out=zeros(8,i4)")
+    assert [values[0] for line, values in found if line == 5] == [
+        f"r = {{sum = {number}, most = <not set yet>}}" for number in (5, 6)
+    ]
+    assert (7, ["r = {sum = 6, most = 7}", "returns 13"]) in found
+
+
 HELPERS = """#include <hip/hip_runtime.h>
 __device__ int clampi(int v, int lo, int hi) { return v < lo ? lo : v > hi ? hi : v; }
 __device__ int idx(int i, int j) { return i * 4 + j; }
