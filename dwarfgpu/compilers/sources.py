@@ -47,8 +47,6 @@ what few kernels call; what waves and work-groups compute together, with its loc
 for `printf`."""
 _PARTS = (_LOCAL, _FIRST, _ALL, _RARE, _GROUPS, _PRINT)
 """Functions call those of the parts before theirs."""
-_DEBUG = "-g", "-fdebug-macro"
-"""Lines and variables, and macros, which expressions may then have; these add 25 KB, of HIP 60 KB."""
 _EXTENSIONS = [
     f"-Dcl_khr_subgroup_{name}=1"
     for name in ("shuffle", "shuffle_relative", "ballot", "non_uniform_vote", "non_uniform_arithmetic")
@@ -119,7 +117,7 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         folder = Path(name)
         out = str(folder / "k.co")
         mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
-        words = [*_language_words(language, target), *library.options, *_DEBUG, f"-O{recipe.level}", *mended]
+        words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
         words += recipe.options
         parts = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
         while True:

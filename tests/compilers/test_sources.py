@@ -137,9 +137,7 @@ def test_lines_and_names_are_those_of_the_source(tmp_path, require_tool, level):
     said = subprocess.run(
         [tool, "--debug-line", "--debug-info", path], capture_output=True, text=True, check=True
     ).stdout
-    files = {Path(name).name for name in re.findall(r'^ +name: "(.*)"', said, re.MULTILINE)}
-    assert files == {"k.cl", "opencl-c-base.h"}  # the second has macros of OpenCL C
-    assert {row.split()[3] for row in said.splitlines() if row.startswith("0x") and "is_stmt" in row} == {"0"}
+    assert {Path(name).name for name in re.findall(r'^ +name: "(.*)"', said, re.MULTILINE)} == {"k.cl"}
     assert set(re.findall(r'DW_TAG_subprogram\n(?:.*\n)*?.*DW_AT_name\t\("(.*)"\)', said)) == {"copy"}
 
 
@@ -610,26 +608,3 @@ def test_names_of_hip_without_its_header(tmp_path):
     with pytest.raises(NotCompiled) as raised:
         compile_source(str(path))
     assert raised.value.hint == "the names of HIP need #include <hip/hip_runtime.h> at the top of the file"
-
-
-def test_macros_are_known_and_change_no_line(tmp_path, require_tool):
-    """Of a source that is compiled for a run."""
-    require_tool("clang-22")
-    source = tmp_path / "m.cl"
-    source.write_text(
-        "#define WIDTH 16\n#define SQUARE(x) ((x) * (x))\nkernel void m(global int *out) {\n"
-        "  int i = get_global_id(0);\n  out[i] = SQUARE(i);\n}\n"
-    )
-    sizes = "--grid=32", "--work-group=32", "out=zeros(32)"
-    answer = run("run", str(source), "m", *sizes, "--until", "m.cl:5 if SQUARE(i) == 25 + WIDTH * 15")
-    assert "5\tout[i]" not in answer.stdout
-    assert "hint: no lane that came to m.cl:5 had" in answer.stderr
-    assert ", lane 17," in run("run", str(source), "m", *sizes, "--until", "m.cl:5 if i == WIDTH + 1").stdout
-    dumps = []
-    for word in "-fdebug-macro", "-fno-debug-macro":
-        code = str(tmp_path / f"{word}.co")
-        run("compile", str(source), "-o", code, "--", word)
-        command = [require_tool("llvm-dwarfdump-22"), "--debug-line", code]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        dumps.append([line for line in text.splitlines() if line.startswith("0x")])
-    assert dumps[0] == dumps[1] != []
