@@ -62,7 +62,7 @@ class _Once(argparse.Action):
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, _flag: Any = None) -> None:
         before = getattr(namespace, self.dest, None)
-        if self.option_strings and before not in (None, value):
+        if self.option_strings and before not in (None, self.default, value):
             name = self.option_strings[0].lstrip("-")
             is_list = self.metavar is not None and str(self.metavar).strip("[=]") in ("LIST", "KINDS")
             hint = "separate several values by commas" if is_list else TWICE.get(name)
