@@ -304,7 +304,9 @@ def _source_line(step: TracedStep) -> Iterator[str]:
 
 def _named(values: Iterable[tuple[str, str]], head: str = "") -> Iterator[str]:
     texts = (shown(f"{name} = {value}") for name, value in values)
-    yield from (f"    {head}{line}" for line in packed(texts, room(4 + len(head)), 2))
+    for line in packed(texts, room(4 + len(head)), 2):
+        yield f"    {head}{line}"
+        head = " " * len(head)
 
 
 STEP = Record(

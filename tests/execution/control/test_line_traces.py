@@ -179,6 +179,18 @@ def test_nor_are_the_members_of_a_structure_that_has_one_set(source):
     assert (7, ["r = {sum = 6, most = 7}", "returns 13"]) in found
 
 
+def test_a_value_in_several_lines_is_read_once(source):
+    source = source.with_name("wide.cl")
+    source.write_text(
+        "typedef struct { double first, second, third, fourth, fifth; } Wide;\n"
+        "kernel void wide(global Wide *in, global double *out) {\n  Wide own = in[1];\n  out[0] = own.first;\n}\n"
+    )
+    words = "--grid=8", "--work-group=8", "random(99,f8)", "zeros(8,f8)", "--trace=lines", "--lane=1"
+    shown = run("run", str(source), "wide", *words).stdout
+    assert re.search(r"\n    reads in\[1\] = \{first = 0.*\n          \S", shown)
+    assert shown.count("reads in") == 1
+
+
 HELPERS = """#include <hip/hip_runtime.h>
 __device__ int clampi(int v, int lo, int hi) { return v < lo ? lo : v > hi ? hi : v; }
 __device__ int idx(int i, int j) { return i * 4 + j; }
