@@ -13,7 +13,7 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.access_shapes import FLAT, LOCAL
 from dwarfgpu.execution.batch import VCC, return_addresses
-from dwarfgpu.execution.control.lane_accesses import LOAD, LaneAccesses, place_in
+from dwarfgpu.execution.control.lane_accesses import LOAD, STORE, LaneAccesses, place_in
 from dwarfgpu.execution.control.line_accesses import UNSET, AccessNames, LineAccesses, NamedPlace
 from dwarfgpu.execution.control.placed import (
     Discoveries,
@@ -115,6 +115,9 @@ class TracedFrame:
 
 class StepTrace:
     """Tells a function what one wave does."""
+
+    _slots_stored: tuple[int, ...] = ()
+    """The private addresses that a line has stored to before the variables there, which it declares, are in scope."""
 
     def __init__(
         self,
@@ -306,6 +309,7 @@ class StepTrace:
                     for frame in self._known.values():  # callers may have passed the address
                         frame.written.update(range(access.address, access.end))
                 if own is None and access.kind == PRIVATE and self._is_slot(batch.pc):
+                    self._slots_stored += (access.address,) * (access.action == STORE)
                     continue
                 if own is None or has_elements(own.type):
                     self._note_access(batch, row, lane, access, own)
@@ -400,6 +404,9 @@ class StepTrace:
         is_same = before is self._frame
         if is_same and not is_new:
             self._look(batch, row, lane, self._look_behind(batch, row, lane))
+            for each in self._placed(batch, row) if self._slots_stored else ():  # declared by the line
+                if not has_elements(each.type) and any(each.holds(PRIVATE, at) for at in self._slots_stored):
+                    self._stored.setdefault(each.die, each.name)
         changed = (
             *(self._changes[die] for die in self._changes if die not in self._arrays),
             *self._unchanged(before),
@@ -420,6 +427,7 @@ class StepTrace:
     def _forget(self) -> None:
         """Begin a line, in which nothing has been done yet."""
         self._changes, self._stored, self._arrays, self._of_line = {}, {}, set(), LineAccesses()
+        self._slots_stored = ()
         self._passed = 0
 
     def _unchanged(self, frame: TracedFrame) -> Iterator[tuple[str, str]]:

@@ -179,6 +179,16 @@ def test_nor_are_the_members_of_a_structure_that_has_one_set(source):
     assert (7, ["r = {sum = 6, most = 7}", "returns 13"]) in found
 
 
+def test_a_declaration_in_a_loop_shows_the_value_that_it_gives_once_more(source):
+    source = source.with_name("again.cl")
+    source.write_text(
+        "kernel void again(global int *out, int n) {\n  int i = get_local_id(0);\n  for (int j = 0; j < n; j++) {\n"
+        "    int c = i * 3;\n    out[j] = c;\n  }\n}\n"
+    )
+    found = steps(source, "again", "out=zeros(8,i4)", "n=2")
+    assert [values for line, values in found if line == 4] == [["c = 3"], ["c = 3 (as before)"]]
+
+
 def test_a_value_in_several_lines_is_read_once(source):
     source = source.with_name("wide.cl")
     source.write_text(
