@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import LIMITS, NOTE
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.layout import (
-    command_lines,
-    counted,
-    fitted,
-    problem_json,
-    ranges_text,
-    room,
-    shortened,
-    shown,
-    style,
-    uri,
-)
+from dwarfgpu.render.layout import command_lines, counted, fitted, problem_json, ranges_text, shown, style, uri
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -126,7 +115,7 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
 
         yield from details(finding.executed, 4)
     if finding.location is not None:
-        yield shortened(f"    location: {shown(f'{finding.location}')}", room())
+        yield from fitted(f"    location: {finding.location}", 7)
     if finding.seen is not None:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
     yield from command_lines(finding.command, 7)

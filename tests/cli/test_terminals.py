@@ -62,8 +62,8 @@ def cut(text: str, columns: int) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text but for those of a line: the mark of a comment, and which lanes a row of values has."""
-    return [word for word in text.split() if not re.fullmatch(r"#|lanes|\d+-\d+", word)]
+    """The words of a text but for those of a line: the mark of a comment or of a command that goes on, and its lanes."""
+    return [word for word in text.split() if not re.fullmatch(r"#|\\|lanes|\d+-\d+", word)]
 
 
 def check(words: list[str], columns: int, env: dict[str, str] | None = None) -> None:
