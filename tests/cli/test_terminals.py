@@ -62,7 +62,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text but for those of a line: the mark of a comment or of a command that goes on, and its lanes."""
+    """The words of a text but for those of a line: the mark of a comment, and of a command that goes on, and lanes."""
     return [word for word in text.split() if not re.fullmatch(r"#|\\|lanes|\d+-\d+", word)]
 
 
