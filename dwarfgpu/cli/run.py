@@ -313,15 +313,14 @@ def _cases(name: str, words: list[str]) -> Any:
 
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
     """Return the parser of a question."""
+    options = command.shell_options
     about = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}" if needs_help else ""
-    about = _with_two_dashes(about, command.shell_options)
-    parser = _parser(name, about, command.at_shell.examples)
-    is_expression = command.completes == "expression"
+    parser = _parser(name, _with_two_dashes(about, options), command.at_shell.examples)
     has_state = _has_state(command)
-    for argument in (*command.at_shell.selects, *command.at_shell.operands, *command.shell_options):
+    for argument in (*command.at_shell.selects, *command.at_shell.operands, *options):
         is_free = has_state and argument.name in ("file", "state")
-        text = _with_two_dashes(argument.help, command.shell_options) if needs_help else ""
-        _add(parser, evolve(argument, help=text), is_expression=is_expression, is_free=is_free)
+        told = evolve(argument, help=_with_two_dashes(argument.help, options)) if needs_help else argument
+        _add(parser, told, is_expression=command.completes == "expression", is_free=is_free)
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
     _add_common(parser, has_answer=all(option.flag != "-o" for option in command.shell_options))
@@ -416,6 +415,8 @@ def _settle_file(options: argparse.Namespace, command: Command, parser: _Argumen
 
 def _with_two_dashes(text: str, arguments: Sequence[Argument]) -> str:
     """Return a text for the prompt in which the options are spelled as at the shell."""
+    if not text:
+        return text
     names = "|".join(re.escape(each.name) for each in arguments if each.is_option and len(each.name) > 1)
     return re.sub(rf"(?<![\w-])-(?=(?:{names})(?![\w-]))", "--", text) if names else text
 
