@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.access_shapes import GLOBAL, LOCAL
 from dwarfgpu.execution.control.lane_accesses import ATOMIC
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.work_items import VARIABLES
 from dwarfgpu.program.language.named_objects import FIRST, objects_read, objects_stored
 from dwarfgpu.program.types.model import Array, Struct, element_bits, known_size, resolved
@@ -18,12 +15,11 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.execution.control.lane_accesses import LaneAccess
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.frames.local_memory import LocalObject
     from dwarfgpu.program.types.model import Type
 
 MOST = 8
@@ -209,7 +205,7 @@ class AccessNames:
                 if buffer.pointed is not None and size and 0 <= offset < buffer.size:
                     start = offset // size
                     return NamedPlace(f"{buffer.name}[{start}]", buffer.pointed, kind, buffer.address + start * size)
-        for each in self._local if kind == LOCAL else ():
+        for each in self._running.local_objects if kind == LOCAL else ():
             inside = each.offset_of(address)
             if inside is not None and each.address is not None:
                 if not each.is_argument:
@@ -217,10 +213,3 @@ class AccessNames:
                 start = inside // (size := known_size(each.type) or each.size)
                 return NamedPlace(f"{each.name}[{start}]", each.type, kind, each.address + start * size)
         return None
-
-    @cached_property
-    def _local(self) -> Sequence[LocalObject]:
-        try:
-            return local_objects(self._running.program.outside, self._running.attached[0].launch)
-        except DwarfGpuError:
-            return []

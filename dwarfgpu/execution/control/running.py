@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.local_memory import LocalObject
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.program import Attached
@@ -266,6 +267,16 @@ class Running(ShownInNotebooks):
     def reader(self) -> CodeMap:
         """The facts of the instructions."""
         return CodeMap(self.attached, self.machine.device)
+
+    @cached_property
+    def local_objects(self) -> list[LocalObject]:
+        """What lies in the local memory of a work-group; nothing where that is not known."""
+        from dwarfgpu.program.frames.local_memory import local_objects  # for what traces or checks
+
+        try:
+            return local_objects(self.program.outside, self.attached[0].launch)
+        except DwarfGpuError:
+            return []
 
     def stops(self, place: str) -> list[int]:
         """Return the addresses at which a breakpoint at a place stops: that of a function is behind its prologue.

@@ -21,7 +21,6 @@ from dwarfgpu.expr.storages import Memory
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceText, SourceTexts
 from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
-from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.reasons import unavailable
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
@@ -162,9 +161,9 @@ class SourceAccesses:
             return self._local_places[pc]
         (text, code), functions = self._statement(pc), self._functions(pc)
         found: list[NamedArray] = []
-        known = {each.name for each in self._local_objects}
+        known = {each.name for each in self.running.local_objects}
         for name in {*self._named[pc], *(known & {*_WORDS.findall(code)})}:  # also those that are no arrays
-            objects = [each for each in self._local_objects if each.name == name]
+            objects = [each for each in self.running.local_objects if each.name == name]
             variables = [each for each in self._variables.get(name, ()) if owner_of(each) in functions]
             if not objects and all(map(_has_location, variables)):
                 continue  # it is elsewhere
@@ -185,16 +184,9 @@ class SourceAccesses:
         return is_own and not any(re.search(rf"\b{place.name}\s*=(?!=)", line) for line in text.lines)
 
     @cached_property
-    def _local_objects(self) -> list[LocalObject]:
-        try:
-            return local_objects(self.running.program.outside, self.running.attached[0].launch)
-        except DwarfGpuError:
-            return []
-
-    @cached_property
     def local_starts(self) -> list[int]:
         """Where variables begin in local memory, and what arguments point to there."""
-        return sorted(each.address for each in self._local_objects if each.address is not None)
+        return sorted(each.address for each in self.running.local_objects if each.address is not None)
 
     def _arrays(self, pc: int) -> list[str]:
         """Return the arrays that a statement names; none if it also follows pointers that may lead anywhere."""
@@ -233,7 +225,9 @@ class SourceAccesses:
             frame = next(iter(self.running.attached[int(batch.waves[row])]))
             lanes = LaneSet.product(b.array([int(batch.waves[row])], 64), b.array([0], 64))
             known = {variable.name: variable for variable in frame.variables()}
-            private = [name for name in self._named[pc] if all(each.name != name for each in self._local_objects)]
+            private = [
+                name for name in self._named[pc] if all(each.name != name for each in self.running.local_objects)
+            ]
             arrays = [(known[name], _in_private_memory(known[name], lanes)) for name in private]
             beside = []
             for name in words & {*known} - {*self._named[pc]}:
