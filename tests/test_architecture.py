@@ -205,7 +205,7 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 10.99,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
     "questions": 13.70,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
-    "cli": 2.80,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
+    "cli": 2.82,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,
     "serve": 1.08,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 95.53
+MOST_LINES_OF_TESTS = 95.8
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

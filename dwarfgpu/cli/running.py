@@ -113,7 +113,10 @@ def _run_once(session: Session, options: Any, program: Program) -> int:
         return INTERRUPTED
     limits = () if result.checked is None else _not_shown(running, result.checked)
     more = _value_hints(running, options, result, histories), _trace_hints(running, options, result, trace)
-    for hint in chain(_hints(options, result, faults), limits, *more):
+    shown = [*faults, *(() if result.line is None else (result.line,))]
+    has_values = any(each.values for each in shown) or any(history.rows for history in histories)
+    doubts = _doubts(running, options, result, has_values=has_values or any(condition for _p, condition, _b in points))
+    for hint in chain(_hints(options, result, faults), limits, *more, doubts):
         session.hint(hint)
     has_problem = any(history.problem is not None for history in histories)
     has_problem |= running.condition_problem is not None and halt.breakpoint is not None
@@ -237,6 +240,14 @@ def _trace_hints(running: Running, options: Any, result: RunReport, trace: StepT
         command = f"run {{}} {options.kernel or result.kernel} ... --trace=lines"
         if (hint := source_hint(command, running.attached, running.launched)) is not None:
             yield hint
+
+
+def _doubts(running: Running, options: Any, result: RunReport, *, has_values: bool) -> Iterator[str]:
+    """Yield how to check variables of optimized code that were shown, or decided where to stop."""
+    if has_values and options.trace is None and running.is_optimized:
+        from dwarfgpu.questions.optimized_code import judge_hint
+
+        yield judge_hint(options.file, options.kernel or result.kernel, running.attached, running.launched)
 
 
 def _printed_hints(running: Running, options: Any, result: RunReport) -> Iterator[str]:

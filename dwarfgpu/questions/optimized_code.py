@@ -27,12 +27,26 @@ def source_hint(command: str, attached: Attached, launched: Launched) -> str | N
 
     None if the source is not here, or is what runs.
     """
+    path = _source(attached, launched)
+    if path is None or (BUILD.level == "0" and is_source(launched.plan.file.name)):
+        return None
+    words = shlex.join((*BUILD.options, path + _processor(launched)))
+    return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
+
+
+def judge_hint(file: str, kernel: str, attached: Attached, launched: Launched) -> str:
+    """Return what tells whether optimized code describes its variables rightly."""
+    path = _source(attached, launched)
+    against = () if path is None else ("--against", path)
+    command = shlex.join(("dwarfgpu", "judge", *BUILD.words(), file, kernel, "...", *against))
+    return f"compilers describe variables of optimized code wrongly at times: `{command}` checks them"
+
+
+def _source(attached: Attached, launched: Launched) -> str | None:
+    """Return the shorter path of the source of a kernel that is here and can be compiled."""
     line = attached.state.sources.at(launched.plan.start.entry)
     path = None if line is None else SourceTexts().read(line.file).path
-    if path is None or not is_source(path) or (BUILD.level == "0" and is_source(launched.plan.file.name)):
-        return None
-    words = shlex.join((*BUILD.options, min(path, os.path.relpath(path), key=len) + _processor(launched)))
-    return f"`dwarfgpu {command.format(words)}` compiles it with -O0, where nearly every variable has a value"
+    return None if path is None or not is_source(path) else min(path, os.path.relpath(path), key=len)
 
 
 def _processor(launched: Launched) -> str:

@@ -213,7 +213,7 @@ def test_what_has_not_ended_or_faults_is_an_answer_with_status_1(run, tmp_path, 
         there.chdir(tmp_path)  # whose name may be longer than a line
         status, out, err = run("run", ROOT / FILE, *LAUNCH[2:], "out=0x1234", "--state", "s.json")
     assert status == 1
-    assert err == "hint: `dwarfgpu debug --state s.json` opens the snapshot\n"
+    assert err.startswith("hint: `dwarfgpu debug --state s.json` opens the snapshot\nhint: compilers describe ")
     assert out.startswith("group_x: MEMORY_VIOLATION at ")
     assert "\n    wrote 4 bytes at 0x1234\n" in out
     assert max(map(len, out.splitlines())) <= 80

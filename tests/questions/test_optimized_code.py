@@ -57,6 +57,16 @@ def test_the_hint_names_the_processor(files, name):
     assert f"hint: `dwarfgpu debug {source}@{name}` compiles it with -O0" in out
 
 
+@pytest.mark.parametrize("asked", [["--break", "m.cl:6"], ["--until", "m.cl:6 if i > 3"], ["--watch", "sum"]])
+def test_a_run_says_how_to_check_variables_of_optimized_code(files, asked):
+    source, code = files
+    launch = "mean", "--grid", 64, "--work-group", 64, *WORDS
+    hint = f"`dwarfgpu judge {code} mean ... --against {source}` checks them"
+    assert hint in run("run", code, *launch, *asked).stderr
+    assert "judge" not in run("run", code, *launch).stderr
+    assert "judge" not in run("run", source, *launch, *asked).stderr
+
+
 def test_the_ways_back_hold_for_optimized_code(files):
     _source, code = files
     ended = debug(code, "delete", "continue").stdout

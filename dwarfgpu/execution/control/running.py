@@ -37,6 +37,7 @@ from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
+from dwarfgpu.program.frames.variable import all_variables
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.program import Program
 
@@ -148,6 +149,13 @@ class Running(ShownInNotebooks):
     def attached(self) -> Attached:
         """The machine with its code. What is asked of it is as of the last halt."""
         return self.program.attach(self.machine)
+
+    @cached_property
+    def is_optimized(self) -> bool:
+        """Whether a list says where a variable is, as optimizers write it."""
+        with suppress(DwarfGpuError):
+            return any(variable.is_listed for variable in all_variables(self.program.outside))
+        return False
 
     def __repr__(self) -> str:
         return f"<Running {self.launched.plan.kernel.source_name}, {len(self)} waves>"

@@ -35,7 +35,6 @@ from dwarfgpu.lanes import LaneSet, first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
 from dwarfgpu.program.frames.macros import expanded
-from dwarfgpu.program.frames.variable import all_variables
 from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
@@ -165,8 +164,7 @@ class StepTrace:
         """The latest instruction, if it was a call or a return."""
         self._return_types: dict[Die | None, ReturnType | None] = {}
         self._reader = SourceTexts()
-        self.is_optimized = self._has_lists()
-        """Whether a list says where a variable is, as optimizers write it."""
+        self.is_optimized = running.is_optimized
         self._slots: dict[int, bool] = {}
         """Whether the instruction at an address accesses a fixed place of the stack."""
         self._unlisted: set[int] = set()
@@ -177,11 +175,6 @@ class StepTrace:
         self._last: tuple[str | None, int, str | None] | None = None
         self._before = running.machine.device.observer
         running.machine.device.observer = self._observe
-
-    def _has_lists(self) -> bool:
-        with suppress(DwarfGpuError):
-            return any(variable.is_listed for variable in all_variables(self.running.program.outside))
-        return False
 
     def _observe(self, batch: WaveBatch) -> bool:
         if self._before is not None and self._before(batch):
