@@ -49,6 +49,8 @@ class Verdict:
     """Whether limits of the producer count."""
     known: Counter[tuple[str, ...]] = Factory(Counter)
     """The findings of an earlier answer that are not yet seen again."""
+    earlier: Mapping[str, Any] | None = None
+    """This answer; None without a baseline."""
 
     def report(self, report: FileReport) -> FileReport:
         """Return a report with the findings that are wanted, as grave as the user takes them."""
@@ -108,13 +110,15 @@ def verdict(
     is_strict: bool = False,
 ) -> Verdict:
     """Return a verdict; names are separated by commas, and ``severities`` and ``baseline`` are the paths of files."""
+    earlier = None if baseline is None else read_baseline(baseline)
     return Verdict(
         rules,
         _named(ignored, rules),
         _named(only, rules),
         {} if severities is None else read_severities(severities, rules),
         is_strict,
-        Counter() if baseline is None else read_baseline(baseline),
+        Counter() if earlier is None else findings_in(earlier),
+        earlier,
     )
 
 
@@ -164,8 +168,8 @@ def read_severities(path: str, rules: Mapping[str, CheckRule]) -> dict[str, Seve
 # --- What a finding is known by ---------------------------------------------------------------------------------------
 
 
-def read_baseline(path: str) -> Counter[tuple[str, ...]]:
-    """Read the findings of an earlier answer in JSON, which are not reported again."""
+def read_baseline(path: str) -> dict[str, Any]:
+    """Read an earlier answer of a check in JSON."""
     from dwarfgpu.strict_json import NotACase, parse
 
     try:
@@ -173,12 +177,16 @@ def read_baseline(path: str) -> Counter[tuple[str, ...]]:
     except NotACase:
         document = None
     document = document.get("check", document) if isinstance(document, dict) else {}  # the answer of a run has more
-    findings = document.get("findings") if isinstance(document, dict) else None
-    if not isinstance(findings, list):
+    if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
         hint = "write one with --json -o BASELINE, by the same command"
         raise UsageError(f"{path} is not the JSON of a check", hint=hint)
+    return document
+
+
+def findings_in(document: Mapping[str, Any]) -> Counter[tuple[str, ...]]:
+    """Return the findings of an earlier answer, which are not reported again."""
     known: Counter[tuple[str, ...]] = Counter()
-    for finding in findings:
+    for finding in document["findings"]:
         if isinstance(finding, dict):
             known[_key(finding.get("rule"), finding.get("path"), finding.get("message"))] += 1
     return known

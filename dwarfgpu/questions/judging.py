@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
+from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
 from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.verify.reports import FileReport
@@ -19,8 +20,9 @@ from dwarfgpu.execution.halts import LIMIT, STUCK, Halt
 from dwarfgpu.execution.launch.made_arguments import MADE, MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS, sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
+from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import begin
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, Document, Output
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.settings import READING
 from dwarfgpu.questions.verification import (
     asked,
@@ -75,7 +77,7 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     information. What the compiler never writes (places of lanes, call frame information, dropped parameters and
     values), or always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit
     status is 1 if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if a
-    kernel has not ended (unless -limit stopped it) or less was judged than -require.
+    kernel has not ended (unless -limit stopped it), or less was judged than -require or the -baseline has.
     """
     if arguments.has("explain"):
         return explained_rule(arguments)
@@ -99,32 +101,74 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         judge_ = launch.judge(arguments)
     with judge_.running.progress_shown():
         judgement = judge_.run(arguments.get("limit"))
-    report, total = wanted.report(judgement.report), judgement.total()
-    status = report_status(wanted, report)
-    low = [*_too_little(total, arguments)]
-    if low:
-        status = NO_ANSWER
-    hints: list[str] = []
-    for is_asked_for, hint in _incomplete(judgement, arguments, _problem_of(judge_)):
-        status = status if is_asked_for else BAD_FILE
-        hints.append(hint)
-    if arguments.has("sarif"):
-        document = sarif_document([report], RULES, status)
-    elif arguments.has("html"):
+    report, total = wanted.report(judgement.report), judgement.total(launch.kernel)
+    gaps = [*_gaps(judgement, arguments, _problem_of(judge_))]
+    result = _Judged(
+        judgement, report, [evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))]
+    )
+    if arguments.has("html"):
         document = _page(launch, arguments, judge_, judgement, report)
-    else:
-        made = [] if launch.made is None else [launch.made]
-        data = text_of.judgement_json(judgement, report, made, [judgement.total(launch.kernel)])
+        return _concluded(result, wanted, arguments, gaps, document)
+    return _answer(selection, result, [launch], wanted, arguments, gaps)
 
-        def text(output: Output) -> Iterator[str]:
-            yield from text_of.judgement_text(judgement, report, made, low, None, **shown_of(arguments))
 
-        document = Document(data, text, rows="findings")
-        hints += [*_left_out(judgement), *_build(selection, arguments)]
-    document.hints += hints
-    document.status = status
-    document.problems += low
+@frozen
+class _Judged:
+    """What came of one kernel, or of every kernel of a file."""
+
+    judgement: Judgement
+    report: FileReport
+    kernels: Sequence[JudgedPart]
+    is_every: bool = False
+
+
+def _answer(
+    selection: Selection, result: _Judged, launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments,
+    gaps: Sequence[tuple[bool, str]],
+) -> Document:  # fmt: skip
+    """Return the answer as text and JSON, or as a SARIF log."""
+    judgement, report, kernels, is_every = result.judgement, result.report, result.kernels, result.is_every
+    if arguments.has("sarif"):
+        return _concluded(result, wanted, arguments, gaps, sarif_document([report], RULES, OK))
+    made = [launch.made for launch in launches if launch.made is not None]
+    data = text_of.judgement_json(judgement, report, made, kernels)
+
+    def text(output: Output) -> Iterator[str]:
+        shown = shown_of(arguments)
+        yield from text_of.judgement_text(
+            judgement, report, made, document.problems, kernels, is_every=is_every, **shown
+        )
+
+    rows = (lambda: [*data["findings"], *data["kernels"]]) if is_every else "findings"
+    document = _concluded(result, wanted, arguments, gaps, Document(data, text, rows=rows))
+    document.hints += [*_left_out(judgement), *_build(selection, arguments)]
     return document
+
+
+def _concluded(
+    result: _Judged, wanted: Verdict, arguments: Arguments, gaps: Sequence[tuple[bool, str]], document: Document
+) -> Document:
+    """Return a document with the exit status, and why it is that; ``gaps`` are as `_gaps` yields them."""
+    total = sum_of(result.kernels)
+    few = [*_too_few(total, arguments.get("require") or int(result.is_every))]
+    low = [*_too_little(total, arguments)]
+    lost = [*_lost(result, wanted, arguments)]
+    is_whole = all(is_asked_for for is_asked_for, _hint in gaps) and not few and not lost
+    document.status = BAD_FILE if not is_whole else NO_ANSWER if low else report_status(wanted, result.report)
+    document.problems += [*low, *lost]
+    document.hints += [*(hint for _is_asked_for, hint in gaps), *few]
+    unknown = wanted.earlier is not None and unknown_before(wanted.earlier, result.kernels)
+    if unknown:
+        baseline = arguments.get("baseline")
+        document.hints.append(f"{baseline} does not say {unknown}: write it again with --json -o {baseline}")
+    return document
+
+
+def _lost(result: _Judged, wanted: Verdict, arguments: Arguments) -> Iterator[DwarfGpuError]:
+    """Yield that less is judged than the baseline has."""
+    lost = [*lost_kernels(wanted.earlier or {}, result.kernels, is_every=result.is_every)]
+    if lost:
+        yield NotFound("less_judged", f"less is judged than in {arguments.get('baseline')}: {'; '.join(lost)}")
 
 
 def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuError]:
@@ -244,48 +288,22 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
-    hints: list[str] = []
-    is_whole = True
+    gaps: list[tuple[bool, str]] = []
     for launch, progress in _shown(launches):
-        judgement, problem, gaps = _attempt(launch, arguments, limit, progress)
-        hints += [f"{launch.kernel}: {hint}" for _is_asked_for, hint in gaps]
-        is_whole &= all(is_asked_for for is_asked_for, _hint in gaps)
+        judgement, problem, of_launch = _attempt(launch, arguments, limit, progress)
+        gaps += [(is_asked_for, f"{launch.kernel}: {hint}") for is_asked_for, hint in of_launch]
         judgements.append(judgement)
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
             findings.setdefault(key, finding)
         left_out.update(judgement.report.left_out or {})
-        is_limited = judgement.halt.kind == LIMIT
-        step = f"--limit {10 * limit} executes more" if is_limited else _with_arguments(file.name, launch)
+        step = _next_step(launch, judgement, limit)
         rows.append(evolve(judgement.total(launch.kernel), next_step=step, problem=problem))
     found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
     total = sum_of(rows)
     report = wanted.report(FileReport(file.name, tuple(found), total.instructions, dict(left_out) or None))
-    every = judged_together(judgements, report)
-    hints += _left_out(every)
-    status = report_status(wanted, report)
-    low = [*_too_little(total, arguments)]
-    if low:
-        status = NO_ANSWER
-    required = [*_too_few(total, arguments.get("require") or 1)]
-    if required or not is_whole:
-        status = BAD_FILE
-    hints += required
-    if arguments.has("sarif"):
-        document = sarif_document([report], RULES, status)
-    else:
-        made = [launch.made for launch in launches if launch.made is not None]
-        data = text_of.judgement_json(every, report, made, rows)
-
-        def text(output: Output) -> Iterator[str]:
-            yield from text_of.judgement_text(every, report, made, low, rows, **shown_of(arguments))
-
-        document = Document(data, text, rows=lambda: [*data["findings"], *data["kernels"]])
-        hints += _build(selection, arguments)
-    document.hints += hints
-    document.status = status
-    document.problems += low
-    return document
+    result = _Judged(judged_together(judgements, report), report, rows, is_every=True)
+    return _answer(selection, result, launches, wanted, arguments, gaps)
 
 
 def _attempt(
@@ -314,17 +332,15 @@ def _shown(launches: Sequence[_Launch]) -> Iterator[tuple[_Launch, Progress]]:
         progress.end()
 
 
-def _with_arguments(file: str, launch: _Launch) -> str:
-    """Return what to type to judge a kernel with arguments of the user."""
+def _next_step(launch: _Launch, judgement: Judgement, limit: int | None) -> str:
+    """Return what to do to judge more of a kernel."""
+    if limit is not None and judgement.halt.kind == LIMIT:
+        return f"--limit {10 * limit} executes more"
+    if launch.words is not None:
+        return "other arguments may execute more"
     sizes = "" if launch.made is None else f" --grid {launch.made.grid} --work-group {launch.made.work_group}"
+    file = launch.program.file.name
     return f"choose its arguments: dwarfgpu judge {shlex.join((file, launch.kernel))}{sizes} ARG ..."
-
-
-def _incomplete(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:
-    """Yield why not everything was judged, and whether the user wants that; ``problem`` is the other build's."""
-    yield from _gaps(judgement, arguments, problem)
-    for hint in _too_few(judgement.total(), arguments.get("require") or 0):
-        yield False, hint
 
 
 def _gaps(judgement: Judgement, arguments: Arguments, problem: str | None) -> Iterator[tuple[bool, str]]:

@@ -49,36 +49,44 @@ def judgement_text(
     report: FileReport,
     made: Sequence[MadeLaunch] = (),
     low: Sequence[DwarfGpuError] = (),
-    kernels: Sequence[JudgedPart] | None = None,
+    kernels: Sequence[JudgedPart] = (),
     *,
+    is_every: bool = False,
     shows_all: bool = False,
     shows_limits: bool = False,
 ) -> Iterator[str]:
     """Yield the findings, what was judged of each kernel or function, the other build, and the verdict.
 
-    ``low`` is what is less than is wanted. ``kernels`` are those of a file that are judged together.
+    ``low`` is what is less than is wanted. Without ``is_every``, the functions of the only kernel are shown.
     """
     compared, total = judgement.comparison, judgement.total()
     variables = None if compared is None else compared.variables
     yield from _found_text(report, made, variables, shows_all=shows_all, shows_limits=shows_limits)
-    parts, row_of = (judgement.functions, FUNCTION) if kernels is None else (kernels, KERNEL)
+    parts, row_of = (judgement.functions, FUNCTION) if not is_every else (kernels, KERNEL)
     yield from row_of.lines([*parts, *([sum_of(parts)] if len(parts) > 1 else [])], width=room(), is_headed=True)
     yield from map("  {}".format, LEGEND)
-    for row in kernels or ():
+    for row in kernels:
+        step = "" if row.next_step is None else f"; {row.next_step}"
         if row.problem is not None:
             how = "not judged" if not row.executed else "not judged to its end"
-            step = "" if row.next_step is None else f"; {row.next_step}"
             yield from fitted(f"  {shown(row.name)} is {how}: {row.problem}{step}", 4)
+        elif not row.is_half_judged:
+            yield from fitted(f"  {shown(row.name)}: only {_judged_text(row)}{step}", 4)
     yield ""
     if compared is not None:
         yield from comparison_text(compared, shows_all=shows_all)
         yield ""
     done = f"{total.executed:,} instructions executed"
-    if kernels is not None:
+    if is_every:
         done = f"{counted(len(kernels), 'kernel')}, {done}"
-    elif total.problem is not None:
-        done += f"; {total.problem}"
-    yield from _verdict_lines(done, total, report, low, [total] if kernels is None else kernels)
+    yield from _verdict_lines(done, total, report, low, kernels)
+
+
+def _judged_text(kernel: JudgedPart) -> str:
+    """Return how much of a kernel was judged."""
+    how = "judged" if kernel.names_compared is None else "compared"
+    variables = f"{kernel.variables_judged} of {counted(len(kernel.by_name), 'variable')}"
+    return f"{kernel.instructions:,} of {counted(kernel.code, 'instruction')} executed, {variables} {how}"
 
 
 def _found_text(
@@ -129,6 +137,8 @@ def _verdict_lines(
         yield from fitted(f"repaired: the compiler misdescribes {names}; {step}", 4)
     cut = sum(kernel.problem is not None for kernel in kernels)
     notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
+    few = [kernel.name for kernel in kernels if kernel.problem is None and not kernel.is_half_judged]
+    notes += [f"less than half judged of {shown(few[0]) if len(few) == 1 else counted(len(few), 'kernel')}"] * bool(few)
     notes += ["no variable was judged"] * (total.variables.right + total.variables.wrong == 0)
     repairs = f" after repairs, without which {total.locations_repaired:,} of {total.locations:,} locations are wrong"
     verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
@@ -159,7 +169,8 @@ def _part_record(noun: str, *more: str | Fact) -> Record:
     """Return the row of a function or a kernel."""
     return Record(
         fact(f"{noun}=name", noun, text=partial(cut_name, longest=LONGEST_FUNCTION)),
-        number("instructions"),
+        "instructions code",
+        fact("", "executed", lambda part: f"{part.instructions:,} of {part.code:,}", side="r"),
         *more,
         *(number(f"{name}=variables.{name}", name) for name in ("right", "wrong")),
         number("absent=variables.missing", "absent"),
@@ -171,7 +182,13 @@ def _part_record(noun: str, *more: str | Fact) -> Record:
 
 
 FUNCTION = _part_record("function")
-KERNEL = _part_record("kernel", "executed problem", fact("values?*", value=lambda part: _values_json(part.values)))
+NAMED = Record("name right wrong absent=missing")
+KERNEL = _part_record(
+    "kernel",
+    "executed problem",
+    nested("variables=by_name", NAMED),
+    fact("values?*", value=lambda part: _values_json(part.values)),
+)
 VARIABLES = Record("right wrong absent=missing share_right")
 LAUNCH = Record("kernel grid work_group arguments")
 

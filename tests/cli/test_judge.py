@@ -4,7 +4,11 @@ import shlex
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
+from dwarfgpu.audits.judge.comparison import ComparedPart
+from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
+from dwarfgpu.audits.judge.judgement import JudgedPart
 from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.judged_statements import assembled_loop
@@ -28,7 +32,7 @@ def test_files_that_are_right_have_no_findings_once_they_have_ended():
     assert (status, err) == (0, "")
     assert out.splitlines()[-1] == "verdict: no findings"
     assert "26 instructions executed; 166 locations of variables: 80.1% right, 0 wrong," in out
-    assert "  X                   26    133      0      33    80.1%     100%   100%" in out
+    assert "  X         26 of 26    133      0      33    80.1%     100%   100%" in out
     status, out, err = run(*RIGHT, "--limit", "5")
     assert status == 0
     assert "what it has not executed is not judged" in err
@@ -270,7 +274,7 @@ def test_every_kernel_is_judged_with_arguments_that_are_made():
     assert all(len(line) <= 80 for line in out.splitlines())
     table = (line for line in out.splitlines() if re.match(r"  \S", line) and " is " not in line)
     rows = {line.split()[0]: line.split() for line in table}
-    assert rows["kernel"][1:] == ["instructions", "right", "wrong", "absent", "%", "right", "callers", "lanes"]
+    assert rows["kernel"][1:] == ["executed", "right", "wrong", "absent", "%", "right", "callers", "lanes"]
     text = " ".join(out.split())
     assert "records is not judged to its end: MEMORY_VIOLATION" in text  # a list of null pointers
     assert f"4 waves; choose its arguments: dwarfgpu judge {file} records --grid 128 --work-group 64 ARG ..." in text
@@ -322,7 +326,7 @@ def test_without_debugging_information_nothing_is_judged(require_tool, tmp_path)
 def test_the_table_of_one_kernel_is_that_of_all():
     """Values have a unit and a share; the last line is the verdict, and an error says what is too little."""
     one, every = (run(*words)[1].splitlines() for words in (OPTIMIZED, ("judge", OPTIMIZED[1], *SIZES)))
-    for begin in ("instructions", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
+    for begin in ("executed  ", "  saxpy  "):  # the head, and a row without its lanes, which the arguments change
         rows = [next(line.split()[1:-1] for line in lines if begin in line) for lines in (one, every)]
         assert rows[0] == rows[1]
     assert one[-2:] == [
@@ -426,3 +430,86 @@ def test_a_kernel_alone_has_arguments_that_are_made_too():
     assert status == 0
     assert "against cl-kernels.gfx1100.w32.O0.v5.co" in out
     assert run("judge", RIGHT[1], "--against", RIGHT[1], "--json")[0] == 0
+
+
+def test_less_than_the_baseline_had_is_a_failure(tmp_path):
+    """A build without findings passes no more if a kernel of it is gone, hardly executed or hardly described."""
+    words, path = ("judge", RIGHT[1]), tmp_path / "known.json"
+    again = (*words, "--baseline", str(path))
+    assert run(*words, "--json", "-o", str(path))[0] == 0
+    assert (run(*again)[0], run(*again)[2]) == (0, "")
+    document = json.loads(path.read_text())
+    (kernel,) = document["kernels"]
+    kernel["variables"].append({"name": "gone", "right": 0, "wrong": 1, "absent": 4})
+    document["kernels"].append({**kernel, "kernel": "other"})
+    path.write_text(json.dumps(document))
+    status, out, err = run(*again)
+    lost = f"less is judged than in {path}: kernel other is gone; X: no location any more of gone"
+    assert (status, err) == (3, f"dwarfgpu: error: {lost}\n")
+    assert f"verdict: {lost.partition(':')[0].partition(' in ')[0]} in" in " ".join(out.split())
+    status, _out, err = run(*again, "X", "--sarif")
+    assert (status, "X: no location" in err, "other" in err) == (3, True, False)  # other kernels are not judged
+    del document["kernels"]
+    path.write_text(json.dumps(document))
+    status, _out, err = run(*again)
+    assert (status, "does not say how much of the kernels was judged: write it again" in err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "row, lost",
+    [
+        ({"instructions": 20}, ""),
+        ({"instructions": 21}, "10 instructions judged, 21 before"),
+        ({"instructions": "many", "right": [], "variables": 5, "values": 5}, ""),
+        ({"problem": None}, "not judged to its end any more"),
+        ({"problem": "LIMIT"}, ""),
+        ({"right": 50, "wrong": 0, "absent": 50}, ""),
+        ({"right": 50, "wrong": 2, "absent": 48}, "50.0% of the locations are absent, 48.0% before"),
+        ({"values": {"right": 1, "missing": 1}}, "values not compared with another build any more"),
+        ({"variables": [{"name": each, "right": 1} for each in "abcdef"]},
+         "no location any more of b, c, d, e, 1 more"),
+    ],
+)  # fmt: skip
+def test_what_of_a_kernel_is_lost(row, lost):
+    part = JudgedPart("k", 10, by_name=(ComparedPart("a", 5, 0, 0), ComparedPart("b", 0, 0, 5)), problem="LIMIT")
+    earlier = {"kernels": [{"kernel": "k", **row}, 5]}
+    assert [*lost_kernels(earlier, [part], is_every=True)] == [f"k: {lost}"] * bool(lost)
+    compared = evolve(part, values=ComparedPart("", 4, 0, 6))
+    values = {"kernel": "k", "values": {"right": 5, "wrong": 0, "missing": 5}}
+    (text,) = lost_kernels({"kernels": [values]}, [compared], is_every=True)
+    assert text == "k: 60.0% of the values are missing, 50.0% before"
+    unknown = "which variables had a location"
+    assert unknown_before(earlier, [part]) == (None if "variables" in row else unknown)
+
+
+EARLY = """
+kernel void early(global int *out, int n) {
+    int i = get_global_id(0);
+    if (n != 5)
+        return;
+    int sum = 0, step = n & 3;
+    for (int k = 0; k < n; ++k) {
+        int term = out[(i + k) & 7] * step;
+        sum += term;
+    }
+    out[i] = sum;
+}
+"""
+
+
+def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):
+    require_tool("clang-22")
+    path = tmp_path / "early.cl"
+    path.write_text(EARLY)
+    status, out, _err = run("judge", str(path), "-O2", "--against", str(path))
+    text = " ".join(out.split())
+    (early,) = json.loads(run("judge", str(path), "-O2", "--against", str(path), "--json")[1])["kernels"]
+    executed = f"{early['instructions']} of {early['code']}"
+    assert (status, 2 * early["instructions"] < early["code"]) == (0, True)
+    assert f"early: only {executed} instructions executed, " in text
+    assert " of 6 variables compared; choose its arguments: dwarfgpu judge " in text
+    assert "less than half judged of early" in text
+    given = "early", *SIZES, "zeros(64)", "5"
+    _status, out, _err = run("judge", str(path), "-O2", *given, "--against", str(path))
+    assert "early: only" not in out
+    assert "less than half" not in out

@@ -158,12 +158,12 @@ def test_numbers_stay_in_their_columns_below_a_long_name():
 
 def test_long_names_of_functions_are_cut():
     report = FileReport("k.co")
-    long = JudgedPart("very::long<int, int>" * 9, 123_456, frames_right=123_456)
-    functions = (long, JudgedPart("short", 4, frames_right=2, lanes_right=1))
+    long = JudgedPart("very::long<int, int>" * 9, 123_456, 123_456, frames_right=123_456)
+    functions = (long, JudgedPart("short", 4, 8, frames_right=2, lanes_right=1))
     lines = list(judgement_text(Judgement(report, functions, Halt(ENDED, "all waves have ended"), 9), report))
     assert max(map(len, lines)) <= 80
-    assert lines[1].startswith("  very::long<int...  ")
-    assert lines[2].split() == ["short", "4", "0", "0", "0", "-", "50%", "25%"]
+    assert lines[1].startswith("  very::long<int...")
+    assert lines[-6].split() == ["short", "4", "of", "8", "0", "0", "0", "-", "50%", "25%"]
 
 
 @for_each("lanes, text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from dwarfgpu.audits.judge import (
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, sum_of_compared, together
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
+from dwarfgpu.audits.judge.located_variables import names_in
 from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.audits.judge.same_code import SameCode
@@ -34,9 +36,10 @@ from dwarfgpu.audits.judge.undefined_values import CHECKS, UndefinedValues, beha
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge
 from dwarfgpu.audits.judge.variable_values import ValueJudge
 from dwarfgpu.audits.verify.reports import FileReport
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
+from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.statement_record import StatementHistory
     from dwarfgpu.audits.judge.undefined_values import UndefinedBehaviour
-    from dwarfgpu.audits.verify.findings import CheckRule, FileFinding
+    from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
@@ -66,9 +69,6 @@ RULES: dict[str, CheckRule] = (
 )
 
 
-NO_VARIABLES = ComparedPart("", 0, 0, 0)
-
-
 @frozen
 class JudgedPart:
     """What came of a function, or of a kernel with the functions that it calls."""
@@ -76,8 +76,10 @@ class JudgedPart:
     name: str
     instructions: int = 0
     """The different instructions that were judged."""
-    variables: ComparedPart = NO_VARIABLES
-    """The locations of the variables in scope at each instruction after a prologue."""
+    code: int = 0
+    """The instructions of the functions that were executed."""
+    by_name: tuple[ComparedPart, ...] = ()
+    """For each variable of these functions, its locations at the instructions at which it is in scope."""
     repaired: tuple[str, ...] = ()
     """The variables that are judged by what the compiler means, which is not what it has written."""
     locations: int = 0
@@ -98,6 +100,25 @@ class JudgedPart:
     """What to type then."""
     values: ComparedPart | None = None
     """The values of variables that were compared with another build; None without one."""
+    names_compared: frozenset[str] | None = None
+    """The variables that were."""
+
+    @property
+    def variables(self) -> ComparedPart:
+        """The locations of the variables in scope at each instruction after a prologue."""
+        return sum_of_compared(self.by_name, self.name)
+
+    @property
+    def variables_judged(self) -> int:
+        """How many variables were compared; without another build, were in scope at an instruction."""
+        if self.names_compared is not None:
+            return sum(each.name in self.names_compared for each in self.by_name)
+        return sum(bool(each.right or each.wrong or each.missing) for each in self.by_name)
+
+    @property
+    def is_half_judged(self) -> bool:
+        """Whether half of the instructions, and of the variables, were judged."""
+        return 2 * self.instructions >= self.code and 2 * self.variables_judged >= len(self.by_name)
 
     @property
     def counted(self) -> ComparedPart:
@@ -108,13 +129,16 @@ class JudgedPart:
 def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> JudgedPart:
     """Return the sum of some parts, under a name."""
     parts = list(parts)
-    variables = sum_of_compared([part.variables for part in parts], name)
+    by_name: dict[str, list[ComparedPart]] = {}
+    for variable in (variable for part in parts for variable in part.by_name):
+        by_name.setdefault(variable.name, []).append(variable)
+    variables = tuple(sum_of_compared(same, each) for each, same in sorted(by_name.items()))
     values = [part.values for part in parts if part.values is not None]
-    keys = "instructions frames_right frames_missing lanes_right executed locations locations_repaired"
+    keys = "instructions code frames_right frames_missing lanes_right executed locations locations_repaired"
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys.split()}
     repaired = tuple(sorted({each for part in parts for each in part.repaired}))
     compared = sum_of_compared(values, name) if values else None
-    return JudgedPart(name, variables=variables, values=compared, repaired=repaired, **{**numbers, **more})
+    return JudgedPart(name, by_name=variables, values=compared, repaired=repaired, **{**numbers, **more})
 
 
 @frozen(eq=False)
@@ -135,7 +159,10 @@ class Judgement:
         """Return the sum of the functions, with what another build shows, if there is one."""
         problem = None if self.halt.has_ended else str(self.halt)
         total = sum_of(self.functions, name, executed=self.instructions, problem=problem)
-        return total if self.comparison is None else evolve(total, values=self.comparison.total())
+        if self.comparison is None:
+            return total
+        names = frozenset(variable.name for variable in self.comparison.variables)
+        return evolve(total, values=self.comparison.total(), names_compared=names)
 
 
 def judged_together(judgements: Sequence[Judgement], report: FileReport) -> Judgement:
@@ -227,50 +254,72 @@ class Judge:
         SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
         file = self.running.launched.plan.file
-        findings = [*self.sightings.findings(), *self._of_file()]
+        executed = self._executed()
+        findings = [*self.sightings.findings()]
+        for of in dict.fromkeys(of for _name, of in executed.values()):
+            findings += file_rules.findings_of_entries(of, [die for die in executed if executed[die][1] is of])
         if self.running.machine.checks is not None:
             findings += run_checks.run_report(check_report(self.running)).findings
-        parts = tuple(self._parts())
+        parts = tuple(self._parts(executed))
         judged = sum_of(parts).instructions
         report = FileReport(file.name, tuple(findings), judged, self.sightings.left_out or None)
-        executed, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
-        return Judgement(report, parts, halt, executed, without_text, compared)
+        count, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
+        return Judgement(report, parts, halt, count, without_text, compared)
 
-    def _of_file(self) -> Iterator[FileFinding]:
-        """Yield what is wrong with the entries of the functions that were executed."""
-        functions: dict[Die, CodeObject] = {}
+    def _executed(self) -> dict[Die, tuple[str, CodeObject]]:
+        """Return the entries of the functions that were executed, each with the name of its symbol, and its file."""
+        functions: dict[Die, tuple[str, CodeObject]] = {}
         for pc in self.statements.executed:
             code = self.running.attached.state.loaded.at(pc)
             scopes = () if code is None or not code.file.has_dwarf else code.functions_at(pc)
             if code is not None and scopes:
-                functions[scopes[-1].die] = code.file
-        for file in dict.fromkeys(functions.values()):
-            yield from file_rules.findings_of_entries(file, [die for die, of in functions.items() if of is file])
+                functions[scopes[-1].die] = self.sightings.function(pc)[0], code.file
+        return functions
 
-    def _parts(self) -> Iterator[JudgedPart]:
+    def _parts(self, executed: dict[Die, tuple[str, CodeObject]]) -> Iterator[JudgedPart]:
         """Yield what came of each function."""
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
-        variables = self._variables()
-        located = Counter(self.sightings.function(pc)[0] for _variable, pc in self.values.located)
+        variables = self._variables(executed)
+        located = Counter(self.sightings.function(pc)[0] for _variable, _line, pc in self.values.located)
         repaired: dict[str, list[str]] = {}
-        for variable, pc in self.values.located & self.values.repaired.keys():
+        for variable, _line, pc in self.values.located & self.values.repaired.keys():
             repaired.setdefault(self.sightings.function(pc)[0], []).append(variable)
         for name, counts in self.sightings.functions.items():
-            seen, found = counts.seen, variables.get(name, NO_VARIABLES)
+            seen, found = counts.seen, variables.get(name, {})
             frames = len(seen - counts.wrong - counts.missing), len(counts.missing)
             read = repaired.get(name, [])
             meant = tuple(sorted({*read})), located[name], len(read)
-            yield JudgedPart(listed_name(name), len(seen), found, *meant, *frames, len(seen - wrong_lanes))
+            code = self._code_size(seen)
+            yield JudgedPart(
+                listed_name(name), len(seen), code, tuple(found.values()), *meant, *frames, len(seen - wrong_lanes)
+            )
 
-    def _variables(self) -> dict[str, ComparedPart]:
-        """Return how many variables of each function are right, wrong, or without a location."""
-        wrong = {(subject.name, pc) for subject, pc, _sighting in self.sightings.of_part("value")}
-        located, absent = self.values.located, self.values.absent - self.values.located
-        counts: dict[str, Counter[int]] = {}
-        for column, places in enumerate((located - wrong, located & wrong, absent)):
-            for _name, pc in places:
-                counts.setdefault(self.sightings.function(pc)[0], Counter())[column] += 1
-        return {name: ComparedPart(name, *(found[column] for column in range(3))) for name, found in counts.items()}
+    def _code_size(self, seen: set[int]) -> int:
+        """Return how many instructions the function has in which some were executed."""
+        first, count = min(seen, default=0), 0
+        for _code, symbol, offset in self.running.attached.state.loaded.symbols_at(first):
+            pc, end = first - offset, first - offset + symbol.size
+            with suppress(DwarfGpuError, MachineFault):  # where data, or nothing, follows
+                while pc < end:
+                    pc, count = pc + self.followed.calls.instruction(pc).size, count + 1
+            break
+        return max(count, len(seen))
+
+    def _variables(self, executed: dict[Die, tuple[str, CodeObject]]) -> dict[str, dict[str, ComparedPart]]:
+        """Return at how many instructions the variables of each function are right, wrong, or have no location."""
+        wrong, located = {*self.sightings.wrong_values()}, self.values.located
+        seen: list[tuple[int, str, int]] = [((name, pc) in wrong, name, pc) for name, _line, pc in located]
+        seen += [(True, *place) for place in wrong - {(name, pc) for name, _line, pc in located}]
+        seen += [(2, name, pc) for name, _line, pc in self.values.absent - located if (name, pc) not in wrong]
+        counts: dict[str, dict[str, Counter[int]]] = {}
+        for die, (function, _file) in executed.items():
+            counts.setdefault(function, {}).update((name, Counter()) for name in names_in(die))
+        for column, name, pc in seen:
+            counts.setdefault(self.sightings.function(pc)[0], {}).setdefault(name, Counter())[column] += 1
+        return {
+            function: {name: ComparedPart(name, *(count[column] for column in range(3))) for name, count in of.items()}
+            for function, of in counts.items()
+        }
 
     def _compare(self, limit: int | None) -> BuildJudgement | None:
         """Compare the variables with those of the other build, if there is one."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
+
+
+Declaration: TypeAlias = "tuple[str, int]"
+"""A variable by its name and the line that declares it: copies of an inlined function have the same."""
 
 
 @frozen
@@ -32,12 +36,12 @@ class LocatedVariables:
 
     def __init__(self) -> None:
         self._known: dict[
-            int, tuple[FunctionScope, list[tuple[Die, tuple[ListEntry, ...] | None]], list[tuple[Die, str]]]
+            int, tuple[FunctionScope, list[tuple[Die, tuple[ListEntry, ...] | None]], list[tuple[Die, Declaration]]]
         ] = {}
         """By identity of the scope, which is kept."""
 
-    def in_scope(self, frame: Frame) -> list[tuple[Die, str]]:
-        """Return the variables of the scopes around the place of a frame whose value is no constant, with names."""
+    def in_scope(self, frame: Frame) -> list[tuple[Die, Declaration]]:
+        """Return the variables of the scopes around the place of a frame whose value is no constant."""
         scope = frame.scope
         known = None if scope is None else self._known.get(id(scope))
         return [] if known is None else known[2]
@@ -51,8 +55,9 @@ class LocatedVariables:
         if known is None:
             variables = [variable for variable in frame.variables() if variable.kind != STATIC]
             entries = [(variable.die, entries_of(variable)) for variable in variables]
-            names = [(each.die, each.name) for each in variables if not each.is_artificial and not each.is_constant()]
-            known = self._known[id(scope)] = scope, entries, names
+            declared = [each for each in variables if not each.is_artificial and not each.is_constant()]
+            places = [(each.die, (each.name, declared_line(each.die))) for each in declared]
+            known = self._known[id(scope)] = scope, entries, places
         place = frame.place_in_file
         located = []
         for die, of_die in known[1]:
@@ -72,3 +77,25 @@ def entries_of(variable: Variable) -> tuple[ListEntry, ...] | None:
         return (ListEntry(0, 1 << 64, 0),) if location is not None or variable.locations() else ()
     except DwarfGpuError:
         return None
+
+
+def declared_line(die: Die) -> int:
+    """Return the line that declares a variable; 0 if it is not known."""
+    try:
+        line = die.find_number(dw.DW_AT_decl_line)
+        return 0 if line is None else line.unsigned()
+    except DwarfGpuError:
+        return 0
+
+
+def names_in(function: Die) -> set[str]:
+    """Return the names of the variables that a function declares, of those whose value is no constant."""
+    names: set[str] = set()
+    for die, _depth in function.walk():
+        if die.tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter):
+            with noting(die.unit.dwarf.note):
+                is_constant = die.find_number(dw.DW_AT_location) is None and die.find_number(dw.DW_AT_const_value)
+                artificial = die.find_number(dw.DW_AT_artificial)
+                if die.name and not is_constant and not (artificial and artificial.value):
+                    names.add(die.name)
+    return names

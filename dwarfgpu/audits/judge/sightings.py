@@ -217,6 +217,15 @@ class Sightings:
             if subject.rule.part == part and subject.idiom is None:
                 yield from ((subject, pc, sighting) for pc, sighting in places.items())
 
+    def wrong_values(self) -> Iterator[tuple[str, int]]:
+        """Yield the variables whose values are wrong at an address, with or without another build, by name."""
+        for (_function, subject), places in self._subjects.items():
+            is_wrong = subject.rule.part == "value" or (
+                _is_difference(subject) and subject.rule.name != "against-result"
+            )
+            if is_wrong and subject.idiom is None and subject.doubt is None:
+                yield from ((subject.name, pc) for pc in places)
+
     def of_rules(self, *names: str) -> Iterator[Sighting]:
         """Yield what was seen of some rules."""
         for (_function, subject), places in self._subjects.items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, VectorSource
-from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables
+from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables, declared_line
 from dwarfgpu.audits.judge.location_ends import ValidHere, ValidityJudge
 from dwarfgpu.audits.judge.recorded_values import POINTER, Leaf, PointerNames, leaf_text, scalar_leaf
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.lane_values import StaleLane
+    from dwarfgpu.audits.judge.located_variables import Declaration
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_places import FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceStatements
@@ -154,11 +155,11 @@ class ValueJudge:
         """What is in registers, and was read."""
         self._before: dict[tuple[int, int], _Before] = {}
         self._read: set[int] = set()
-        self.located: set[tuple[str, int]] = set()
-        """The variables that have a location at an instruction: name and address."""
-        self.absent: set[tuple[str, int]] = set()
+        self.located: set[tuple[str, int, int]] = set()
+        """The variables that have a location at an instruction: name, line of the declaration, and address."""
+        self.absent: set[tuple[str, int, int]] = set()
         """Those that are in scope there and have none."""
-        self.repaired: dict[tuple[str, int], tuple[Subject, Sighting]] = {}
+        self.repaired: dict[tuple[str, int, int], tuple[Subject, Sighting]] = {}
         """Those whose location is not taken as it is written."""
         self._undefined: dict[LocatedVariable, bool] = {}
         """Whether the entry of a location says that there is no value."""
@@ -270,7 +271,8 @@ class ValueJudge:
             return
         for name in ("written", "failed", "source"):
             self.sightings.note(RULES[name], pc)
-        for frame in frames:
+        declared: set[Declaration] = set()
+        for frame in frames:  # the innermost first, which a debugger shows
             places, scope = self._located.at(frame), self._located.in_scope(frame)
             variables = {variable.die: variable for variable in frame.variables()}
             lanes = lanes_in(active) if frame.has_lanes else []
@@ -284,8 +286,10 @@ class ValueJudge:
                 if not self._is_undefined(here, variable):
                     present.add(here.die)
                     self._judge_variable(arrival, row, here, variable, lanes, is_first=is_first)
-            for die, name in scope:
-                (self.located if die in present else self.absent).add((name, pc))
+            for die, declaration in scope:
+                if declaration not in declared:
+                    declared.add(declaration)
+                    (self.located if die in present else self.absent).add((*declaration, pc))
 
     def _judge_variable(
         self, arrival: InstructionVisit, row: int, here: LocatedVariable, variable: Variable, lanes: list[int], *,
@@ -305,7 +309,7 @@ class ValueJudge:
 
     def _note_repairs(self, arrival: InstructionVisit, row: int, variable: Variable) -> None:
         """Note that a variable is judged by what the producer means, which is not what it has written."""
-        key = variable.name, arrival.pc
+        key = variable.name, declared_line(variable.die), arrival.pc
         if key not in self.repaired:
             names = ", ".join(repair.name for repair in variable.repairs)
             subject = Subject(RULES["written"], variable.name, variable.die.offset, idiom=names)
@@ -315,7 +319,7 @@ class ValueJudge:
 
     def report_repairs(self) -> None:
         """Report the variables that are not taken as written, behind all findings that count."""
-        for (_name, pc), (subject, sighting) in self.repaired.items():
+        for (_name, _line, pc), (subject, sighting) in self.repaired.items():
             self.sightings.add(subject, pc, sighting)
 
     def _is_undefined(self, here: LocatedVariable, variable: Variable) -> bool:

@@ -91,8 +91,8 @@ def agree(file, kernel, args, names):
     assert judge.run().halt.has_ended
     bias = running.launched.plan.load_address
     located, absent = judge.values.located, judge.values.absent - judge.values.located
-    assert {name for name, _pc in located | absent} >= names
+    assert {name for name, _line, _pc in located | absent} >= names
     for places, has in ((located, True), (absent, False)):
-        for name, pc in places:
+        for name, _line, pc in places:
             kinds = [kind for low, high, kind in covered[name] if low <= pc - bias < high]
             assert (any(kind is not None for kind in kinds), shown[name, pc]) == (has, has), (name, hex(pc))
