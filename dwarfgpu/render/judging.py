@@ -117,17 +117,12 @@ def _found_text(
 def _verdict_lines(
     done: str, total: JudgedPart, report: FileReport, low: Sequence[DwarfGpuError], kernels: Sequence[JudgedPart]
 ) -> Iterator[str]:
-    """Yield what was executed, what share of the values or locations is right, and in the last line the verdict."""
-    part, is_compared = total.counted, total.values is not None
-    count = part.right + part.wrong + part.missing
-    if count:
-        right, missing = (share_text(each / count) for each in (part.right, part.missing))
-        what, lack = (
-            ("values of variables compared", "missing") if is_compared else ("locations of variables", "absent")
-        )
-        done += f"; {count:,} {what}: {right} right, {part.wrong:,} wrong, {missing} {lack}"
-    if not is_compared:
+    """Yield what was executed, what share of the locations and values is right, and in the last line the verdict."""
+    done += _shares_text(total.variables, "locations of variables", "absent")
+    if total.values is None:
         done += "; values are compared only with --against OTHER"
+    else:
+        done += _shares_text(total.values, "values at statements", "missing")
     yield from fitted(done, 4)
     if total.repaired:
         names = ", ".join(map(shown, total.repaired[:MOST_VARIABLES]))
@@ -144,6 +139,15 @@ def _verdict_lines(
     verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
+
+
+def _shares_text(part: ComparedPart, what: str, lack: str) -> str:
+    """Return how many locations or values were judged, and how many are right; nothing without any."""
+    count = part.right + part.wrong + part.missing
+    if not count:
+        return ""
+    right, missing = (share_text(each / count) for each in (part.right, part.missing))
+    return f"; {count:,} {what}: {right} right, {part.wrong:,} wrong, {missing} {lack}"
 
 
 def _of_judged(name: str) -> Callable[[JudgedPart], str]:
@@ -224,8 +228,8 @@ def comparison_text(comparison: BuildJudgement, *, shows_all: bool = False) -> I
     rows = [(f"against {comparison.other}", *PART.head[1:]), *sum_rows(comparison)]
     yield from table(rows, PART.sides, longest=LONGEST_NAME + 5, width=room(), is_headed=True)
     other = shown(comparison.other)
-    statements = f"{comparison.aligned:,} of {comparison.stops:,} statements that lanes execute"
-    yield from fitted(f"  {statements} have a counterpart in {other}", 4)
+    statements = f"{comparison.aligned:,} of {comparison.stops:,} statements"
+    yield from fitted(f"  counted: values at {statements} that lanes execute, which have a counterpart in {other}", 4)
     uncertain = comparison.total().uncertain
     if uncertain:
         counted_ones = f"{uncertain:,} more values are uncertain"

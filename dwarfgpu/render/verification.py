@@ -120,7 +120,7 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
         yield from fitted(f"    first: {shown(finding.seen)}", 7)
     yield from command_lines(finding.command, 7)
     if sum(mask.bit_count() for mask in (finding.lanes or {}).values()) > 1:
-        yield from fitted(f"    seen in {in_lanes(finding.lanes or {})}", 7)
+        yield from fitted(f"    seen at least in {in_lanes(finding.lanes or {})}", 7)
     if finding.limit is not None:
         yield from fitted(f"    not counted: {LIMITS[finding.limit]}", 7)
     if finding.idiom is not None:

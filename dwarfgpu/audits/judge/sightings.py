@@ -325,8 +325,11 @@ class Sightings:
         numbers = dict.fromkeys(number for operation in operations for number in registers_of(operation))
         found = ((number, target.register(number)) for number in numbers)
         names = tuple(f"{number}" if register is None else register.name for number, register in found)
-        places = () if described.range is None else tuple(f"+{self.function(each)[1]:#x}" for each in described.range)
-        return FindingLocation(described.operations, names, *places)
+        if described.range is None:
+            return FindingLocation(described.operations, names)
+        start, end = described.range
+        offset = self.function(start)[1]  # the end may be that of the function
+        return FindingLocation(described.operations, names, f"+{offset:#x}", f"+{offset + end - start:#x}")
 
 
 def _is_difference(subject: Subject) -> bool:

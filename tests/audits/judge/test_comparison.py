@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dwarfgpu.audits.judge.alignment import LineVisit, align, align_visits
-from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison
+from dwarfgpu.audits.judge.comparison import RULES, ComparedPart, StatementComparison
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     BYTES,
@@ -32,6 +32,7 @@ from dwarfgpu.audits.judge.recorded_values import (
 )
 from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
 from tests.builders.commands import run
 from tests.builders.parameters import for_each
@@ -514,3 +515,13 @@ def test_frames_without_rules_are_found_whatever_is_repaired(judged):
     for repair in ("off", "auto"):
         findings = judged(path, kernel, grid=64, work_group=64, args=args, repair=repair).report.findings
         assert "unwind-missing" in {finding.rule.name for finding in findings}
+
+
+def test_what_a_comparison_finds_wrong_is_wrong_in_the_table_of_locations():
+    """Else the table would have only zeros beside an error; what undefined behaviour may explain is no error."""
+    state = SimpleNamespace(symbol_place=lambda pc: ("k", pc))
+    sightings = Sightings(SimpleNamespace(attached=SimpleNamespace(state=state)))
+    for name, rule in RULES.items():
+        sightings.add(Subject(rule, name), 4, Sighting("", "1:1:1:1"))
+    sightings.add(Subject(RULES["wrong"], "doubted", doubt="the kernel has a data race"), 4, Sighting("", "1:1:1:1"))
+    assert {*sightings.wrong_values()} == {("wrong", 4), ("between", 4), ("together", 4)}
