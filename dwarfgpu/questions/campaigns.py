@@ -11,9 +11,18 @@ from attrs import asdict
 from dwarfgpu import budget
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder
-from dwarfgpu.audits.campaign.causes import RULES, ExampleFinding, cause_of, counted_rules, examples, grouped
+from dwarfgpu.audits.campaign.causes import (
+    RULES,
+    ExampleFinding,
+    cause_of,
+    counted_rules,
+    examples,
+    grouped,
+    with_variants,
+)
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS
 from dwarfgpu.audits.campaign.source_levels import LOST
+from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import NotFound, UsageError, nearest_hint
 from dwarfgpu.progress import counted as counted_progress
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
+    from dwarfgpu.audits.campaign.cause_finder import FindingCause
     from dwarfgpu.audits.campaign.causes import CauseGroup
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -107,8 +117,8 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
         others = ", ".join(sorted({each.finding.rule for each in every}))
         hint = f"there are findings of {others}" if others else None
         raise NotFound("no_finding", f"{path} has at -O1 to -O3 {what}", hint=hint)
-    source = source_levels(path, answer.processor)
-    cause = CauseFinder(source, found.verdict.kernel, found.verdict.level, found.finding).cause()
+    with SourceVariants(source_levels(path, answer.processor), found.verdict.kernel) as variants:
+        cause = CauseFinder(variants, found.verdict.level, found.finding).cause()
     document = Document(asdict(cause), [*text_of.report_text(cause)])
     if cause.is_cut:
         document.hints.append(f"the source may be smaller still: the reduction ends after {MOST_TESTS} variants")
@@ -138,8 +148,10 @@ def _summary(folder: CampaignFolder, *, is_kept: bool = True) -> Document:
     if not answers:
         raise NotFound("no_answer", f"{folder.path} has no answers", hint="--fuzz N judges random kernels")
     every = [*examples(answers)]
-    causes = counted_progress((cause_of(folder, each, is_reduced=False) for each in every), "causes", len(every))
-    groups = grouped([*zip(every, causes, strict=True)])
+    causes: dict[ExampleFinding, FindingCause] = {}
+    for variants, example in counted_progress(with_variants(folder, every), "causes", len(every)):
+        causes[example] = cause_of(folder, variants, example, is_reduced=False)
+    groups = grouped([(each, causes[each]) for each in every])
     counts = counted_rules(answers)
     page = [*text_of.campaign_page(folder.compiler, answers, groups, counts)]
     if is_kept:
@@ -154,7 +166,9 @@ def _summary(folder: CampaignFolder, *, is_kept: bool = True) -> Document:
 
 def _write_reports(folder: CampaignFolder, groups: Sequence[CauseGroup]) -> None:
     """Write a report about the smallest source of each group."""
-    for number, group in enumerate(groups, 1):
-        cause = cause_of(folder, group.smallest[0], is_reduced=True, of=f" for report {number} of {len(groups)}")
+    reports = {group.smallest[0]: group for group in groups}
+    for number, (variants, example) in enumerate(with_variants(folder, reports), 1):
+        cause = cause_of(folder, variants, example, is_reduced=True, of=f" for report {number} of {len(groups)}")
+        group = reports[example]
         path = folder.path / "reports" / f"{group.rule}-{group.name.replace(' ', '-')}.md"
         write_whole(path, "\n".join(text_of.report_text(cause)) + "\n")

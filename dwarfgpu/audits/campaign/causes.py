@@ -13,6 +13,7 @@ from dwarfgpu.audits.campaign.campaign_folder import source_levels, write_whole
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS
 from dwarfgpu.audits.campaign.source_levels import LOST, RESULT, SourceFinding
+from dwarfgpu.audits.campaign.source_variants import SourceVariants, compared_with
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
@@ -90,13 +91,30 @@ def _rank(rule: str) -> int:
     return RULES.index(rule) if rule in RULES else len(RULES)
 
 
-def cause_of(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool, of: str = "") -> FindingCause:
+def with_variants(
+    folder: CampaignFolder, examples: Iterable[ExampleFinding]
+) -> Iterator[tuple[SourceVariants, ExampleFinding]]:
+    """Yield findings with the variants of their kernel, which those of one kernel share: they are yielded together.
+
+    Those that need other builds to compare with come first: what was judged for them serves the others, too.
+    """
+    kernels: dict[tuple[str, str], list[ExampleFinding]] = {}
+    for example in examples:
+        kernels.setdefault((example.answer.name, example.verdict.kernel), []).append(example)
+    for (name, kernel), found in kernels.items():
+        with SourceVariants(source_levels(folder.source(name), found[0].answer.processor), kernel) as variants:
+            for example in sorted(found, key=lambda each: compared_with(each.finding.rule), reverse=True):
+                yield variants, example
+
+
+def cause_of(
+    folder: CampaignFolder, variants: SourceVariants, example: ExampleFinding, *, is_reduced: bool, of: str = ""
+) -> FindingCause:
     """Return the cause of a finding, which the folder keeps; ``of`` names it while the source is reduced."""
     kept = folder.path / ("reduced" if is_reduced else "causes") / f"{example.name}.json"
     if kept.exists():
         return cause_from(json.loads(read_input(str(kept))))
-    source = source_levels(folder.source(example.answer.name), example.answer.processor)
-    finder = CauseFinder(source, example.verdict.kernel, example.verdict.level, example.finding)
+    finder = CauseFinder(variants, example.verdict.level, example.finding)
     found = finder.cause(tests=MOST_TESTS if is_reduced else 0, of=of)
     write_whole(kept, json.dumps(asdict(found)))
     return found

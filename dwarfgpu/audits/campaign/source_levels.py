@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.judge.statement_record import Context, StatementHistory
+    from dwarfgpu.compilers.sources import Compiled
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.states.program import Program
 
@@ -130,26 +129,22 @@ class SourceLevels:
     options: tuple[str, ...] = ()
     levels: tuple[str, ...] = LEVELS
 
-    def built(self, level: str, folder: str, *, options: Iterable[str] = ()) -> tuple[Program, str]:
-        """Return the program of a level, and what the compiler wrote about it."""
-        compiled = compile_source(self.path, Recipe(self.processor, level, (*self.options, *options)))
-        path = Path(folder) / f"{Path(self.path).stem}.O{level}.co"
-        path.write_bytes(compiled.code)
-        return open_program(path), compiled.messages
+    def compiled(self, level: str, options: Iterable[str] = ()) -> Compiled:
+        """Return what the compiler makes of the source at a level."""
+        return compile_source(self.path, Recipe(self.processor, level, (*self.options, *options)))
 
     def verdicts(self, *, host: HostKernels | None = None, only: str | None = None) -> Iterator[LevelVerdict]:
         """Yield what comes of each kernel at each level; a source that is not compiled raises an error."""
-        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-            plain = self.built(UNOPTIMIZED, folder)[0]
-            names = plain.file.kernel_names() if only is None else [plain.file.kernels_named([only])[0].name]
-            others = {name: RecordedBuild(plain, name) for name in names}
-            known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
-            for level in self.levels:
-                program = self.built(level, folder)[0]
-                code = bytes(program.file.image.data)
-                if code not in known:
-                    known[code] = [judged(program, name, level, others[name], host) for name in names]
-                yield from (evolve(verdict, level=level) for verdict in known[code])
+        plain = open_program(self.compiled(UNOPTIMIZED).code)
+        names = plain.file.kernel_names() if only is None else [plain.file.kernels_named([only])[0].name]
+        others = {name: RecordedBuild(plain, name) for name in names}
+        known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
+        for level in self.levels:
+            code = self.compiled(level).code
+            if code not in known:
+                program = open_program(code)
+                known[code] = [judged(program, name, level, others[name], host) for name in names]
+            yield from (evolve(verdict, level=level) for verdict in known[code])
 
 
 def judged(

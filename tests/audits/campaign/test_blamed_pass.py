@@ -5,6 +5,7 @@ import pytest
 from dwarfgpu.audits.campaign.blamed_pass import WRITER, PassFinder, dumps_of, limited, option_name, sightings
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder
 from dwarfgpu.audits.campaign.source_levels import SourceFinding, SourceLevels
+from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 
 IR = """*** IR Dump After {} on k ***
@@ -86,14 +87,15 @@ def test_a_build_that_fails_confirms_nothing():
     assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
 
 
-def test_what_cannot_be_built_without_a_pass_may_still_be_wrong(require_tool, monkeypatch, tmp_path):
+def test_what_cannot_be_built_without_a_pass_may_still_be_wrong(require_tool, monkeypatch):
     monkeypatch.setenv("CLANG", require_tool("clang-22", "clang"))
     text = "kernel void k(global int *out) { *out = 1; }\n"
-    found = CauseFinder(SourceLevels("k.cl", "gfx90a"), "k", "1", SourceFinding("value-failed", "k", "out", 0, 1, ""))
-    assert found.found_in("kernel", str(tmp_path)) is None
-    assert found.found_in(text, str(tmp_path)) is None
-    with pytest.raises(DwarfGpuError):
-        found.found_in(text, str(tmp_path), ("-mllvm", "-no-such-option"))
+    with SourceVariants(SourceLevels("k.cl", "gfx90a"), "k") as variants:
+        found = CauseFinder(variants, "1", SourceFinding("value-failed", "k", "out", 0, 1, ""))
+        assert found.found_in("kernel") is None
+        assert found.found_in(text) is None
+        with pytest.raises(DwarfGpuError):
+            found.found_in(text, ("-mllvm", "-no-such-option"))
 
 
 def test_a_register_that_the_file_takes_for_memory():

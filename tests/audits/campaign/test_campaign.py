@@ -10,14 +10,15 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu import progress
-from dwarfgpu.audits.campaign import campaign_folder, cause_finder
+from dwarfgpu.audits.campaign import campaign_folder, cause_finder, source_variants
 from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, text_of
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
-from dwarfgpu.audits.campaign.causes import cause_from, counted_rules, examples, grouped
+from dwarfgpu.audits.campaign.causes import cause_from, counted_rules, examples, grouped, with_variants
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
 from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
+from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions import campaigns
@@ -114,7 +115,7 @@ def test_a_campaign_has_tables_and_pictures():
 def test_only_reports_that_are_kept_are_made(is_kept, monkeypatch, tmp_path):
     reduced = []
 
-    def cause(_folder, _example, *, is_reduced, of=""):
+    def cause(_folder, _variants, _example, *, is_reduced, of=""):
         reduced.append(is_reduced)
         return CAUSE
 
@@ -191,24 +192,76 @@ def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variab
     path.write_text(TWO)
     finding = SourceFinding("value-failed", "own", "v", 0, 6, "")
 
-    def judged(_program, _kernel, _level, _other, _host):
-        return LevelVerdict("own", "1", findings=(finding,) if "int v" in built[-1] else ())
+    def judged(code, _kernel, _level, _other, _host):
+        return LevelVerdict("own", "1", findings=(finding,) if b"int v" in code else ())
 
-    def build(source, _level, _folder, *, options=()):
+    def compiled(source, _level, _options=()):
         built.append(Path(source.path).read_text())
-        return None, ""
+        return SimpleNamespace(code=built[-1].encode(), messages="")
 
-    monkeypatch.setattr(cause_finder, "judged", judged)
-    monkeypatch.setattr(SourceLevels, "built", build)
+    monkeypatch.setattr(source_variants, "judged", judged)
+    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
+    monkeypatch.setattr(SourceLevels, "compiled", compiled)
     monkeypatch.setattr(cause_finder, "find_clang", lambda: SimpleNamespace(path="clang-22", banner="clang 22"))
-    cause = CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=30, of=" for report 1 of 2")
+    with SourceVariants(SourceLevels(str(path), "gfx90a"), "own") as variants:
+        cause = CauseFinder(variants, "1", finding).cause(tests=30, of=" for report 1 of 2")
+        is_cut = CauseFinder(variants, "1", finding).cause(tests=2).is_cut
     assert "other" not in cause.source
     assert all({"own", "v"} <= {*re.findall(r"\w+", text)} for text in built)
     assert re.search(r"\d+ of 30 variants for report 1 of 2 tried; \d lines left", stream.getvalue())
     assert stream.getvalue().endswith("\r\x1b[K")
     assert not cause.is_cut
-    assert CauseFinder(SourceLevels(str(path), "gfx90a"), "own", "1", finding).cause(tests=2).is_cut
+    assert is_cut
     progress.show_on(None)
+
+
+def test_findings_of_a_kernel_share_what_was_compiled_and_judged(monkeypatch, tmp_path):
+    found = [SourceFinding(rule, "own", "v", 0, 6, "") for rule in ("value-source", "against-wrong", "against-result")]
+    built, runs = [], []
+
+    def compiled(_source, level, options=()):
+        built.append((level, *options))
+        return SimpleNamespace(code=level.encode(), messages="")
+
+    def judged(code, _kernel, _level, other, host):
+        runs.append((code, other is not None, host is not None))
+        return LevelVerdict("own", "1", findings=tuple(found))
+
+    monkeypatch.setattr(SourceLevels, "compiled", compiled)
+    monkeypatch.setattr(source_variants, "judged", judged)
+    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
+    (tmp_path / "k.cl").write_text(TWO)
+    verdict = LevelVerdict("own", "1", findings=tuple(found[:2]))
+    every = [*examples([SourceAnswer("k.cl", "gfx90a", 1.0, (verdict,))])]
+    with monkeypatch.context() as patched:
+        patched.setattr(campaign_folder, "find_clang", lambda: SimpleNamespace(banner="clang 22"))
+        folder = CampaignFolder(str(tmp_path))
+    shared = []
+    for variants, example in with_variants(folder, every):
+        shared.append((variants, example.finding.rule))
+        finder = CauseFinder(variants, "1", example.finding)
+        assert finder.found_in(TWO) == example.finding
+        assert finder.found_in(TWO, ("-mllvm", "-opt-disable=licm")) == example.finding  # which changes no code
+    assert [rule for _variants, rule in shared] == ["against-wrong", "value-source"]
+    assert shared[0][0] is shared[1][0]
+    assert len(built) == len({*built}) == 3
+    assert runs == [(b"1", True, False)]
+
+
+@pytest.mark.parametrize("rule, runs", [("value-source", [False]), ("against-wrong", [True])])
+def test_code_is_compared_where_a_rule_needs_it(rule, runs, monkeypatch):
+    compared = []
+
+    def judged(_code, _kernel, _level, other, _host):
+        compared.append(other is not None)
+        return LevelVerdict("own", "1")
+
+    monkeypatch.setattr(SourceLevels, "compiled", lambda *_: SimpleNamespace(code=b"", messages=""))
+    monkeypatch.setattr(source_variants, "judged", judged)
+    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
+    with SourceVariants(SourceLevels("k.cl", "gfx90a"), "own") as variants:
+        CauseFinder(variants, "1", SourceFinding(rule, "own", "v", 0, 6, "")).found_in(TWO)
+    assert compared == runs
 
 
 def test_a_clang_is_asked_for_its_version_once(clang, monkeypatch):
@@ -223,7 +276,8 @@ def test_the_pass_that_moves_an_instruction_over_a_location(clang):
     (verdict,) = source.verdicts()
     assert verdict.problem is None
     finding = next(each for each in verdict.findings if (each.rule, each.variable) == ("against-wrong", "id"))
-    cause = CauseFinder(source, "unrolled", "2", finding).cause(tests=0)
+    with SourceVariants(source, "unrolled") as variants:
+        cause = CauseFinder(variants, "2", finding).cause(tests=0)
     assert (cause.blamed.name, cause.blamed.is_confirmed) == ("postmisched", True)
     assert cause.command.endswith("-mcpu=gfx1100 -nogpulib -g -O2 unrolled.cl -o k.co")
 
