@@ -195,7 +195,7 @@ BUDGETS: dict[str, float] = {
     "audits.verify": 4.50,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 9.74,  # scopes, made arguments, roundings, the source, entries; undefined values
-    "audits.campaign": 1.56,  # random kernels, sources reduced, passes found, variants judged once, what is kept
+    "audits.campaign": 1.62,  # random kernels, reduced sources, passes, variants judged once, what is kept, ^C
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,
     "audits.noting": 0.1,
@@ -203,8 +203,8 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 11.01,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles of five kinds; samples
-    "questions": 13.73,  # what counts of findings, faults, what changed a variable last, rule sets, repairs
+    "render": 11.04,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
+    "questions": 13.79,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
     "cli": 2.82,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,

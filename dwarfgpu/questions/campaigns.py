@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from attrs import asdict
+from attrs import asdict, define
 
 from dwarfgpu import budget
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
@@ -18,22 +19,23 @@ from dwarfgpu.audits.campaign.causes import (
     counted_rules,
     examples,
     grouped,
+    kept_cause,
     with_variants,
 )
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS
-from dwarfgpu.audits.campaign.source_levels import LOST
+from dwarfgpu.audits.campaign.source_levels import LEVELS, LOST
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.compilers import is_source
-from dwarfgpu.errors import NotFound, UsageError, nearest_hint
+from dwarfgpu.errors import NotFound, UsageError, is_interrupt, nearest_hint
+from dwarfgpu.progress import begin
 from dwarfgpu.progress import counted as counted_progress
-from dwarfgpu.questions.document import NO_ANSWER, Document, Output
+from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, Document, Output
 from dwarfgpu.render import campaigns as text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
-    from dwarfgpu.audits.campaign.cause_finder import FindingCause
     from dwarfgpu.audits.campaign.causes import CauseGroup
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -77,10 +79,37 @@ def _fuzz(arguments: Arguments) -> Document:
 
 
 def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = True) -> Document:
+    """Judge random kernels until all are judged, or until ^C."""
     paths = [*folder.make_sources(seed, count)]
-    for path in counted_progress(paths, "sources", len(paths)):
-        folder.judge(path)
-    return _summary(folder, is_kept=is_kept)
+    partial: SourceAnswer | None = None
+    progress = begin("builds judged", count * len(LEVELS))
+    with _until_interrupt() as interrupt:
+        for path in paths:
+            before = progress.done
+            for partial in folder.judging(path):
+                progress.advance(before + len(partial.verdicts) - progress.done)
+            partial = None
+    progress.end()
+    return _summary(folder, () if partial is None else (partial,), interrupt, is_kept=is_kept)
+
+
+@define
+class _Interrupt:
+    """Whether ^C was pressed."""
+
+    has_come: bool = False
+
+
+@contextmanager
+def _until_interrupt(interrupt: _Interrupt | None = None) -> Iterator[_Interrupt]:
+    """End a block where ^C is pressed, and go on behind it."""
+    interrupt = interrupt or _Interrupt()
+    try:
+        yield interrupt
+    except BaseException as error:
+        if not is_interrupt(error):
+            raise
+        interrupt.has_come = True
 
 
 def _one(answer: SourceAnswer) -> Document:
@@ -139,34 +168,59 @@ def _chosen(found: list[ExampleFinding], wanted: str | None, kernel: str | None)
 # --- All findings -----------------------------------------------------------------------------------------------------
 
 
-def _summary(folder: CampaignFolder, *, is_kept: bool = True) -> Document:
+def _summary(
+    folder: CampaignFolder,
+    partial: Sequence[SourceAnswer] = (),
+    interrupt: _Interrupt | None = None,
+    *,
+    is_kept: bool = True,
+) -> Document:
     """Return the tables of a campaign, and write its page, its pictures and a report of each cause if they are kept.
 
-    The reports take most of the time: the source of each is made small.
+    The reports take most of the time: the source of each is made small. After ^C no more causes are looked for.
     """
-    answers = [*folder.answers()]
+    interrupt = interrupt or _Interrupt()
+    answers = [*folder.answers(), *partial]
     if not answers:
+        if interrupt.has_come:
+            raise KeyboardInterrupt
         raise NotFound("no_answer", f"{folder.path} has no answers", hint="--fuzz N judges random kernels")
-    every = [*examples(answers)]
-    causes: dict[ExampleFinding, FindingCause] = {}
-    for variants, example in counted_progress(with_variants(folder, every), "causes", len(every)):
-        causes[example] = cause_of(folder, variants, example, is_reduced=False)
-    groups = grouped([(each, causes[each]) for each in every])
+    groups = _cause_groups(folder, answers, interrupt)
     counts = counted_rules(answers)
-    page = [*text_of.campaign_page(folder.compiler, answers, groups, counts)]
+    found = folder.compiler, answers, groups, counts
     if is_kept:
-        _write_reports(folder, [group for group in groups if group.rule != LOST])
-        write_whole(folder.path / PAGE, "\n".join(page) + "\n")
+        write_whole(folder.path / PAGE, "\n".join(text_of.campaign_page(*found)) + "\n")
         for name, lines in zip(PICTURES, (text_of.variables_svg(answers), text_of.causes_svg(groups)), strict=True):
             write_whole(folder.path / name, "\n".join(lines) + "\n")
-    document = Document(text_of.campaign_json(folder.compiler, answers, groups, counts), page, rows="causes")
-    document.status = NO_ANSWER if text_of.is_wrong(answers) else 0
+        if not interrupt.has_come:
+            with _until_interrupt(interrupt):
+                _write_reports(folder, [group for group in groups if group.rule != LOST])
+    document = Document(text_of.campaign_json(*found), lambda _output: text_of.campaign_text(*found), rows="causes")
+    document.status = INTERRUPTED if interrupt.has_come else NO_ANSWER if text_of.is_wrong(answers) else 0
+    if interrupt.has_come:
+        again = "" if is_kept else "with --campaign DIR, "
+        document.hints.append(f"^C ended this early; {again}the same command continues")
+    elif groups and not is_kept:
+        document.hints.append("--campaign DIR keeps the sources, and writes a report about each cause")
     return document
+
+
+def _cause_groups(
+    folder: CampaignFolder, answers: Sequence[SourceAnswer], interrupt: _Interrupt
+) -> Sequence[CauseGroup]:
+    """Return findings by their causes; those that are not known are looked for until ^C."""
+    every = [*examples(answers)]
+    causes = {each: kept_cause(folder, each) for each in every}
+    left = [] if interrupt.has_come else [each for each in every if causes[each] is None]
+    with _until_interrupt(interrupt):
+        for variants, example in counted_progress(with_variants(folder, left), "causes", len(left)):
+            causes[example] = cause_of(folder, variants, example, is_reduced=False)
+    return grouped([*causes.items()])
 
 
 def _write_reports(folder: CampaignFolder, groups: Sequence[CauseGroup]) -> None:
     """Write a report about the smallest source of each group."""
-    reports = {group.smallest[0]: group for group in groups}
+    reports = {group.smallest: group for group in groups}
     for number, (variants, example) in enumerate(with_variants(folder, reports), 1):
         cause = cause_of(folder, variants, example, is_reduced=True, of=f" for report {number} of {len(groups)}")
         group = reports[example]

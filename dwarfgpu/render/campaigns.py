@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
 from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
-from dwarfgpu.render.layout import counted, fitted, table
+from dwarfgpu.render.layout import counted, fitted, room, table, wrapped
 from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripGroup, StripPart, strip_svg
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 HEADS = ("kernels", "right", "wrong", "absent", "values right", "wrong", "absent", "frames", "lanes", "lines")
 """The columns behind processor and level."""
+VALUES_END = HEADS.index("frames")
+"""The column behind those about variables and values."""
 
 
 def is_wrong(answers: Iterable[SourceAnswer]) -> bool:
@@ -68,9 +69,9 @@ def verdict_rows(answer: SourceAnswer) -> Iterator[dict[str, Any]]:
 
 def answer_text(answer: SourceAnswer) -> Iterator[str]:
     """Yield what came of one source."""
-    rows: list[tuple[str, ...]] = [("kernel", "level", *HEADS[1:])]
-    rows += [(each.kernel, f"-O{each.level}", *shares([each])[1:]) for each in answer.verdicts]
-    yield from table(rows, "ll" + "r" * len(HEADS[1:]), is_headed=True)
+    yield from _share_tables(
+        "kernel", [(f"{each.kernel} -O{each.level}", shares([each])) for each in answer.verdicts], 1
+    )
     for each in answer.verdicts:
         for finding in each.findings:
             if finding.rule != LOST:
@@ -127,34 +128,71 @@ def report_text(cause: FindingCause) -> Iterator[str]:
 # --- A campaign -------------------------------------------------------------------------------------------------------
 
 
+def campaign_text(
+    compiler: str, answers: Sequence[SourceAnswer], groups: Sequence[CauseGroup], counts: Mapping[str, int]
+) -> Iterator[str]:
+    """Yield the tables of a campaign for a screen."""
+    first, *others = _introduction(compiler, answers)
+    yield from wrapped(first)
+    yield ""
+    yield from _share_tables("build", [(f"{name} -O{level}", shares(found)) for name, level, found in by_way(answers)])
+    for sentence in others:
+        yield ""
+        yield from wrapped(sentence)
+    if counts:
+        yield ""
+        yield from table([("rule", "variables"), *_count_rows(counts)], "lr", is_headed=True)
+    if groups:
+        yield ""
+        rows = [("rule", "pass", "examined", "gone", "example"), *map(_group_row, groups)]
+        yield from table(rows, "llrrl", width=room(), is_headed=True)
+    if any(group.examined for group in groups):
+        yield ""
+        yield from wrapped("gone: the examined findings that disappear without the pass")
+
+
+def _share_tables(head: str, rows: Sequence[tuple[str, tuple[str, ...]]], first: int = 0) -> Iterator[str]:
+    """Yield the cells of `HEADS` from the ``first`` column on: two tables, since one is wider than a screen."""
+    for begin, end in ((first, VALUES_END), (VALUES_END, len(HEADS))):
+        lines = [(head, *HEADS[begin:end]), *((label, *cells[begin:end]) for label, cells in rows)]
+        if begin != first:
+            yield ""
+        yield from table(lines, "l" + "r" * (end - begin), width=room(), is_headed=True)
+
+
 def campaign_page(
     compiler: str, answers: Sequence[SourceAnswer], groups: Sequence[CauseGroup], counts: Mapping[str, int]
 ) -> Iterator[str]:
     """Yield the tables of a campaign in Markdown."""
+    first, *others = _introduction(compiler, answers)
+    ways = [(name, f"-O{level}", *shares(found)) for name, level, found in by_way(answers)]
+    yield from (first, "", *_markdown(("processor", "level", *HEADS), ways), "")
+    for sentence in others:
+        yield from (sentence, "")
+    yield from (*_markdown(("rule", "variables"), _count_rows(counts)), "")
+    yield from _markdown(("rule", "pass", "examined", "gone without it", "example"), [*map(_group_row, groups)])
+
+
+def _introduction(compiler: str, answers: Sequence[SourceAnswer]) -> Iterator[str]:
+    """Yield how much was judged and, if anything was not, how much was not."""
     verdicts = [verdict for answer in answers for verdict in answer.verdicts]
     kernels = len({(answer.name, verdict.kernel) for answer in answers for verdict in answer.verdicts})
     what = f"{counted(kernels, 'kernel')} of {counted(len(answers), 'source')}"
-    yield f"{compiler}: {what}, {len(verdicts):,} builds judged."
-    yield ""
-    yield from _markdown(("processor", "level", *HEADS), [
-        (processor, f"-O{level}", *shares(found)) for processor, level, found in by_way(answers)
-    ])  # fmt: skip
-    yield ""
-    problems = Counter(each.problem for each in verdicts if each.problem)
-    failed = [answer for answer in answers if answer.problem]
-    if problems or failed:
-        yield f"{sum(problems.values()):,} builds were not judged to their end, {len(failed):,} sources not compiled."
-        yield ""
-    yield from _markdown(("rule", "variables"), [(rule, f"{count:,}") for rule, count in sorted(counts.items())])
-    yield ""
-    rows = [
-        (
-            *(group.rule, group.name, f"{len(group.found):,}", f"{group.confirmed:,}"),
-            f"{group.smallest[0].answer.name} {group.smallest[0].verdict.kernel} -O{group.smallest[0].verdict.level}",
-        )
-        for group in groups
-    ]
-    yield from _markdown(("rule", "pass", "examined", "gone without it", "example"), rows)
+    yield f"{compiler}: {what}, {counted(len(verdicts), 'build')} judged."
+    unfinished = sum(each.problem is not None for each in verdicts)
+    failed = sum(answer.problem is not None for answer in answers)
+    if unfinished or failed:
+        yield f"Not judged to the end: {counted(unfinished, 'build')}. Not compiled: {counted(failed, 'source')}."
+
+
+def _count_rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+    return [(rule, f"{count:,}") for rule, count in sorted(counts.items())]
+
+
+def _group_row(group: CauseGroup) -> tuple[str, ...]:
+    example = group.smallest
+    where = f"{example.answer.name} {example.verdict.kernel} -O{example.verdict.level}"
+    return group.rule, group.name, f"{group.examined:,}", f"{group.confirmed:,}", where
 
 
 def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -175,7 +213,7 @@ def campaign_json(
         {
             "rule": group.rule,
             "pass": group.name,
-            "examined": len(group.found),
+            "examined": group.examined,
             "confirmed": group.confirmed,
             "examples": [example.name for example, _cause in group.found],
         }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PROCESSORS = ("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200")
 """Those of random sources, in turn."""
-RANDOM_NAME = re.compile(r"random-(\d+)-\d+\.cl$")
+RANDOM_NAME = re.compile(r"random-(-?\d+)-\d+\.cl$")
 COMPILER = "compiler.txt"
 
 
@@ -49,11 +49,17 @@ class CampaignFolder:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        self.path.mkdir(parents=True, exist_ok=True)
         self.compiler = find_clang().banner.split("\n")[0]
         named = self.path / COMPILER
-        if not named.exists():
-            named.write_text(f"{self.compiler}\n", encoding="utf-8")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not named.exists():
+                named.write_text(f"{self.compiler}\n", encoding="utf-8")
+        except OSError as error:
+            message = f"a campaign cannot be kept in {path}: {error.strerror}"
+            raise UsageError(
+                message, kind="unwritable", hint="--campaign names a folder that can be written"
+            ) from error
         known = read_input(str(named)).decode().strip()
         if known != self.compiler:
             hint = "each compiler needs a folder of its own; CLANG names the compiler"
@@ -79,12 +85,20 @@ class CampaignFolder:
 
     def judge(self, path: Path, processor: str | None = None) -> SourceAnswer:
         """Return what comes of a source, which is judged unless the folder knows it."""
+        *_parts, whole = self.judging(path, processor)
+        return whole
+
+    def judging(self, path: Path, processor: str | None = None) -> Iterator[SourceAnswer]:
+        """Yield what has come of a source so far; the last answer is whole, and the folder keeps it."""
         known = self.path / f"{path.stem}.json"
         if known.exists():
-            return answer_of(json.loads(read_input(str(known))))
-        found = evolve(judge_source(path, processor), name=os.path.relpath(path, self.path))
+            yield answer_of(json.loads(read_input(str(known))))
+            return
+        found = SourceAnswer("", "", 0.0)
+        for answer in growing_answers(path, processor):
+            found = evolve(answer, name=os.path.relpath(path, self.path))
+            yield found
         write_whole(known, json.dumps(asdict(found)))
-        return found
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -114,19 +128,27 @@ def text_of(path: Path, kernel: str) -> str:
 
 def judge_source(path: Path, processor: str | None = None, only: str | None = None) -> SourceAnswer:
     """Judge the kernels of a source, or only one, at each level."""
+    *_parts, whole = growing_answers(path, processor, only)
+    return whole
+
+
+def growing_answers(path: Path, processor: str | None, only: str | None = None) -> Iterator[SourceAnswer]:
+    """Judge a source; yield the answer behind each build, and at the end."""
     begun = process_time()
     host = None
     if is_random(path):
         host = host_kernels(path.read_text(encoding="utf-8"))
         processor = processor or PROCESSORS[int(path.stem.rpartition("-")[2]) % len(PROCESSORS)]
     source = source_levels(path, processor)
-    verdicts: list[LevelVerdict] = []
-    problem = None
+    answer = SourceAnswer(path.name, source.processor, 0.0)
     try:
-        verdicts += counted(source.verdicts(host=host, only=only), "builds judged")
+        for verdict in counted(source.verdicts(host=host, only=only), "builds judged"):
+            seconds = round(process_time() - begun, 2)
+            answer = evolve(answer, seconds=seconds, verdicts=(*answer.verdicts, verdict))
+            yield answer
     except DwarfGpuError as error:
-        problem = error.message
-    return SourceAnswer(path.name, source.processor, round(process_time() - begun, 2), tuple(verdicts), problem)
+        answer = evolve(answer, problem=error.message)
+    yield answer
 
 
 def answer_of(document: Any) -> SourceAnswer:

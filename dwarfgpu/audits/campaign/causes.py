@@ -19,18 +19,20 @@ from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer
     from dwarfgpu.audits.campaign.source_levels import LevelVerdict
 
 RULES = (
     RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "against-together",
-    "value-changed", LOST,
+    "value-written", "value-changed", "against-gap", "against-access", "against-row", LOST,
 )  # fmt: skip
 """The rules, the gravest first."""
 MOST_OF_RULE = 12
 """The findings of a rule whose passes are looked for."""
-UNKNOWN = "not found"
+UNKNOWN, NOT_EXAMINED = "not found", "not examined"
+"""What stands for a pass that was looked for in vain, and for one that was not looked for."""
 
 
 @frozen
@@ -57,12 +59,17 @@ class CauseGroup:
     """The pass."""
     confirmed: int
     """The findings that are gone without the pass."""
-    found: tuple[tuple[ExampleFinding, FindingCause], ...]
+    found: tuple[tuple[ExampleFinding, FindingCause | None], ...]
 
     @property
-    def smallest(self) -> tuple[ExampleFinding, FindingCause]:
+    def examined(self) -> int:
+        """The findings whose pass was looked for."""
+        return sum(cause is not None for _example, cause in self.found)
+
+    @property
+    def smallest(self) -> ExampleFinding:
         """The finding with the shortest source."""
-        return min(self.found, key=lambda pair: len(pair[1].source))
+        return min(self.found, key=lambda pair: 0 if pair[1] is None else len(pair[1].source))[0]
 
 
 def counted_rules(answers: Iterable[SourceAnswer]) -> Counter[str]:
@@ -111,13 +118,23 @@ def cause_of(
     folder: CampaignFolder, variants: SourceVariants, example: ExampleFinding, *, is_reduced: bool, of: str = ""
 ) -> FindingCause:
     """Return the cause of a finding, which the folder keeps; ``of`` names it while the source is reduced."""
-    kept = folder.path / ("reduced" if is_reduced else "causes") / f"{example.name}.json"
-    if kept.exists():
-        return cause_from(json.loads(read_input(str(kept))))
+    known = kept_cause(folder, example, is_reduced=is_reduced)
+    if known is not None:
+        return known
     finder = CauseFinder(variants, example.verdict.level, example.finding)
     found = finder.cause(tests=MOST_TESTS if is_reduced else 0, of=of)
-    write_whole(kept, json.dumps(asdict(found)))
+    write_whole(_kept(folder, example, is_reduced=is_reduced), json.dumps(asdict(found)))
     return found
+
+
+def kept_cause(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool = False) -> FindingCause | None:
+    """Return the cause of a finding if the folder has it."""
+    kept = _kept(folder, example, is_reduced=is_reduced)
+    return cause_from(json.loads(read_input(str(kept)))) if kept.exists() else None
+
+
+def _kept(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool) -> Path:
+    return folder.path / ("reduced" if is_reduced else "causes") / f"{example.name}.json"
 
 
 def cause_from(document: dict[str, object]) -> FindingCause:
@@ -130,14 +147,19 @@ def cause_from(document: dict[str, object]) -> FindingCause:
     return FindingCause(finding=SourceFinding(**finding), blamed=pass_, **document)  # type: ignore[arg-type]
 
 
-def grouped(found: Iterable[tuple[ExampleFinding, FindingCause]]) -> list[CauseGroup]:
+def grouped(found: Iterable[tuple[ExampleFinding, FindingCause | None]]) -> list[CauseGroup]:
     """Return findings by rule and pass, those with most findings first."""
-    groups: dict[tuple[str, str], list[tuple[ExampleFinding, FindingCause]]] = {}
+    groups: dict[tuple[str, str], list[tuple[ExampleFinding, FindingCause | None]]] = {}
     for example, cause in found:
-        name = UNKNOWN if cause.blamed is None else cause.blamed.name
-        groups.setdefault((cause.finding.rule, name), []).append((example, cause))
+        groups.setdefault((example.finding.rule, _pass_name(cause)), []).append((example, cause))
     made = []
     for (rule, name), pairs in groups.items():
-        confirmed = sum(cause.blamed is not None and cause.blamed.is_confirmed for _example, cause in pairs)
-        made.append(CauseGroup(rule, name, confirmed, tuple(pairs)))
+        blamed = [cause.blamed for _example, cause in pairs if cause is not None and cause.blamed is not None]
+        made.append(CauseGroup(rule, name, sum(each.is_confirmed for each in blamed), tuple(pairs)))
     return sorted(made, key=lambda group: (_rank(group.rule), -len(group.found), group.name))
+
+
+def _pass_name(cause: FindingCause | None) -> str:
+    if cause is None:
+        return NOT_EXAMINED
+    return UNKNOWN if cause.blamed is None else cause.blamed.name

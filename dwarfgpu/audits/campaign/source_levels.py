@@ -14,6 +14,7 @@ from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.execution.halts import INTERRUPT
 from dwarfgpu.execution.launch.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.program import open_program
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.statement_record import Context, StatementHistory
     from dwarfgpu.compilers.sources import Compiled
     from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.states.program import Program
 
 LEVELS = ("1", "2", "3")
@@ -100,7 +102,7 @@ class RecordedBuild:
             running = launched(self.program, self.kernel)
             self.history, halt = record_run(running, judged, limit and limit * MORE_AT_O0)
             self._contexts = contexts
-            self.problem = None if halt.has_ended else f"without optimization it has not ended: {halt}"
+            self.problem = None if has_ended(halt) else f"without optimization it has not ended: {halt}"
             self.results = results_of(running)
         return self.history
 
@@ -117,7 +119,14 @@ def launched(program: Program, kernel: str, check: str | None = None) -> Running
 def is_defined(program: Program, kernel: str) -> bool:
     """Return whether the source defines the results of a kernel, as far as a checked run of its plain build shows."""
     running = launched(program, kernel, "init,bounds")
-    return running.run(limit=BUDGET * MORE_AT_O0).has_ended and not running.findings
+    return has_ended(running.run(limit=BUDGET * MORE_AT_O0)) and not running.findings
+
+
+def has_ended(halt: Halt) -> bool:
+    """Return whether a kernel has ended. After ^C, which stops only the machine, everything ends."""
+    if halt.kind == INTERRUPT:
+        raise KeyboardInterrupt
+    return halt.has_ended
 
 
 @frozen
@@ -141,10 +150,13 @@ class SourceLevels:
         known: dict[bytes, list[LevelVerdict]] = {}  # -O3 is mostly -O2
         for level in self.levels:
             code = self.compiled(level).code
-            if code not in known:
-                program = open_program(code)
-                known[code] = [judged(program, name, level, others[name], host) for name in names]
-            yield from (evolve(verdict, level=level) for verdict in known[code])
+            if code in known:
+                yield from (evolve(verdict, level=level) for verdict in known[code])
+                continue
+            program, known[code] = open_program(code), []
+            for name in names:
+                known[code].append(judged(program, name, level, others[name], host))
+                yield known[code][-1]
 
 
 def judged(
@@ -163,7 +175,7 @@ def judged(
     lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
     own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
     problem = None if other is None else other.problem
-    problem = problem if judgement.halt.has_ended else str(judgement.halt)
+    problem = problem if has_ended(judgement.halt) else str(judgement.halt)
     findings = [*_findings(judge)]
     if problem is None and host is not None and not any(each.rule == RESULT for each in findings):
         findings += _different(kernel, results_of(running), host.run(kernel, before))

@@ -12,17 +12,28 @@ from attrs import evolve
 from dwarfgpu import progress
 from dwarfgpu.audits.campaign import campaign_folder, cause_finder, source_variants
 from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, text_of
+from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, is_random, text_of
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
-from dwarfgpu.audits.campaign.causes import cause_from, counted_rules, examples, grouped, with_variants
+from dwarfgpu.audits.campaign.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
-from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
+from dwarfgpu.audits.campaign.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels, has_ended
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
+from dwarfgpu.audits.judge import judgement
+from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.halts import Halt
 from dwarfgpu.questions import campaigns
-from dwarfgpu.render.campaigns import campaign_json, campaign_page, causes_svg, report_text, variables_svg
+from dwarfgpu.render.campaigns import (
+    answer_text,
+    campaign_json,
+    campaign_page,
+    campaign_text,
+    causes_svg,
+    report_text,
+    variables_svg,
+)
 from tests.builders.commands import ROOT, document
 from tests.builders.commands import run as run_command
 
@@ -62,9 +73,10 @@ def test_a_campaign_goes_on_and_is_of_one_compiler(tmp_path, monkeypatch):
 
     def judge(path, processor):
         judged.append(path.name)
-        return SourceAnswer(path.name, "gfx90a", 1.0, VERDICTS)
+        yield SourceAnswer(path.name, "gfx90a", 0.5, VERDICTS[:1])
+        yield SourceAnswer(path.name, "gfx90a", 1.0, VERDICTS)
 
-    monkeypatch.setattr(campaign_folder, "judge_source", judge)
+    monkeypatch.setattr(campaign_folder, "growing_answers", judge)
     folder = CampaignFolder(str(tmp_path))
     sources = [*folder.make_sources(1, 12)]
     assert [path.name for path in sources] == ["random-1-0000.cl", "random-1-0001.cl"]
@@ -102,13 +114,109 @@ def test_a_campaign_has_tables_and_pictures():
     assert page[0] == "clang version 22: 1 kernel of 1 source, 2 builds judged."
     assert "| gfx90a | -O1 | 1 | 60.0% | 10.0% | 30.0% | 80.0% | 10.0% | 10.0% | none | 90.0% | 75.0% |" in page
     assert "| all | -O2 | 1 | 60.0% | 10.0% | 30.0% | 80.0% | 10.0% | 10.0% | none | 90.0% | 75.0% |" in page
-    assert "1 builds were not judged to their end, 0 sources not compiled." in page
+    assert "Not judged to the end: 1 build. Not compiled: 0 sources." in page
     assert page[-1] == "| against-wrong | postmisched | 1 | 1 | random-1-0000.cl k0 -O1 |"
     data = campaign_json("clang version 22", [ANSWER], groups, counted_rules([ANSWER]))
     assert data["ways"][0]["values_right"] == "80.0%"
     assert data["causes"][0]["pass"] == "postmisched"
+    assert data["causes"][0]["examined"] == 1
     for lines in (variables_svg([ANSWER]), causes_svg(groups)):
         assert ET.fromstring("\n".join(lines)).tag.endswith("svg")
+
+
+def test_the_tables_fit_a_screen():
+    answer = evolve(ANSWER, processor="gfx1030", name="random-1000-0000.cl")
+    counts = counted_rules([answer])
+    examined = grouped([(each, CAUSE) for each in examples([answer])])
+    text = [*campaign_text("clang version 22", [answer], examined, counts)]
+    assert max(map(len, text)) <= 80
+    assert "  build        kernels  right  wrong  absent  values right  wrong  absent" in text
+    assert "  gfx1030 -O1        1  60.0%  10.0%   30.0%         80.0%  10.0%   10.0%" in text
+    assert "  gfx1030 -O1    none  90.0%  75.0%" in text
+    assert "Not judged to the end: 1 build. Not compiled: 0 sources." in text
+    assert "  against-wrong  postmisched         1     1  random-1000-0000.cl k0 -O1" in text
+    text = [
+        *campaign_text("clang version 22", [answer], grouped([(each, None) for each in examples([answer])]), counts)
+    ]
+    assert text[-1] == "  against-wrong  not examined         0     0  random-1000-0000.cl k0 -O1"
+    assert max(map(len, answer_text(evolve(answer, verdicts=VERDICTS[:1])))) <= 80
+
+
+@pytest.mark.parametrize("place", ["source", "cause", "report"])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_nothing_is_lost_when_a_campaign_is_interrupted(is_kept, place, monkeypatch, tmp_path):
+    def answers(path, _processor):
+        yield evolve(ANSWER, name=path.name, verdicts=VERDICTS[:1])
+        if place == "source":
+            raise KeyboardInterrupt
+        yield evolve(ANSWER, name=path.name)
+
+    def cause(_folder, _variants, _example, *, is_reduced, of=""):
+        if place == ("report" if is_reduced else "cause"):
+            raise KeyboardInterrupt
+        return CAUSE
+
+    if place == "report" and not is_kept:
+        return
+    monkeypatch.setattr(campaign_folder, "growing_answers", answers)
+    monkeypatch.setattr(campaigns, "cause_of", cause)
+    folder = tmp_path / "kept"
+    done = run_command("judge", "--fuzz", "1", *(("--campaign", str(folder)) if is_kept else ()))
+    assert done.returncode == 130
+    name = "postmisched " if place == "report" else "not examined"
+    assert f"against-wrong  {name}" in done.stdout
+    assert f"{1 if place == 'source' else 2} build" in done.stdout
+    again = "the same command" if is_kept else "with --campaign DIR, the same command"
+    assert f"hint: ^C ended this early; {again} continues\n" in done.stderr
+    assert [each.name for each in folder.glob("*.json")] == ["random-0-0000.json"] * (is_kept and place != "source")
+
+
+def test_a_machine_that_is_interrupted_ends_the_campaign():
+    assert has_ended(Halt("ended", "the end"))
+    assert not has_ended(Halt("limit", "the limit"))
+    with pytest.raises(KeyboardInterrupt):
+        has_ended(Halt("interrupted", "interrupted"))
+
+
+def test_an_interrupt_before_anything_is_judged_shows_no_tables(monkeypatch):
+    def answers(_path, _processor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign_folder, "growing_answers", answers)
+    done = run_command("judge", "--fuzz", "1")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dwarfgpu: interrupted\n")
+
+
+def test_answers_that_are_not_kept_can_be(monkeypatch):
+    monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
+    monkeypatch.setattr(campaigns, "cause_of", lambda *_, **_more: CAUSE)
+    done = run_command("judge", "--fuzz", "1")
+    assert done.stderr == "hint: --campaign DIR keeps the sources, and writes a report about each cause\n"
+
+
+def test_a_source_of_a_negative_seed_is_random(tmp_path):
+    path = tmp_path / "random--5-0001.cl"
+    assert is_random(path)
+    assert text_of(path, "k9") == f"{random_source(-5, 9, 1)}\n"
+
+
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run_command("judge", "--fuzz", "1", "--campaign", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert f"a campaign cannot be kept in {tmp_path / 'file'}: File exists" in done.stderr
+    monkeypatch.setenv("CLANG", "/nonexistent")
+    done = run_command("judge", "--fuzz", "1", "--campaign", str(tmp_path / "new"))
+    assert done.returncode == 2
+    assert "CLANG=/nonexistent is not a program" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_every_rule_about_variables_that_is_no_note_has_a_rank():
+    rules = {
+        name for name, rule in judgement.RULES.items() if name.partition("-")[0] in PARTS and rule.severity != NOTE
+    }
+    assert {*RULES} == rules
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
@@ -119,7 +227,7 @@ def test_only_reports_that_are_kept_are_made(is_kept, monkeypatch, tmp_path):
         reduced.append(is_reduced)
         return CAUSE
 
-    monkeypatch.setattr(campaign_folder, "judge_source", lambda path, _processor: evolve(ANSWER, name=path.name))
+    monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
     monkeypatch.setattr(campaigns, "cause_of", cause)
     options = ("--campaign", str(tmp_path)) if is_kept else ()
     answer = document("judge", "--fuzz", "1", *options, status=1)
