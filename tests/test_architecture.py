@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 9.73,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.50,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 9.74,  # scopes, made arguments, roundings, the source, entries; undefined values
+    "audits.judge": 9.78,  # scopes, made arguments, roundings, the source, entries; undefined values
     "audits.campaign": 1.62,  # random kernels, reduced sources, passes, variants judged once, what is kept, ^C
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,
@@ -203,8 +203,8 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 11.04,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
-    "questions": 13.79,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
+    "render": 11.08,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
+    "questions": 13.81,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
     "cli": 2.82,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 95.85
+MOST_LINES_OF_TESTS = 95.9
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.audits.judge.judgement import sum_of
+from dwarfgpu.audits.verify.findings import IDIOM
 from dwarfgpu.render import pictures
 from dwarfgpu.render import report as html
 from dwarfgpu.render.layout import counted, fitted, room, runs, shortened, shown, table
@@ -124,21 +125,31 @@ def _verdict_lines(
     else:
         done += _shares_text(total.values, "values at statements", "missing")
     yield from fitted(done, 4)
-    if total.repaired:
-        names = ", ".join(map(shown, total.repaired[:MOST_VARIABLES]))
-        if len(total.repaired) > MOST_VARIABLES:
-            names += f" and {len(total.repaired) - MOST_VARIABLES} more"
-        step = "add --repair off to judge the file as it is written"
-        yield from fitted(f"repaired: the compiler misdescribes {names}; {step}", 4)
+    repaired = repaired_names(total)
+    if repaired:
+        names = ", ".join(map(shown, repaired[:MOST_VARIABLES]))
+        if len(repaired) > MOST_VARIABLES:
+            names += f" and {len(repaired) - MOST_VARIABLES} more"
+        locations = f"{total.locations_repaired:,} of {total.locations:,} locations are idioms"
+        yield from fitted(f"repaired: the compiler misdescribes {names}: {locations}, wrong with --repair off", 4)
     cut = sum(kernel.problem is not None for kernel in kernels)
     notes = [f"{counted(cut, 'kernel')} not judged to the end"] * bool(cut)
     few = [kernel.name for kernel in kernels if kernel.problem is None and not kernel.is_half_judged]
     notes += [f"less than half judged of {shown(few[0]) if len(few) == 1 else counted(len(few), 'kernel')}"] * bool(few)
     notes += ["no variable was judged"] * (total.variables.right + total.variables.wrong == 0)
-    repairs = f" after repairs, without which {total.locations_repaired:,} of {total.locations:,} locations are wrong"
-    verdict = verdict_text(report.findings, report.known, notes, repairs if total.repaired else "")
+    verdict = verdict_text(report.findings, report.known, notes, _idiom_variables(total, report))
     words = [*(error.message for error in low), verdict]
     yield from fitted(f"verdict: {'; '.join(words)}", 4)
+
+
+def repaired_names(part: JudgedPart) -> list[str]:
+    """Return the names of the variables that dwarfgpu does not take as they are written."""
+    return sorted({name for name, _line in part.repaired})
+
+
+def _idiom_variables(part: JudgedPart, report: FileReport) -> int:
+    """Return how many variables have a location that is an idiom and does not count."""
+    return len(part.repaired) if any(finding.limit == IDIOM for finding in report.findings) else 0
 
 
 def _shares_text(part: ComparedPart, what: str, lack: str) -> str:
@@ -204,12 +215,13 @@ def judgement_json(
     total = judgement.total()
     return {
         **report_json(report),
+        "idiom_variables": _idiom_variables(total, report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,
         "variables": VARIABLES.json(total.variables),
-        "repaired": [*total.repaired],
+        "repaired": repaired_names(total),
         "locations": total.locations,
         "locations_repaired": total.locations_repaired,
         "launches": [*map(LAUNCH.json, made)],

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
+    from dwarfgpu.audits.judge.located_variables import Declaration
     from dwarfgpu.audits.judge.statement_record import StatementHistory
     from dwarfgpu.audits.judge.undefined_values import UndefinedBehaviour
     from dwarfgpu.audits.verify.findings import CheckRule
@@ -80,7 +81,7 @@ class JudgedPart:
     """The instructions of the functions that were executed."""
     by_name: tuple[ComparedPart, ...] = ()
     """For each variable of these functions, its locations at the instructions at which it is in scope."""
-    repaired: tuple[str, ...] = ()
+    repaired: frozenset[Declaration] = frozenset()
     """The variables that are judged by what the compiler means, which is not what it has written."""
     locations: int = 0
     """The variables with a location at each instruction."""
@@ -136,7 +137,7 @@ def sum_of(parts: Iterable[JudgedPart], name: str = "all", **more: Any) -> Judge
     values = [part.values for part in parts if part.values is not None]
     keys = "instructions code frames_right frames_missing lanes_right executed locations locations_repaired"
     numbers = {key: sum(getattr(part, key) for part in parts) for key in keys.split()}
-    repaired = tuple(sorted({each for part in parts for each in part.repaired}))
+    repaired = frozenset(each for part in parts for each in part.repaired)
     compared = sum_of_compared(values, name) if values else None
     return JudgedPart(name, by_name=variables, values=compared, repaired=repaired, **{**numbers, **more})
 
@@ -281,14 +282,14 @@ class Judge:
         wrong_lanes = {pc for _subject, pc, _sighting in self.sightings.of_part("lane")}
         variables = self._variables(executed)
         located = Counter(self.sightings.function(pc)[0] for _variable, _line, pc in self.values.located)
-        repaired: dict[str, list[str]] = {}
-        for variable, _line, pc in self.values.located & self.values.repaired.keys():
-            repaired.setdefault(self.sightings.function(pc)[0], []).append(variable)
+        repaired: dict[str, list[Declaration]] = {}
+        for name, line, pc in self.values.located & self.values.repaired.keys():
+            repaired.setdefault(self.sightings.function(pc)[0], []).append((name, line))
         for name, counts in self.sightings.functions.items():
             seen, found = counts.seen, variables.get(name, {})
             frames = len(seen - counts.wrong - counts.missing), len(counts.missing)
             read = repaired.get(name, [])
-            meant = tuple(sorted({*read})), located[name], len(read)
+            meant = frozenset(read), located[name], len(read)
             code = self._code_size(seen)
             yield JudgedPart(
                 listed_name(name), len(seen), code, tuple(found.values()), *meant, *frames, len(seen - wrong_lanes)

@@ -30,7 +30,7 @@ LIMIT: Final = "limit"
 """What a finding counts as that has no severity of its own: the producer always writes so."""
 IDIOM: Final = "idiom"
 LIMITS: Final = {
-    IDIOM: "always written wrongly in one known way, which dwarfgpu corrects",
+    IDIOM: "always written wrongly in one known way, an idiom, which dwarfgpu corrects",
     "no-lane-places": "no function says where waiting lanes are, in DW_AT_LLVM_lane_pc",
     "no-active-lanes": "no function says which lanes are active, in DW_AT_LLVM_active_lane",
     "no-call-frames": "no function has call frame information",

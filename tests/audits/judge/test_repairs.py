@@ -37,10 +37,25 @@ def test_a_repaired_location_is_an_idiom_that_counts_if_the_user_is_strict():
     assert {each["idiom"] for each in found} == {"vector-register"}
     assert {each["limit"] for each in found} == {"idiom"}
     assert (done.returncode, document["locations"], document["locations_repaired"]) == (0, 9, 9)
-    assert "no findings after repairs, without which 9 of 9 locations are wrong" in " ".join(run(*SAXPY).stdout.split())
+    text = " ".join(run(*SAXPY).stdout.split())
+    assert "repaired: the compiler misdescribes i, product: 9 of 9 locations are idioms" in text
+    assert "verdict: no findings, apart from idioms in 2 variables, which do not fail (" in text
     assert run(*SAXPY, "--strict", "--only", "idioms").returncode == 1
     assert run(*SAXPY, "--strict", "--ignore", "limits").returncode == 0
     assert "value-written" not in run(*SAXPY, "--repair", "off", "--json").stdout
+
+
+def test_verify_and_judge_count_the_same_variables_with_idioms(require_tool, tmp_path):
+    """But for `t` and `u`, for which the file has no location at all."""
+    path = str(compiled("cl", "O0", require_tool("clang-22"), tmp_path))
+    judged = run("judge", path, "k", "--grid", "64", "--work-group", "64", "zeros(64)", "3", "--json")
+    verified = run("verify", path, "--json")
+    (of_file,) = json.loads(verified.stdout)["files"]
+    assert json.loads(judged.stdout)["idiom_variables"] - len("tu") == of_file["idiom_variables"] == 5
+    assert "no findings, apart from idioms in 5 variables, which do not fail (" in " ".join(
+        run("verify", path).stdout.split()
+    )
+    assert json.loads(run("verify", path, "--strict", "--json").stdout)["files"][0]["idiom_variables"] == 0
 
 
 @pytest.mark.parametrize("case", ["cl O0", "cl O2", "hip O0", "hip O2", "pointed"])
