@@ -601,3 +601,26 @@ def test_buffers_are_compared_unless_the_order_of_atomic_operations_counts(chang
     shown = run("judge", *words.split()).stdout
     assert ("out[0] is 0 at the end, and 1 in 1" in shown) == is_compared
     assert ("the buffers at the end are not compared" in shown) != is_compared
+
+
+@pytest.mark.parametrize("entry, instructions", [(0x197, 42), (0x1D8, 9), (0x201, 25)])
+def test_a_range_that_is_removed_from_a_list_makes_the_shares_lower(entry, instructions, tmp_path):
+    """Shares are of the instructions, and statements, at which a variable is in scope, not of those in its ranges."""
+    path = ROOT / "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co"
+    data = bytearray(path.read_bytes())
+    (tmp_path / "whole.co").write_bytes(data)  # without its source, as the other
+    with path.open("rb") as file:
+        at = ELFFile(file).get_section_by_name(".debug_loclists")["sh_offset"] + entry
+    assert data[at] == 4  # DW_LLE_offset_pair, with two numbers of two bytes
+    data[at + 3 : at + 5] = data[at + 1 : at + 3]
+    (tmp_path / "less.co").write_bytes(data)
+    other = str(path).replace("O2", "O0")
+    whole, less = (
+        compared(str(tmp_path / name), other, "divergent", ("zeros(64)", 40)).total()
+        for name in ("whole.co", "less.co")
+    )
+    assert whole.variables.right - less.variables.right == instructions
+    assert less.variables.missing - whole.variables.missing == instructions
+    assert less.variables.share_right < whole.variables.share_right
+    assert less.values.share_right < whole.values.share_right
+    assert less.values.availability < whole.values.availability

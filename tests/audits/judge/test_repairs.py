@@ -58,6 +58,18 @@ def test_verify_and_judge_count_the_same_variables_with_idioms(require_tool, tmp
     assert json.loads(run("verify", path, "--strict", "--json").stdout)["files"][0]["idiom_variables"] == 0
 
 
+def test_two_variables_of_one_name_are_two(require_tool, tmp_path):
+    """One that has a location must not stand for another that has none."""
+    require_tool("clang-22")
+    parts = []
+    for name in ("first", "other"):
+        text = f"int first = n + 1;\n{{ int {name} = n + 2; out[n] = {name}; }} out[0] = first;"
+        (path := tmp_path / f"{name}.cl").write_text(f"kernel void k(global int *out, int n) {{ {text} }}")
+        done = run("judge", str(path), "-O0", "k", "--grid", "64", "--work-group", "64", "zeros(64)", "3", "--json")
+        parts.append(json.loads(done.stdout))
+    assert parts[0]["variables"] == parts[1]["variables"]
+
+
 @pytest.mark.parametrize("case", ["cl O0", "cl O2", "hip O0", "hip O2", "pointed"])
 def test_judge_coverage_and_debugger_say_the_same_of_each_variable(case, require_tool, tmp_path):
     if case == "pointed":
