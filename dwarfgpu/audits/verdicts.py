@@ -77,6 +77,16 @@ class Verdict:
         severities += [finding.severity for finding in report.findings if finding.limit is None]
         return not {ERROR, WARNING}.isdisjoint(severities)
 
+    def lost(self, file: str, noun: str, count: int) -> str | None:
+        """Return that fewer than half of something of a file was checked than earlier, if that is so."""
+        rows = (self.earlier or {}).get("files")
+        for row in rows if isinstance(rows, list) else []:
+            if isinstance(row, dict) and _FOLDERS.sub("", str(row.get("file"))) == _FOLDERS.sub("", file):
+                before = row.get(noun)
+                if isinstance(before, int) and 2 * count < before:
+                    return f"{file}: {count} {noun} checked, {before} in the baseline"
+        return None
+
     def _is_wanted(self, names: set[str]) -> bool:
         names = {*names, *(self.rules[name].part for name in names if name in self.rules)}
         return names.isdisjoint(self.ignored) and (not self.only or not names.isdisjoint(self.only))

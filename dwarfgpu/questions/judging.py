@@ -155,8 +155,8 @@ def _concluded(
     lost = [*_lost(result, wanted, arguments)]
     is_whole = all(is_asked_for for is_asked_for, _hint in gaps) and not few and not lost
     document.status = BAD_FILE if not is_whole else NO_ANSWER if low else report_status(wanted, result.report)
-    document.problems += [*low, *lost]
-    document.hints += [*(hint for _is_asked_for, hint in gaps), *few]
+    document.problems += [*low, *few, *lost]
+    document.hints += [hint for _is_asked_for, hint in gaps]
     unknown = wanted.earlier is not None and unknown_before(wanted.earlier, result.kernels)
     if unknown:
         baseline = arguments.get("baseline")
@@ -175,7 +175,8 @@ def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuErro
     """Yield that less is right than the user wants."""
     least, share = arguments.get("fail-below"), part.counted.share_right
     if least is not None and (share is None or 100 * share < least):
-        message = f"{text_of.share_text(share)} of the values are right: less than {least:g}%"
+        what = "locations" if part.values is None else "values"
+        message = f"{text_of.share_text(share)} of the {what} are right: less than {least:g}%"
         yield NotFound("too_little", message)
 
 
@@ -357,10 +358,10 @@ def _gaps(judgement: Judgement, arguments: Arguments, problem: str | None) -> It
         yield False, f"no statement is one of {compared.other}: both must be builds of the same source"
 
 
-def _too_few(part: JudgedPart, required: int) -> Iterator[str]:
+def _too_few(part: JudgedPart, required: int) -> Iterator[DwarfGpuError]:
     """Yield that fewer instructions were judged than are required."""
     if part.instructions < required:
-        yield f"{counted(part.instructions, 'instruction')} judged, {required} required"
+        yield NotFound("too_few", f"{counted(part.instructions, 'instruction')} judged, {required} required")
 
 
 def _problem_of(judge_: Judge) -> str | None:

@@ -101,7 +101,8 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
     reports = map(wanted.report, found)
 
     def status(report: FileReport) -> int:
-        return report_status(wanted, report, is_whole=report.entries >= required)
+        is_less = report.entries < required or wanted.lost(report.name, "entries", report.entries) is not None
+        return report_status(wanted, report, is_whole=not is_less)
 
     if arguments.has("sarif"):
         every = [*reports]
@@ -114,6 +115,9 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
             document.hints.append(
                 f"{report.name}: {counted(report.entries, 'entry', 'entries')} of {required} required"
             )
+        lost = wanted.lost(report.name, "entries", report.entries)
+        if lost is not None:
+            document.hints.append(lost)
         yield from text_of.report_text(report, **shown_of(arguments))
 
     document = checked_document(reports, text_of.report_json, status, lines, text_of.summary_text)

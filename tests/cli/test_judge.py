@@ -346,7 +346,7 @@ def test_the_table_of_one_kernel_is_that_of_all():
         assert error.startswith("dwarfgpu: error: ")
         share = error.split()[2]
         assert [line for line in out.splitlines() if line.startswith("  ") and f" {share} " in line]  # of the table
-        assert f"verdict: {share} of the values are right: less than 99%; no findings" in out
+        assert f"verdict: {share} of the locations are right: less than 99%; no findings" in out
 
 
 def test_a_file_may_be_called_otherwise_than_in_the_baseline(tmp_path):
@@ -496,6 +496,15 @@ kernel void early(global int *out, int n) {
     out[i] = sum;
 }
 """
+
+
+def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_path):
+    require_tool("clang-22")
+    path = tmp_path / "long.cl"
+    path.write_text(EARLY.replace("n != 5", "n < 5"))
+    words = "judge", str(path), "-O2", "early", "--grid", "1", "--work-group", "1", "zeros(64)", "1000"
+    done = run(*words, "--against", str(path))
+    assert (done[0], "  against long.cl -O0 " in done[1]) == (0, True)
 
 
 def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):

@@ -264,6 +264,27 @@ def test_findings_are_chosen_alike_by_every_check(check, tmp_path):
     assert run(*words, "--require", "1000000").returncode == 3
 
 
+@pytest.mark.parametrize("words, noun", [(["verify"], "entries"), (["memmodel", "check"], "instructions")])
+def test_less_of_a_file_than_in_the_baseline_is_a_failure(words, noun, tmp_path):
+    """The code without debugging information has no findings, too."""
+    known = tmp_path / "known.json"
+    words = [*words, "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"]
+    assert run(*words, "--json", "-o", known).returncode != 3
+    document = json.loads(known.read_text())
+    count = document["files"][0][noun]
+    for before, status in ((2 * count, 0), (2 * count + 1, 3), ("many", 0)):
+        document["files"] = [5, {"file": words[-1].rpartition("/")[2], noun: before}]
+        known.write_text(json.dumps(document))
+        done = run(*words, "--baseline", known)
+        assert (done.returncode, f"{count} {noun} checked, {before} in the baseline" in done.stderr) == (
+            status,
+            status == 3,
+        )
+    document["files"] = {}
+    known.write_text(json.dumps(document))
+    assert run(*words, "--baseline", known).returncode == 0
+
+
 def test_a_baseline_is_updated(bad, tmp_path):
     """What is known is not reported; what is new is, until the baseline has it; what is gone does no harm."""
     known = tmp_path / "known.json"

@@ -531,8 +531,8 @@ class StatementComparison:
         at = bisect_right(visits, number, key=lambda visit: visit.first) - 1
         place = bisect_right(stops.certain, at)
         before, behind = stops.certain[:place][-1:], stops.certain[place : place + 1]
-        if not (before and behind) and (self.history.is_cut or self.other.is_cut):
-            return ()  # where one build may have come further than the other
+        if at >= len(stops.counterparts) or (not (before and behind) and (self.history.is_cut or self.other.is_cut)):
+            return ()  # where more is executed than is aligned, or one build may have come further than the other
         first, end, around = 0, len(reference.stops), stops.counterparts[at]
         moved = [] if around is None else [around.visits[0], around.visits[-1]]
         if piece.place != visits[at].line:
