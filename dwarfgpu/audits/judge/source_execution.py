@@ -1,8 +1,9 @@
 """The text of a kernel, executed for one work-item: which values its variables of integers take.
 
 What is not known is left out, never guessed: floats, structures, memory that a kernel writes, functions without a text.
-A statement that depends on such values may or may not be executed. So the variables that it may change can be anything
-from there on, and nothing is known of those.
+An ``if`` whose condition depends on such values is executed both ways: its variables have been what either way makes
+them, and what they are behind it is known where both ways agree. A loop or a ``switch`` that depends on them may or may
+not be executed: the variables that it may change can be anything from there on, and nothing is known of those.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Base, stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.judge.source_places import FunctionText
     from dwarfgpu.audits.judge.source_syntax import StatementText
@@ -140,6 +141,17 @@ INT = _integer(32, is_signed=True)
 
 
 @define
+class _Call:
+    """A call that is executed."""
+
+    function: SourceFunction
+    may_return: bool = False
+    """Whether it may have ended: what follows is what it executes otherwise."""
+    loops: list[set[str]] = field(factory=list)
+    """For each loop around, how the round that is executed may have ended: by ``break`` or ``continue``."""
+
+
+@define
 class SourceExecution:
     """Executes functions of the source for one work-item."""
 
@@ -152,15 +164,15 @@ class SourceExecution:
     has_unknown_calls: bool = False
     """Whether functions may have been called with arguments that are not known."""
     _scopes: list[dict[str, _Variable]] = field(factory=list)
-    _callers: list[SourceFunction] = field(factory=list)
+    _calls: list[_Call] = field(factory=list)
     _steps: int = 0
 
     def call(self, function: SourceFunction, arguments: Sequence[Number | KnownBuffer | None]) -> Number | None:
         """Execute a function, and return its value; `UnreadableSource` if it is not known what it executes."""
-        if len(self._callers) >= MOST_CALLS or len(arguments) != len(function.parameters):
+        if len(self._calls) >= MOST_CALLS or len(arguments) != len(function.parameters):
             raise UnreadableSource(function.name)
         outer, self._scopes = self._scopes, [{}]
-        self._callers.append(function)
+        self._calls.append(_Call(function))
         for (key, kind), value in zip(function.parameters, arguments, strict=True):
             self._declare(_Variable(key, kind), value)
         value = None
@@ -168,9 +180,9 @@ class SourceExecution:
             self._execute(function.body)
         except _Jumped as jump:
             value = jump.value
-        self._callers.pop()
+        may_return = self._calls.pop().may_return
         self._scopes = outer
-        is_known = isinstance(value, Number) and function.result is not None
+        is_known = isinstance(value, Number) and function.result is not None and not may_return
         return _converted(value, function.result) if is_known else None  # type: ignore[arg-type]
 
     # --- Variables ------------------------------------------------------------------------------------------------
@@ -204,22 +216,41 @@ class SourceExecution:
     def _find(self, name: str) -> _Variable | None:
         return next((scope[name] for scope in reversed(self._scopes) if name in scope), None)
 
-    def _forget(self, whole: StatementText, jumps: re.Pattern[str]) -> None:
-        """Take notice of a statement that may or may not be executed, in whole or in part."""
-        if jumps.search(whole.text):
-            raise UnreadableSource(whole.text)
-        caller = self._callers[-1]
-        changed = _CHANGED + _PASSED * caller.has_references
+    def _changed_in(self, part: StatementText) -> Iterator[_Variable]:
+        """Yield the variables that a part of the text may change."""
+        changed = _CHANGED + _PASSED * self._calls[-1].function.has_references
         for scope in self._scopes:
             for variable in scope.values():
-                if re.search(changed.format(re.escape(variable.key[2])), whole.text):
-                    variable.kind = None
-                    self._assign(variable, None)
-        last = whole.line + whole.text.count("\n")
+                if re.search(changed.format(re.escape(variable.key[2])), part.text):
+                    yield variable
+
+    def _forget(self, whole: StatementText, jumps: re.Pattern[str]) -> None:
+        """Take notice of a statement that may or may not be executed, in whole or in part."""
+        for word in jumps.findall(whole.text):
+            self._may_jump(word)
+        for variable in self._changed_in(whole):
+            variable.kind = None
+            self._assign(variable, None)
+        last, caller = whole.line + whole.text.count("\n"), self._calls[-1].function
         for line, name in caller.types:
             if whole.line <= line <= last:
                 self._declare(_Variable((caller.file, line, name), None), None)
         self.has_unknown_calls |= any(self.function(name) for name in re.findall(r"(\w+)\s*\(", whole.text))
+
+    def _may_jump(self, word: str) -> None:
+        """Take notice of a jump that may have been executed: what follows is executed otherwise."""
+        call = self._calls[-1]
+        if word == "return":
+            call.may_return = True
+        elif call.loops:
+            call.loops[-1].add(word)
+        else:
+            raise UnreadableSource(word)
+
+    def _blur(self, part: StatementText) -> None:
+        """Take notice of a part that may have been left before its end: what it changes has one of its values."""
+        for variable in self._changed_in(part):
+            variable.value = None
 
     # --- Statements -----------------------------------------------------------------------------------------------
 
@@ -236,7 +267,7 @@ class SourceExecution:
         elif isinstance(statement, ExpressionStatement):
             self._value(statement.tree)
         elif isinstance(statement, Declaration):
-            caller = self._callers[-1]
+            caller = self._calls[-1].function
             kind = None if _KEPT.search(statement.words) else caller.types.get((statement.line, statement.name))
             value = None if statement.value is None else self._value(statement.value)
             if "&" in statement.words:
@@ -248,20 +279,54 @@ class SourceExecution:
             is_switch = statement.whole.text.startswith("switch")
             self._forget(statement.whole, _JUMP_FROM_SWITCH if is_switch else _JUMP)
         elif isinstance(statement, BranchStatement):
-            is_true = None if statement.condition is None else _truth(self._value(statement.condition))
-            if is_true is None:
-                self._forget(statement.whole, _JUMP)
-            else:
-                self._execute(StatementBlock((statement.yes if is_true else statement.no,)))
+            self._execute_branch(statement)
         else:
-            self._execute_loop(statement)
+            loops = self._calls[-1].loops
+            loops.append(set())
+            try:
+                self._execute_loop(statement)
+            finally:
+                loops.pop()
+
+    def _execute_branch(self, branch: BranchStatement) -> None:
+        is_true = None if branch.condition is None else _truth(self._value(branch.condition))
+        if branch.condition is None:
+            self._forget(branch.whole, _JUMP)
+        elif is_true is None:
+            self._execute_both(branch)
+        else:
+            self._execute(StatementBlock((branch.yes if is_true else branch.no,)))
+
+    def _execute_both(self, branch: BranchStatement) -> None:
+        """Execute both ways of a statement of which one is executed."""
+        variables = [variable for scope in self._scopes for variable in scope.values()]
+        before = [variable.value for variable in variables]
+        ends: list[list[Number | KnownBuffer | None]] = []
+        jumps: list[str] = []
+        for way in (branch.yes, branch.no):
+            for variable, value in zip(variables, before, strict=True):
+                variable.value = value
+            depth = len(self._scopes)
+            try:
+                self._execute(StatementBlock((way,)))
+                ends.append([variable.value for variable in variables])
+            except _Jumped as jump:
+                del self._scopes[depth:]
+                jumps.append(jump.word)
+        for word in jumps:
+            self._may_jump(word)
+        if not ends:
+            raise _Jumped(jumps[0])
+        for variable, *values in zip(variables, *ends, strict=True):
+            variable.value = values[0] if values[0] == values[-1] else None
 
     def _execute_loop(self, loop: LoopStatement) -> None:
-        depth = len(self._scopes)
+        depth, jumps = len(self._scopes), self._calls[-1].loops[-1]
         self._scopes.append({})
         self._execute(loop.first)
         is_tested = loop.is_tested_first
         while True:
+            self._step()
             is_true: bool | None = True
             if is_tested and loop.condition is not None:
                 is_true = _truth(self._value(loop.condition))
@@ -277,16 +342,24 @@ class SourceExecution:
                     break
                 if jump.word != "continue":
                     raise
+            if "continue" in jumps:
+                jumps.remove("continue")
+                self._blur(loop.inside)
             self._execute(loop.steps)
             is_tested = True
+        if "break" in jumps:
+            self._blur(loop.whole)
         self._scopes.pop()
 
     # --- Expressions ----------------------------------------------------------------------------------------------
 
-    def _value(self, node: Any) -> Number | KnownBuffer | None:
+    def _step(self) -> None:
         self._steps += 1
         if self._steps > MOST_STEPS:
             raise UnreadableSource("too long")
+
+    def _value(self, node: Any) -> Number | KnownBuffer | None:
+        self._step()
         name = type(node).__name__.lower()
         compute = getattr(self, f"_of_{name}", None)
         if compute is not None:
@@ -397,7 +470,7 @@ class SourceExecution:
             kinds = [kind for _key, kind in function.parameters]
         else:
             function, kinds = None, []
-        if self._callers[-1].has_references:
+        if self._calls[-1].function.has_references:
             for index, each in enumerate(node.arguments):
                 if index >= len(kinds) or kinds[index] is None:
                     self._share(each)

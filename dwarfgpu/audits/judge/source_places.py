@@ -78,6 +78,8 @@ _CHANGED = r"\b{0}\b\s*(?:[-+*/%&|^]=|<<=|>>=|\+\+|--|=(?!=))|(?:\+\+|--|(?<!&)&
 """A change of a variable, or its address; a sum with `&` looks like one, which costs a judgement and nothing else."""
 _REFERRED = r"[(,]\s*{0}\s*[,)]|&\s*\w+\s*[=({{]\s*{0}\b"
 """A call that may change an argument, or a reference to a variable."""
+_PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma\b.*", re.MULTILINE)
+"""What changes no other line."""
 _UNKNOWN_FLOW = re.compile(r"asm|goto")
 _LITERAL = re.compile(r"-?\s*(?:0x[0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*")
 _USED = re.compile(r"(?:[-=+/%^|!~?[]|\breturn)\s*$")
@@ -167,7 +169,7 @@ class FunctionTexts:
     def _find_lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file in C without comments and literals; none if it is not what was compiled."""
         lines = self.texts.compiled_lines(file) if _FAMILY.search(file) else ()
-        return tuple(quiet("\n".join(lines)).split("\n")) if lines else ()
+        return tuple(_PRAGMA.sub("", quiet("\n".join(lines))).split("\n")) if lines else ()
 
     def _find(self, function: Die) -> FunctionText | None:
         place = self.declared_at(function)

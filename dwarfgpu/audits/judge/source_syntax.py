@@ -97,6 +97,8 @@ class LoopStatement:
     """None in ``for (;;)``, too."""
     steps: tuple[Any, ...]
     body: Any
+    inside: StatementText
+    """The text of the body."""
     is_tested_first: bool
     whole: StatementText
 
@@ -166,28 +168,33 @@ class StatementReader:
         return BranchStatement(condition, yes, no, self._since(start))
 
     def _while(self, start: int) -> LoopStatement | None:
-        condition, body = self._tree(self._head()), self.statement()
-        return None if condition is None else LoopStatement((), condition, (), body, True, self._since(start))
+        condition, body = self._tree(self._head()), self._body()
+        return None if condition is None else LoopStatement((), condition, (), *body, True, self._since(start))
 
     def _do(self, start: int) -> LoopStatement | None:
-        body = self.statement()
+        body = self._body()
         if self._word() != "while":
             raise UnreadableSource("do")
         self.at += len("while")
         condition = self._tree(self._head())
         self._until(";")
-        return None if condition is None else LoopStatement((), condition, (), body, False, self._since(start))
+        return None if condition is None else LoopStatement((), condition, (), *body, False, self._since(start))
 
     def _for(self, start: int) -> LoopStatement | None:
         place = self.text.find("(", self.at) + 1
-        parts, body = self._head().split(";"), self.statement()
+        parts, body = self._head().split(";"), self._body()
         if len(parts) != 3:
             return None
         condition = self._tree(parts[1])
         if condition is None and parts[1].strip():
             return None
         first, steps = (tuple(self._simple(each, place)) for each in (parts[0], parts[2]))
-        return LoopStatement(first, condition, steps, body, True, self._since(start))
+        return LoopStatement(first, condition, steps, *body, True, self._since(start))
+
+    def _body(self) -> tuple[Any, StatementText]:
+        """Read what a loop repeats: the statement, and its text."""
+        start = self.at
+        return self.statement(), self._since(start)
 
     def _simple(self, text: str, start: int) -> Iterator[Any]:
         """Yield the declarations or expressions of a statement without a word of its own."""

@@ -66,7 +66,7 @@ def test_variables_take_the_values_of_c(text, values):
 
 
 @for_each("text, values",
-    ("int x = 1, y = 2;\nif (other())\n  x = 3;\nint z = x, w = y;", {"x": None, "y": {2}, "z": None, "w": {2}}),
+    ("int x = 1, y = 2;\nif (other())\n  x = 3;\nint z = x, w = y;", {"x": {1, 3}, "y": {2}, "z": None, "w": {2}}),
     ("int x;\nint y = 1;\nx = y;", {"x": None, "y": {1}}),
     ("int x = 1;\nint *p = &x;\n*p = 4;\nint y = x;", {"x": None, "p": None, "y": None}),
     ("int x = 1, y = 3;\nswitch (n) {\n  case 6: x = 2; break;\n}", {"x": None, "y": {3}}),
@@ -78,13 +78,35 @@ def test_what_is_not_known_is_left_open(text, values):
     assert body(text) == {"n": {6}} | values
 
 
+@for_each("text, values",
+    ("if (other())\n  return;\nn = 3;", {"n": {6, 3}}),
+    ("int x = 1;\nif (other()) {\n  x = 2;\n  n = x;\n} else {\n  n = 2;\n  x = 2;\n}\nint y = n + x;",
+     {"n": {6, 2}, "x": {1, 2}, "y": {4}}),
+    ("int x = 0;\nfor (int i = 0; i < 3; i++) {\n  if (other()) break;\n  x = i;\n}\nint y = x;",
+     {"x": {0, 1, 2}, "i": {0, 1, 2, 3}, "y": None}),
+    ("int x = 0;\nfor (int i = 0; i < 3; i++) {\n  if (other()) continue;\n  x = i;\n  int z = x;\n}\nint y = x;",
+     {"x": {0, 1, 2}, "z": {0, 1, 2}, "i": {0, 1, 2, 3}, "y": None}),
+    ("for (int i = 0; i < 3; i++) {\n  n -= i;\n  if (other()) continue;\n  else break;\n}", {"n": None, "i": {0, 1, 2, 3}}),
+    ("int x = 5;\nwhile (n > 4) {\n  n--;\n  if (other()) { x = 7; break; }\n}\nx += 0;",
+     {"n": {6, 5, 4}, "x": None}),
+    ("int x = 1;\nif (other())\n  if (other()) x = 2; else return;\nint y = x;", {"x": {1, 2}, "y": None}))  # fmt: skip
+def test_what_may_not_be_executed_has_the_values_of_both_ways(text, values):
+    assert body(text) == {"n": {6}} | values
+
+
+def test_a_function_that_may_have_ended_has_no_known_value():
+    text = "int early(int x) {\n  if (other())\n    return 1;\n  return x;\n}\n\n"
+    text += "void f(int n) {\n  int a = early(2), b = 3;\n}"
+    assert executed(text, 6) == {"x": {2}, "n": {6}, "a": None, "b": {3}}
+
+
 @for_each("text",
     "int x = 2147483647;\nx++;",
     "int x = 1 << n + 30;",
     "int x = n / (n - 6);",
-    "if (other())\n  return;\nn = 3;",
     "for (;;) n += 0;",
-    "while (n) {\n  if (other()) break;\n  n--;\n}",
+    "for (;;);",
+    "while (1) {\n  if (other()) break;\n}",
     "other() && n++;",
     "again: if (n++ < 9) goto again;")  # fmt: skip
 def test_nothing_is_known_where_the_flow_is_not(text):
