@@ -1,9 +1,9 @@
 """The text of a kernel, executed for one work-item: which values its variables of integers take.
 
 What is not known is left out, never guessed: floats, structures, memory that a kernel writes, functions without a text.
-An ``if`` whose condition depends on such values is executed both ways: its variables have been what either way makes
-them, and what they are behind it is known where both ways agree. A loop or a ``switch`` that depends on them may or may
-not be executed: the variables that it may change can be anything from there on, and nothing is known of those.
+An ``if`` or a ``switch`` that depends on such values is executed in all ways: variables have been what any way makes
+them, and what they are behind it is known where all ways agree. A loop that depends on them may or may not be executed:
+the variables that it may change can be anything from there on, and nothing is known of those.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from dwarfgpu.audits.judge.source_syntax import (
     JumpStatement,
     LoopStatement,
     StatementBlock,
+    SwitchStatement,
     UnreadableSource,
     UnreadStatement,
     read_body,
 )
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.types.model import Base, stripped
+from dwarfgpu.program.types.model import Base, Enumeration, stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.judge.source_places import FunctionText
     from dwarfgpu.audits.judge.source_syntax import StatementText
@@ -119,9 +120,10 @@ def read_function(text: FunctionText, die: Die, code: str, types: Types) -> Sour
 
 
 def integer_leaf(kind: Type) -> Leaf | None:
-    """Return how an integer of a type is read; None for any other type."""
+    """Return how an integer of a type is read, or an enumeration; None for any other type."""
     inner = stripped(kind)
     is_integer = isinstance(inner, Base) and inner.encoding in _INTEGERS and inner.vector_size is None
+    is_integer |= isinstance(inner, Enumeration)
     leaf = scalar_leaf(kind) if is_integer else None
     return None if leaf is None else _integer(leaf.bits, is_signed=leaf.is_signed)
 
@@ -148,7 +150,7 @@ class _Call:
     may_return: bool = False
     """Whether it may have ended: what follows is what it executes otherwise."""
     loops: list[set[str]] = field(factory=list)
-    """For each loop around, how the round that is executed may have ended: by ``break`` or ``continue``."""
+    """For each loop and ``switch`` around, the jumps by which it, or its round, may have ended."""
 
 
 @define
@@ -161,6 +163,8 @@ class SourceExecution:
     """What each variable has been."""
     open: set[VariableKey] = field(factory=set)
     """Those that can have been anything."""
+    constants: Mapping[str, int] = field(factory=dict)
+    """The enumerators."""
     has_unknown_calls: bool = False
     """Whether functions may have been called with arguments that are not known."""
     _scopes: list[dict[str, _Variable]] = field(factory=list)
@@ -267,12 +271,7 @@ class SourceExecution:
         elif isinstance(statement, ExpressionStatement):
             self._value(statement.tree)
         elif isinstance(statement, Declaration):
-            caller = self._calls[-1].function
-            kind = None if _KEPT.search(statement.words) else caller.types.get((statement.line, statement.name))
-            value = None if statement.value is None else self._value(statement.value)
-            if "&" in statement.words:
-                self._share(statement.value)
-            self._declare(_Variable((caller.file, statement.line, statement.name), kind), value)
+            self._execute_declaration(statement)
         elif isinstance(statement, JumpStatement):
             raise _Jumped(statement.word, None if statement.value is None else self._value(statement.value))
         elif isinstance(statement, UnreadStatement):
@@ -281,44 +280,85 @@ class SourceExecution:
         elif isinstance(statement, BranchStatement):
             self._execute_branch(statement)
         else:
-            loops = self._calls[-1].loops
-            loops.append(set())
-            try:
+            self._execute_around(statement)
+
+    def _execute_declaration(self, statement: Declaration) -> None:
+        caller = self._calls[-1].function
+        kind = None if _KEPT.search(statement.words) else caller.types.get((statement.line, statement.name))
+        value = None if statement.value is None else self._value(statement.value)
+        if "&" in statement.words:
+            self._share(statement.value)
+        self._declare(_Variable((caller.file, statement.line, statement.name), kind), value)
+
+    def _execute_around(self, statement: SwitchStatement | LoopStatement) -> None:
+        """Execute a statement that ``break`` leaves."""
+        loops = self._calls[-1].loops
+        loops.append(set())
+        try:
+            if isinstance(statement, SwitchStatement):
+                self._execute_switch(statement)
+            else:
                 self._execute_loop(statement)
-            finally:
-                loops.pop()
+        finally:
+            jumps = loops.pop()
+        if "continue" in jumps:  # from a switch
+            self._may_jump("continue")
 
     def _execute_branch(self, branch: BranchStatement) -> None:
         is_true = None if branch.condition is None else _truth(self._value(branch.condition))
         if branch.condition is None:
             self._forget(branch.whole, _JUMP)
         elif is_true is None:
-            self._execute_both(branch)
+            self._execute_all([(branch.yes,), (branch.no,)])
         else:
             self._execute(StatementBlock((branch.yes if is_true else branch.no,)))
 
-    def _execute_both(self, branch: BranchStatement) -> None:
-        """Execute both ways of a statement of which one is executed."""
+    def _execute_switch(self, switch: SwitchStatement) -> None:
+        self._execute_all([switch.parts[place:] for place in self._entries(switch)], ending="break")
+        if "break" in self._calls[-1].loops[-1]:
+            self._blur(switch.whole)
+
+    def _entries(self, switch: SwitchStatement) -> Iterable[int]:
+        """Return the parts at which a statement may begin: one, if the number and the labels are known."""
+        number, default = self._number(switch.condition), len(switch.parts)
+        places: list[int] = []
+        for label, place in switch.labels:
+            value = None if label is None else self._number(label)
+            if label is None:
+                default = place
+            elif number is None or value is None:
+                places.append(place)
+            elif _converted(value, _promoted(number).kind) == _promoted(number):
+                return (place,)
+        return dict.fromkeys((*places, default))
+
+    def _execute_all(self, ways: Sequence[tuple[Any, ...]], ending: str = "") -> None:
+        """Execute all ways of a statement of which one is executed; ``ending`` is the jump that leaves it."""
         variables = [variable for scope in self._scopes for variable in scope.values()]
         before = [variable.value for variable in variables]
         ends: list[list[Number | KnownBuffer | None]] = []
         jumps: list[str] = []
-        for way in (branch.yes, branch.no):
+        for way in ways:
             for variable, value in zip(variables, before, strict=True):
                 variable.value = value
             depth = len(self._scopes)
             try:
-                self._execute(StatementBlock((way,)))
+                self._execute(StatementBlock(way))
                 ends.append([variable.value for variable in variables])
             except _Jumped as jump:
                 del self._scopes[depth:]
-                jumps.append(jump.word)
+                if jump.word == ending:
+                    ends.append([variable.value for variable in variables])
+                elif len(ways) == 1:
+                    raise
+                else:
+                    jumps.append(jump.word)
         for word in jumps:
             self._may_jump(word)
         if not ends:
             raise _Jumped(jumps[0])
         for variable, *values in zip(variables, *ends, strict=True):
-            variable.value = values[0] if values[0] == values[-1] else None
+            variable.value = values[0] if all(value == values[0] for value in values) else None
 
     def _execute_loop(self, loop: LoopStatement) -> None:
         depth, jumps = len(self._scopes), self._calls[-1].loops[-1]
@@ -390,7 +430,9 @@ class SourceExecution:
         return Number(int(node.value), INT)
 
     def _of_name(self, node: s.Name) -> Number | KnownBuffer | None:
-        variable = self._find(node.text)
+        variable, constant = self._find(node.text), self.constants.get(node.text)
+        if variable is None and constant is not None:
+            return _exact(constant, INT)
         return None if variable is None else variable.value
 
     def _of_subscript(self, node: s.Subscript) -> Number | None:

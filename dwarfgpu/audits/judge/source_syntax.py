@@ -89,6 +89,17 @@ class BranchStatement:
 
 
 @frozen(eq=False)
+class SwitchStatement:
+    """A ``switch`` statement."""
+
+    condition: SyntaxNode
+    labels: tuple[tuple[SyntaxNode | None, int], ...]
+    """The value of each label, None for ``default``, and the first of the parts that is behind it."""
+    parts: tuple[Any, ...]
+    whole: StatementText
+
+
+@frozen(eq=False)
 class LoopStatement:
     """A ``for``, ``while`` or ``do`` statement."""
 
@@ -132,13 +143,10 @@ class StatementReader:
         start = self.at
         if self.text.startswith("{", start):
             return self._block()
-        if word in ("if", "for", "while", "do"):
+        if word in ("if", "for", "while", "do", "switch"):
             self.at += len(word)
             made = getattr(self, f"_{word}")(start)
             return UnreadStatement(self._since(start)) if made is None else made
-        if word == "switch":
-            self.at = end_of_statement(self.text, start) + 1
-            return UnreadStatement(self._since(start))
         if word in ("case", "default", "else", "goto", "asm", "__asm__", "try"):
             raise UnreadableSource(word)
         text = self._until(";")
@@ -166,6 +174,28 @@ class StatementReader:
             no, end = self.statement(), self.at
         self.at = end
         return BranchStatement(condition, yes, no, self._since(start))
+
+    def _switch(self, start: int) -> SwitchStatement | None:
+        condition, is_read = self._tree(self._head()), True
+        if self._word() or not self.text.startswith("{", self.at):
+            raise UnreadableSource("switch")
+        self.at += 1
+        labels: list[tuple[SyntaxNode | None, int]] = []
+        parts: list[Any] = []
+        while (word := self._word()) or not self.text.startswith("}", self.at):
+            if word in ("case", "default"):
+                self.at += len(word)
+                label = self._tree(self._until(":"))
+                is_read &= (label is None) == (word == "default")
+                labels.append((label, len(parts)))
+            elif self.at >= len(self.text):
+                raise UnreadableSource("}")
+            else:
+                parts.append(self.statement())
+        self.at += 1
+        if condition is None or not is_read:
+            return None
+        return SwitchStatement(condition, tuple(labels), tuple(parts), self._since(start))
 
     def _while(self, start: int) -> LoopStatement | None:
         condition, body = self._tree(self._head()), self._body()

@@ -326,7 +326,8 @@ class SourceValues:
             die = self._function_called(name)
             return None if die is None else self._read(die, wave, lane)
 
-        execution = SourceExecution(function, has_unknown_calls=text.has_references)
+        constants = _enumerators(self._kernel.unit.root)
+        execution = SourceExecution(function, constants=constants, has_unknown_calls=text.has_references)
         parameters = [die for die in self._kernel.children() if die.tag == dw.DW_TAG_formal_parameter]
         execution.call(kernel, [self._argument(die, text) for die in parameters])
         return execution
@@ -583,6 +584,17 @@ def _literal(text: str) -> int | None:
     """Return the number that a text is."""
     text = text.strip()
     return int(text.rstrip("uUlL")) if text == "0" or (_LITERAL.fullmatch(text) and text[0] != "0") else None
+
+
+def _enumerators(unit: Die) -> dict[str, int]:
+    """Return the enumerators of a unit that are numbers of type int, by names that mean one of them."""
+    found: dict[str, set[int]] = {}
+    for kind in unit.children():
+        for each in kind.children() if kind.tag == dw.DW_TAG_enumeration_type else ():
+            value = each.number(dw.DW_AT_const_value)
+            if each.name and value is not None and isinstance(value.value, int):
+                found.setdefault(each.name, set()).add(value.value)
+    return {name: value for name, (value, *others) in found.items() if not others and -(1 << 31) <= value < 1 << 31}
 
 
 def _is_only_read(name: str, kind: Pointer, text: FunctionText) -> bool:
