@@ -187,14 +187,14 @@ BUDGETS: dict[str, float] = {
     "machines": 7.83,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
     "execution": 26.43,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; accesses
     "states": 3.66,
-    "program.types": 2.17,  # sizes of base types
+    "program.types": 2.20,  # sizes and encodings of base types
     "program.code": 6.02,  # the code of frames and declarations; profiles; static variables of copies; local memory
     "program.values": 1.97,
     "program.language": 2.22,
     "program.frames": 9.73,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
-    "audits.verify": 4.50,  # code that overlaps or is not there, siblings, sizes of base types
+    "audits.verify": 4.52,  # code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 9.78,  # scopes, made arguments, roundings, the source, entries; undefined values
+    "audits.judge": 9.92,  # scopes, made arguments, roundings, the source, entries; undefined values
     "audits.campaign": 1.62,  # random kernels, reduced sources, passes, variants judged once, what is kept, ^C
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,

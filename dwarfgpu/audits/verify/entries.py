@@ -34,7 +34,7 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
-from dwarfgpu.program.types.base_sizes import has_usual_size
+from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
 from dwarfgpu.program.types.model import contradiction
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.progress import counted
@@ -119,6 +119,8 @@ RULES = rules(
      "{name} leads to {place:#x}, and no entry with the same owner follows"),
     ("base-size", WARNING, "DWARF 5, 5.1", "A base type has a size that its encoding, its name and its language have.",
      "write the size that values of the type have", "{name}, {encoding}, has {size} bytes"),
+    ("base-encoding", ERROR, "DWARF 5, 5.1", "A base type of C has the encoding that its name says.",
+     "write the encoding of the type that the name means", "{name} is encoded as {encoding}"),
     ("location-and-constant", ERROR, "DWARF 5, 4.1", "A variable has a location or a constant value, not both.",
      "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
     ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
@@ -620,9 +622,11 @@ class _UnitChecks:
         if encoding is None:
             return
         number, size = encoding.unsigned(), attribute.unsigned()
+        values = {"name": name or "it", "encoding": name_of("DW_ATE", number)}
         if not has_usual_size(name, number, size, self._c_model):
-            values = {"name": name or "it", "encoding": name_of("DW_ATE", number), "size": size}
-            yield self._problem("base-size", die, **values)
+            yield self._problem("base-size", die, size=size, **values)
+        if self._c_model and not has_usual_encoding(name, number):
+            yield self._problem("base-encoding", die, **values)
 
     @cached_property
     def _c_model(self) -> bool:

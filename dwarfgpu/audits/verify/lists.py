@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -46,6 +47,9 @@ RULES = rules(
     ("several-places", WARNING, "A.2.5.3", "All places in which a variable is at one address have the same value.",
      "end the earlier entry where the other begins, unless the value is in both places; `dwarfgpu judge` reads both",
      "{name} gives two places from {low:#x} to {high:#x}"),
+    ("repeated", WARNING, "DWARF 5, 2.6.2", "LLVM joins two entries that follow each other with the same location.",
+     "join both entries, or write the location that was meant",
+     "{name} has the location of the entry before from {low:#x} to {high:#x}"),
     ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
      "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
      "{low:#x} to {high:#x} is outside of all sections of code"),
@@ -57,6 +61,8 @@ RULES = rules(
 )  # fmt: skip
 
 
+_LLVM = re.compile("clang|LLVM")
+"""The producers whose lists come from DwarfDebug::buildLocationList, which joins entries."""
 _PLACES = {
     "index_out_of_range": "bad-index",
     "loclists_base": "no-table",
@@ -135,6 +141,7 @@ class ListChecks:
             return  # each section begins at 0
         rule = "overlap" if function is None else "several-places" if clause is None else "several-locations"
         expressions = {entry.offset: entry.expression for entry in entries}
+        joins = _LLVM.search(die.unit.producer or "") is not None
         for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
             is_same = rule == "several-places" and expressions[first] == expressions[offset]
             if other < high and not is_same:
@@ -142,6 +149,8 @@ class ListChecks:
                 values = {"other": other, "low": low, "high": high} if function is None else values
                 yield RULES.problem(rule, section, offset, die, clause, **values)
                 break
+            if other == high and is_same and joins:
+                yield RULES.problem("repeated", section, offset, die, name=attribute.name, low=other, high=end)
         if function is not None and spans:
             yield from self._outside(spans, section, die, function())
 

@@ -1,4 +1,4 @@
-"""The sizes that base types have by their encoding and their name."""
+"""The sizes and the encodings that base types have by their name."""
 
 from __future__ import annotations
 
@@ -32,15 +32,38 @@ OF_C: dict[str, int] = {
 """The sizes of types of C with pointers of 64 bits (LP64), without `signed`, `unsigned` and a last `int`."""
 
 
+_INTEGERS = frozenset(("short", "int", "long", "long long", "__int128"))
+_OTHERS: dict[str, frozenset[int]] = {
+    **dict.fromkeys(("_Bool", "bool"), frozenset((dw.DW_ATE_boolean,))),
+    **dict.fromkeys(("float", "double", "half", "__fp16", "__bf16"), frozenset((dw.DW_ATE_float,))),
+}
+_OF_SIGNED = frozenset((dw.DW_ATE_signed, dw.DW_ATE_signed_char))
+_OF_UNSIGNED = frozenset((dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char))
+
+
 def has_usual_size(name: str, encoding: int, size: int, is_c: bool) -> bool:  # noqa: FBT001
     """Return whether a base type has a size that its encoding has and, where its name says one, that size."""
     bits = _OF_BITS.fullmatch(name)
     if bits is not None:
         count = int(next(filter(None, bits.groups())))
         return size * 8 >= count and (size * 8 - count < 8 or (size & (size - 1) == 0 or size % 8 == 0))
-    if is_c:
-        words = [word for word in name.split() if word not in ("signed", "unsigned")]
-        plain = " ".join(words[:-1] if len(words) > 1 and words[-1] == "int" else words) or "int"
-        if plain in OF_C:
-            return size == OF_C[plain]
+    plain = _plain(name)
+    if is_c and plain in OF_C:
+        return size == OF_C[plain]
     return not size or encoding not in SIZES or size in SIZES[encoding]  # `()` of Rust has no bytes
+
+
+def has_usual_encoding(name: str, encoding: int) -> bool:
+    """Return whether a base type of C has the encoding that its name says, if it says one (C11, 6.2.5)."""
+    plain = _plain(name)
+    if plain in _INTEGERS or (plain == "char" and name != "char"):
+        return encoding in (_OF_UNSIGNED if "unsigned" in name.split() else _OF_SIGNED)
+    if plain == "char":
+        return encoding in _OF_SIGNED | _OF_UNSIGNED
+    return encoding in _OTHERS.get(plain, (encoding,))
+
+
+def _plain(name: str) -> str:
+    """Return a name of C without `signed`, `unsigned` and a last `int`."""
+    words = [word for word in name.split() if word not in ("signed", "unsigned")]
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] == "int" else words) or "int"

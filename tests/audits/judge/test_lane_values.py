@@ -205,6 +205,6 @@ def test_variables_where_no_lane_executes_are_neither_right_nor_wrong(require_to
     machine = machine_for(program.file, "rounds")
     judge = Judge(Running(launch(machine, program.file, "rounds", grid=(64,), work_group=(64,), args=args)))
     judge.run()
-    judged = {pc for _name, pc in judge.values.located | judge.values.absent}
+    judged = {pc for *_variable, pc in judge.values.located | judge.values.absent}
     assert judged
     assert judged <= judge.statements.executed.keys() < judge.sightings.functions["rounds"].seen

@@ -321,7 +321,8 @@ def test_a_variable_of_another_type_is_found(found):
             "\t.byte\t5                               ; DW_AT_encoding", "\t.byte\t4 ; DW_AT_encoding", 1
         )
 
-    [(rule, message)] = found(change)
+    encoding, (rule, message) = sorted(found(change))
+    assert encoding == ("entry-base-encoding", "int is encoded as DW_ATE_float")
     assert rule == "source-type"
     assert "the type int is like float, and sum, id, v, out, in, n have it" in message
 

@@ -161,6 +161,11 @@ SIZED = {
     "a long of 4": numbers("unsigned long int", 7, 4), "a character of 3": numbers("c", 6, 3),
     "25 bits in 24": numbers("DW_ATE_unsigned_25", 7, 3), "an address of 3": numbers("t", 1, 3),
     "no bytes of an int": numbers("int", 5, 0)}  # fmt: skip
+ENCODED = {
+    "a signed unsigned": numbers("unsigned int", 5, 4), "an unsigned long": numbers("long", 7, 8),
+    "a float of an int": numbers("float", 5, 4),        "a truth value of an int": numbers("bool", 7, 1),
+    "an unsigned signed char": numbers("signed char", 8, 1),
+    "a character of a float": numbers("char", 4, 1)}  # fmt: skip
 NEXT, B, C = ("sibling", "ref4", "next"), at_place("b"), at_place("c")
 LAST = die("variable", named("d"), typed("int"), label="next")
 SIBLINGS = {
@@ -169,6 +174,7 @@ SIBLINGS = {
     "none behind the last": (die("lexical_block", die("lexical_block", NEXT), B), LAST)}  # fmt: skip
 SEEDS = (
     *(beside("base-size", name, each) for name, each in SIZED.items()),
+    *(beside("base-encoding", name, each) for name, each in ENCODED.items()),
     *(inside("sibling", name, *each) for name, each in SIBLINGS.items()),
     inside("empty", "a block without a byte", block(CODE + 4, 0)),
     beside("empty", "a function without a byte", function(CODE + 4, "data4", 0)),

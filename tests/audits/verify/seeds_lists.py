@@ -12,10 +12,10 @@ V0 = "908014"
 """DW_OP_regx v0"""
 
 
-def locations(rule: str, name: str, data: bytes, offset: int = 12) -> Seed:
+def locations(rule: str, name: str, data: bytes, offset: int = 12, producer: str = "hand") -> Seed:
     entry = die("variable", named("a"), typed("int"), ("location", "sec_offset", offset))
     sections = {".debug_loclists": contribution(data, count=0)}
-    return Seed(rule, f"locations: {name}", partial(gpu, entry, sections=sections))
+    return Seed(rule, f"locations: {name}", partial(gpu, entry, sections=sections, producer=producer))
 
 
 def ranges(rule: str, name: str, data: bytes, offset: int = 12) -> Seed:
@@ -86,6 +86,7 @@ SEEDS = (
     ranges("list-reversed", "by offsets", rnglist(("offset_pair", 8, 4), "end_of_list")),
     ranges("list-address-index", "without a table", rnglist(("startx_length", 7, 4), "end_of_list")),
     locations("list-several-places", "two registers", loclist(at(0, 16), at(8, 24, "908114"), "end_of_list")),
+    locations("list-repeated", "one register", loclist(at(0, 8), at(8, 16), "end_of_list"), producer=ROCM),
     locations("list-truncated", "no end", loclist(at(0, 8))),
     locations("list-truncated", "an address cut short", loclist(at(0, 8)) + b"\x07\x00"),
     locations("list-truncated", "an expression cut short", b"\x05\x09\x30"),
