@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
+from dwarfgpu.audits.campaign.source_levels import GAP, LOST, RESULT
 from dwarfgpu.render.layout import counted, fitted, room, table, wrapped
 from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripGroup, StripPart, strip_svg
 
@@ -94,35 +95,38 @@ def report_text(cause: FindingCause) -> Iterator[str]:
     if is_result:
         yield f"# {who}Wrong result at -O{cause.level} ({cause.processor})"
     else:
-        what = "has no location" if finding.rule == LOST else "has a wrong location"
+        what = "has no location" if finding.rule in (LOST, GAP) else "has a wrong location"
         yield f"# {who}Variable `{finding.variable}` {what} at -O{cause.level} ({cause.processor})"
+    clang, *_words, name, _option, code = shlex.split(cause.command)
     yield from (
         "",
         f"{cause.compiler}:",
         "",
-        f"    {cause.command}",
-        "",
-        "```c",
+        "```sh",
+        f"cat > {shlex.quote(name)} << 'EOF'",
         *cause.source.rstrip().split("\n"),
-        "```",
-        "",
     )
+    yield from ("EOF", cause.command)
+    if cause.dwarf:
+        yield f"{clang.replace('clang', 'llvm-dwarfdump')} --name={finding.variable} {code}"
+    yield from ("```", "")
     if is_result:
         yield f"`{cause.kernel}` writes another result than it should: {finding.message}."
     else:
-        place = f"`{finding.function}+{finding.offset:#x}` (line {finding.line})"
-        yield f"At {place}, executed in a simulator: {finding.message}."
+        address = "" if cause.address is None else f" ({cause.address:#x})"
+        line = f", line {finding.line}" if finding.line else ""
+        yield f"In a simulator, at `{finding.function}+{finding.offset:#x}`{address}{line}: {finding.message}."
     if blamed is not None:
         yield ""
         if blamed.is_confirmed:
-            yield f"The pass is `{blamed.name}`: without it this does not happen ({blamed.how})."
+            yield f"Without the pass `{blamed.name}` this does not happen ({blamed.how})."
         else:
             yield f"The pass is most likely `{blamed.name}` ({blamed.how})."
         for title, lines in (("Before", blamed.before), ("After", blamed.after)):
             if lines:
                 yield from ("", f"{title} the pass:", "", "```", *lines, "```")
     if cause.dwarf:
-        yield from ("", "llvm-dwarfdump:", "", "```", *cause.dwarf.split("\n"), "```")
+        yield from ("", "llvm-dwarfdump, of this function:", "", "```", *cause.dwarf.split("\n"), "```")
 
 
 # --- A campaign -------------------------------------------------------------------------------------------------------

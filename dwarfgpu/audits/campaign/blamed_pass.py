@@ -1,7 +1,8 @@
 """The pass of LLVM that makes a finding: a variable is followed through all passes, and passes are left out.
 
 `-print-changed` shows where a variable is said to be after each pass, and which instruction defines what is there.
-The passes that change this are suspects. The last suspect without which the finding is gone (`-opt-disable`) is the
+The passes that change this are suspects, but for those that take a variable out of memory: without them nothing is
+judged. The last suspect without which the finding is gone (`-opt-disable`) is the
 one; where no suspect can be left out, the last that cannot be. For results that differ, `-opt-bisect-limit` decides.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
@@ -16,7 +18,7 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.progress import begin, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 DUMP = re.compile(r"^(?:[#;] )?\*\*\* IR Dump After (.*?) \*\*\*:?.*\n", re.MULTILINE)
 CODE = "# Machine code for function "
@@ -35,7 +37,9 @@ DEFINED = re.compile(r"^(?!DBG_)(.*?) = (?!.* = )|implicit-def (?:dead )?(\$\w+)
 WRITER = "asm-printer"
 """What writes locations, behind all passes."""
 GLOBAL_ISEL = ("-global-isel", "-global-isel-abort=2")
-NOISE = re.compile(r", debug-location !\d+|\S*/(?=[^\s/]*:\d)|, implicit(?:-def)? (?:dead )?\$(?:exec|scc|mode)\w*")
+NOISE = re.compile(
+    r" @\[ [^\[\]]* \]|, debug-location !\d+|\S*/(?=[^\s/]*:\d)|, implicit(?:-def)? (?:dead )?\$(?:exec|scc|mode)\w*"
+)
 """What lines are shown without."""
 OPTION_NAMES = {
     "InstCombine": "instcombine", "SimplifyCFG": "simplifycfg", "Inliner": "inline", "IndVarSimplify": "indvars",
@@ -43,6 +47,8 @@ OPTION_NAMES = {
     "CorrelatedValuePropagation": "correlated-propagation", "PostOrderFunctionAttrs": "function-attrs",
 }  # fmt: skip
 """What options call passes whose class has another name."""
+MEMORY = "memory"
+"""What a variable of IR is in that has an address."""
 AROUND = 4
 SUSPECTS, MORE_SUSPECTS = 6, 40
 """The suspects that are left out one by one, each at the price of a build; more of them of a small source."""
@@ -113,7 +119,8 @@ def sightings(dump: PassDump, variable: str) -> list[tuple[str, str]]:
             continue
         if not is_machine:
             value = re.sub(r"^#dbg_\w+\(|, !\".*", "", line)
-            found.append((re.sub(r"%\S+", "%", value), _operation(lines, value)))
+            place = re.sub(r"%\S+", "%", value), _operation(lines, value)
+            found.append((MEMORY, "") if line.startswith("#dbg_declare") else place)
         elif line.startswith("DBG_VALUE"):
             operand = line.partition(" ")[2].partition(",")[0]
             is_list = line.startswith("DBG_VALUE_LIST")
@@ -157,20 +164,43 @@ def _registers(text: str) -> set[str]:
 
 def changed_lines(before: PassDump, after: PassDump, variable: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the lines around the place of a variable that a pass has changed first, before it and after it."""
-    states = sightings(before, variable), sightings(after, variable)
+    states = [[*zip(sightings(dump, variable), _blocks(dump, variable), strict=True)] for dump in (before, after)]
     pairs = zip(*states, strict=False)
     number = next((index for index, (left, right) in enumerate(pairs) if left != right), min(map(len, states)))
-    return _around(before, variable, number), _around(after, variable, number)
+    is_added = len(states[0]) < len(states[1]) and number < len(states[1])
+    around = states[1][number][1] if is_added else None
+    return _around(before, variable, number, around), _around(after, variable, number)
 
 
-def _around(dump: PassDump, variable: str, number: int) -> tuple[str, ...]:
-    """Return the lines around one of the places of a variable, without numbers of metadata and folders."""
+def _places(dump: PassDump, variable: str) -> tuple[list[str], list[int]]:
+    """Return the lines of a dump, and which of them are about a variable."""
     lines = [line.strip() for line in dump.text.split("\n")]
-    places = [index for index, line in enumerate(lines) if f'!"{variable}"' in line]
-    if not places:
+    is_machine = dump.text.startswith(CODE)
+    name = f'!"{variable}"'
+    found = [at for at, line in enumerate(lines) if name in line and (not is_machine or line.startswith("DBG_VALUE"))]
+    return lines, found
+
+
+def _blocks(dump: PassDump, variable: str) -> Iterator[str]:
+    """Yield the head of the block that each place of a variable is in; IR has none."""
+    lines, places = _places(dump, variable)
+    for place in places:
+        yield next((line for line in reversed(lines[:place]) if line.startswith("bb.")), "")
+
+
+def _around(dump: PassDump, variable: str, number: int, block: str | None = None) -> tuple[str, ...]:
+    """Return the lines around one of the places of a variable, without numbers of metadata and folders.
+
+    With a block, whose head is given, return its first lines.
+    """
+    lines, places = _places(dump, variable)
+    if block in lines:
+        shown = lines[lines.index(block) :][: 2 * AROUND + 1]
+    elif places:
+        at = places[min(number, len(places) - 1)]
+        shown = lines[max(0, at - AROUND) : at + AROUND + 1]
+    else:
         return ()
-    at = places[min(number, len(places) - 1)]
-    shown = lines[max(0, at - AROUND) : at + AROUND + 1]
     return tuple(NOISE.sub("", line) for line in shown if line)
 
 
@@ -198,17 +228,17 @@ class PassFinder:
         states = [sightings(dump, variable) for dump in dumps]
         if is_lost:
             return self._lost(dumps, states, variable)
-        suspects = [index for index in range(len(dumps) - 1, 0, -1) if states[index] != states[index - 1]]
+        suspects = [*_suspects(states)]
         required: BlamedPass | None = None
         if is_memory and states and any(place == "register" for place, _definition in states[-1]):
             how = "the last pass has a register, and the file something else"
             return BlamedPass(WRITER, False, how, after=_around(dumps[-1], variable, 0))
-        for index in counted(suspects[:suspected], "passes left out", min(len(suspects), suspected)):
+        for before, index in counted(suspects[:suspected], "passes left out", min(len(suspects), suspected)):
             name, title = option_name(dumps[index]), dumps[index].name.rpartition(" (")[0]
-            excerpt = changed_lines(dumps[index - 1], dumps[index], variable)
+            excerpt = changed_lines(dumps[before], dumps[index], variable)
             called = next((each for each in (name, title) if each in optional), None)
             if called is not None and not self._is_wrong(_words(f"-opt-disable={called}"), failed=True):
-                return BlamedPass(name, True, f"-opt-disable={shlex.quote(called)}", *excerpt)
+                return BlamedPass(name, True, f"`-mllvm -opt-disable={shlex.quote(called)}`", *excerpt)
             if called is None and required is None and states[index]:
                 required = BlamedPass(name, False, "the last pass, of those that always run, to change it", *excerpt)
         return required
@@ -232,9 +262,10 @@ class PassFinder:
         low, high = 0, passes[-1][0]
         if self._is_wrong(limited(0)):
             if not self._is_wrong((*limited(0), *_words(*GLOBAL_ISEL)), failed=True):
-                how = "wrong with -opt-bisect-limit=0, right with -global-isel: it, or a pass that runs only behind it"
+                words = f"`{' '.join(limited(0))}`", f"`{' '.join(_words(*GLOBAL_ISEL))}`"
+                how = f"wrong with {words[0]}, right with {words[1]} added: it, or a pass that runs only behind it"
                 return BlamedPass("SelectionDAG", True, how)
-            return BlamedPass("code generation", False, "wrong with -opt-bisect-limit=0")
+            return BlamedPass("code generation", False, "wrong with `-mllvm -opt-bisect-limit=0`")
         progress = begin("steps of bisection", high.bit_length())
         while low + 1 < high:
             middle = (low + high) // 2
@@ -242,7 +273,7 @@ class PassFinder:
             progress.advance()
         progress.end()
         name = next((name for number, name in passes if number == high), "?")
-        return BlamedPass(name, True, f"-opt-bisect-limit={high} is wrong, {low} is right")
+        return BlamedPass(name, True, f"wrong with `-mllvm -opt-bisect-limit={high}`, right with {low}")
 
     def _is_wrong(self, words: Sequence[str], *, failed: bool = False) -> bool:
         """Return whether a build shows the finding, and ``failed`` if it cannot be built."""
@@ -250,6 +281,21 @@ class PassFinder:
             return self.is_wrong(words)
         except DwarfGpuError:
             return failed
+
+
+def _suspects(states: Sequence[Sequence[tuple[str, str]]]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the dumps before and after each pass that changes where a variable is, the last pass first.
+
+    While registers are allocated no dump has variables: what is behind that is compared with what was before it.
+    """
+    there = [index for index, state in enumerate(states) if state]
+    for before, after in reversed([*pairwise(there)]):
+        if states[before] != states[after] and _in_memory(states[before]) <= _in_memory(states[after]):
+            yield before, after
+
+
+def _in_memory(state: Sequence[tuple[str, str]]) -> int:
+    return sum(place == MEMORY for place, _definition in state)
 
 
 def limited(number: int) -> tuple[str, ...]:

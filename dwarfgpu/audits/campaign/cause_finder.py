@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +29,8 @@ DEFINED = ("-Werror=return-type", "-Werror=uninitialized")
 """Words for the compiler with which a function stays one that returns a value, and a variable one that has a value."""
 NOT_A_REGISTER = re.compile(r" bytes of memory at |Cannot access memory at |a location is wanted")
 """What a finding says of an expression that is not about the registers that the compiler means."""
+RANGE = re.compile(r"\[0x([0-9a-f]+), 0x")
+"""An address at which an entry of a location list begins."""
 MOST_LINES = 24
 
 
@@ -45,9 +48,11 @@ class FindingCause:
     source: str
     blamed: BlamedPass | None
     dwarf: str
-    """What llvm-dwarfdump prints about the variable; nothing if it is not installed."""
+    """What llvm-dwarfdump prints about the variable in the function; nothing if it is not installed."""
     is_cut: bool = False
     """Whether as many variants of the source were tried as may be, so that it may be smaller still."""
+    address: int | None = None
+    """The address of the place."""
 
 
 class CauseFinder:
@@ -85,15 +90,17 @@ class CauseFinder:
             text, is_cut = self._reduced(text, tests, of)
         there = self.found_in(text)
         found = there or self.finding
-        file = self.variants.code_file(text, self.level, () if there is None else DEFINED)
+        build = text, self.level, () if there is None else DEFINED
+        span = self.variants.span(*build, found.function)
         clang = find_clang()
         words = [Path(clang.path).name, *self._language(), "-g", f"-O{self.level}", *source.options]
         return FindingCause(
             *(found, self.variants.kernel, self.level, source.processor),
-            " ".join([*words, Path(source.path).name, "-o", CODE]),
+            " ".join([*words, shlex.quote(self.variants.file_name), "-o", CODE]),
             *(clang.banner.split("\n")[0], text, self._blamed(text, found, MORE_SUSPECTS if tests else SUSPECTS)),
-            "" if found.rule == RESULT else dwarf_text(file, found.variable),
+            "" if found.rule == RESULT else dwarf_text(self.variants.code_file(*build), found.variable, span),
             is_cut,
+            span.start + found.offset if span else None,
         )
 
     def _blamed(self, text: str, found: SourceFinding, suspected: int) -> BlamedPass | None:
@@ -128,11 +135,7 @@ class CauseFinder:
         """Return the words that a reader of the report needs: without the functions that dwarfgpu links."""
         processor = self.variants.source.processor
         if self.variants.source.path.endswith(".cl"):
-            return [
-                "-x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa",
-                f"-mcpu={self.variants.source.processor}",
-                "-nogpulib",
-            ]
+            return ["-cl-std=CL2.0 -target amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"]
         words = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib"
         return [words, f"--offload-arch={processor}"]
 
@@ -141,8 +144,8 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
-def dwarf_text(path: str, variable: str) -> str:
-    """Return what the llvm-dwarfdump of the compiler prints about a variable; nothing if there is none."""
+def dwarf_text(path: str, variable: str, span: range) -> str:
+    """Return what the llvm-dwarfdump of the compiler prints about a variable in a function with some addresses."""
     clang = Path(find_clang().path)
     name = clang.name.replace("clang", "llvm-dwarfdump")
     tool = shutil.which(str(clang.with_name(name))) or shutil.which(name) or shutil.which("llvm-dwarfdump")
@@ -152,4 +155,7 @@ def dwarf_text(path: str, variable: str) -> str:
         [tool, f"--name={variable}", path], capture_output=True, text=True, check=False, timeout=60
     )
     lines = [line for line in done.stdout.split("\n") if line.strip() and "file format" not in line]
-    return "\n".join(lines[:MOST_LINES]).replace(f"{Path(path).parent}/", "")
+    text = "\n".join(lines).replace(f"{Path(path).parent}/", "")
+    entries = re.split(r"\n(?=0x)", text)
+    own = [entry for entry in entries if any(int(start, 16) in span for start in RANGE.findall(entry))]
+    return "\n".join("\n".join(own or entries).split("\n")[:MOST_LINES])

@@ -42,9 +42,10 @@ class SourceVariants:
         self.kernel = kernel
         self._home = tempfile.TemporaryDirectory(prefix="dwarfgpu-")
         self.folder = Path(self._home.name)
-        self.variant = evolve(source, path=str(self.folder / Path(source.path).name))
         self.is_random = is_random(Path(source.path))
         """Whether the host may execute it: variants of it stay within their buffers, too."""
+        self.file_name = f"{kernel}.cl" if self.is_random else Path(source.path).name
+        self.variant = evolve(source, path=str(self.folder / self.file_name))
         self._code: dict[tuple[str, str, tuple[str, ...]], bytes] = {}
         self._verdicts: dict[tuple[str, bytes], dict[int, LevelVerdict]] = {}
         self._plain: dict[str, _PlainBuild] = {}
@@ -96,6 +97,11 @@ class SourceVariants:
             program = open_program(self.code(text, UNOPTIMIZED))
             self._plain = {text: _PlainBuild(text, program, self.kernel)}
         return self._plain[text]
+
+    def span(self, text: str, level: str, options: Sequence[str], function: str) -> range:
+        """Return the addresses of a function in the code object of a text; none if there is no symbol."""
+        symbol = open_program(self.code(text, level, options)).file.symbol_image.symbol_named(function)
+        return range(0) if symbol is None else range(symbol.value, symbol.value + symbol.size)
 
     def _write(self, text: str) -> None:
         Path(self.variant.path).write_text(text, encoding="utf-8")

@@ -2,7 +2,15 @@
 
 import pytest
 
-from dwarfgpu.audits.campaign.blamed_pass import WRITER, PassFinder, dumps_of, limited, option_name, sightings
+from dwarfgpu.audits.campaign.blamed_pass import (
+    WRITER,
+    PassFinder,
+    changed_lines,
+    dumps_of,
+    limited,
+    option_name,
+    sightings,
+)
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder
 from dwarfgpu.audits.campaign.source_levels import SourceFinding, SourceLevels
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
@@ -70,12 +78,39 @@ def test_a_pass_over_loops_is_disabled_by_its_name_in_words():
     reduced = IR.format("SROAPass", "%2") + IR.format(f"{title} (loop-reduce)", "%2").replace("add", "phi")
     reduced += f"BISECT: running pass (1) {title} on loop\n"
     found = finder(lambda words: words[1] != f"-opt-disable={title}", reduced).of_variable("k", "id")
-    assert (found.name, found.how) == ("loop-reduce", "-opt-disable='Loop Strength Reduction'")
+    assert (found.name, found.how) == ("loop-reduce", "`-mllvm -opt-disable='Loop Strength Reduction'`")
 
 
 def test_without_such_a_pass_one_that_always_runs():
     found = finder(lambda _words: True).of_variable("k", "id")
     assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
+
+
+def test_a_pass_that_takes_a_variable_out_of_memory_is_no_suspect():
+    declared = IR.format("InlinerPass", "ptr %2").replace("#dbg_value", "#dbg_declare")
+    tried = []
+
+    def is_wrong(words):
+        tried.append(words)
+        return "-opt-disable=sroa" not in words
+
+    assert finder(is_wrong, declared + IR.format("SROAPass", "%0") + BISECT).of_variable("k", "id") is None
+    assert tried == []
+
+
+def test_what_registers_are_allocated_for_is_compared_with_what_was_before():
+    messages = MESSAGES + MIR.format("Greedy Register Allocator (greedy)", DEFINED)
+    messages += MIR.format("Virtual Register Rewriter (virtregrewriter)", f"{BEFORE}\n{DEFINED}\n{VALUE}")
+    assert finder(lambda _words: True, messages).of_variable("k", "id").name == "amdgpu-isel"
+
+
+def test_a_location_that_a_pass_adds_is_shown_with_its_block_before_the_pass():
+    block, end = "bb.1 (%ir-block.20):", "  S_ENDPGM 0"
+    kept = f"{BEFORE}\n{VALUE}\n{block}\n"
+    dumps = dumps_of(MIR.format("A (a)", kept + end) + MIR.format("B (b)", f"{kept}{VALUE}\n{end}"), "k")
+    before, after = changed_lines(*dumps, "id")
+    assert before[:2] == (block, "S_ENDPGM 0")
+    assert after[-4:-1] == (block, 'DBG_VALUE $vgpr0, $noreg, !"id", !DIExpression(); k.cl:0 line no:2', "S_ENDPGM 0")
 
 
 def not_built(_words):
@@ -116,7 +151,7 @@ def test_a_result_is_bisected(first, name):
 
     found = finder(is_wrong).of_result()
     assert (found.name, found.is_confirmed) == (name, True)
-    assert found.how == f"-opt-bisect-limit={first} is wrong, {first - 1} is right"
+    assert found.how == f"wrong with `-mllvm -opt-bisect-limit={first}`, right with {first - 1}"
 
 
 def test_a_result_that_is_wrong_without_passes_is_one_of_the_selection():

@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,14 @@ from attrs import evolve
 from dwarfgpu import progress
 from dwarfgpu.audits.campaign import campaign_folder, cause_finder, source_variants
 from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer, answer_of, is_random, text_of
+from dwarfgpu.audits.campaign.campaign_folder import (
+    CampaignFolder,
+    SourceAnswer,
+    answer_of,
+    is_random,
+    source_levels,
+    text_of,
+)
 from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
 from dwarfgpu.audits.campaign.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
 from dwarfgpu.audits.campaign.host_results import host_kernels
@@ -44,9 +52,18 @@ VERDICTS = (
     LevelVerdict("k0", "2", 10, 6, 1, 3, 8, 1, 1, 0, 10, 9, 4, 3, (FINDING,), "it has not ended"),
 )
 ANSWER = SourceAnswer("random-1-0000.cl", "gfx90a", 1.5, VERDICTS)
-PASS = BlamedPass("postmisched", True, "-opt-disable=postmisched", ("before",), ("after",))
+PASS = BlamedPass("postmisched", True, "`-mllvm -opt-disable=postmisched`", ("before",), ("after",))
 CAUSE = FindingCause(
-    FINDING, "k0", "1", "gfx90a", "clang k.cl", "clang version 22", "kernel void k0() {}\n", PASS, "DW_TAG"
+    FINDING,
+    "k0",
+    "1",
+    "gfx90a",
+    "clang-22 -g k.cl -o k.co",
+    "clang version 22",
+    "kernel void k0() {}\n",
+    PASS,
+    "DW_TAG",
+    address=0x1630,
 )
 
 
@@ -240,13 +257,31 @@ def test_a_report_has_what_the_tracker_wants():
     text = "\n".join(report_text(CAUSE))
     assert text.startswith("# [postmisched] Variable `v1` has a wrong location at -O1 (gfx90a)")
     for part in (
-        "    clang k.cl",
-        "kernel void k0() {}",
-        "v1 is 0, and 64 in -O0",
-        "-opt-disable=postmisched",
+        "```sh\ncat > k.cl << 'EOF'\nkernel void k0() {}\nEOF\nclang-22 -g k.cl -o k.co\n",
+        "\nllvm-dwarfdump-22 --name=v1 k.co\n```\n",
+        "In a simulator, at `k0+0x30` (0x1630), line 4: v1 is 0, and 64 in -O0.",
+        "Without the pass `postmisched` this does not happen (`-mllvm -opt-disable=postmisched`).",
         "DW_TAG",
     ):
         assert part in text
+    gap = evolve(CAUSE, finding=evolve(FINDING, rule="against-gap", line=0))
+    text = "\n".join(report_text(gap))
+    assert text.startswith("# [postmisched] Variable `v1` has no location at -O1 (gfx90a)")
+    assert "In a simulator, at `k0+0x30` (0x1630): v1" in text
+
+
+def test_the_commands_of_a_report_run_as_they_stand(clang, require_tool, tmp_path):
+    require_tool("llvm-dwarfdump-22")
+    source = tmp_path / "random-7-0000.cl"
+    source.write_text(random_source(7, 0, 8) + "\n")
+    with SourceVariants(source_levels(source, "gfx90a"), "k1") as variants:
+        cause = CauseFinder(variants, "1", SourceFinding("value-source", "k1", "n", 0x28, 0, "n is 0")).cause(tests=0)
+    text = "\n".join(report_text(cause))
+    commands = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1]
+    done = subprocess.run(["bash", "-e"], input=commands, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert all(line in done.stdout.split("\n") for line in cause.dwarf.split("\n"))
+    assert cause.dwarf.count("DW_TAG_formal_parameter") == 1  # not that of the function for calls
+    assert f"` ({cause.address:#x})" in text
 
 
 @pytest.mark.parametrize(
@@ -310,6 +345,7 @@ def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variab
     monkeypatch.setattr(source_variants, "judged", judged)
     monkeypatch.setattr(source_variants, "open_program", lambda code: code)
     monkeypatch.setattr(SourceLevels, "compiled", compiled)
+    monkeypatch.setattr(SourceVariants, "span", lambda *_: range(0))
     monkeypatch.setattr(cause_finder, "find_clang", lambda: SimpleNamespace(path="clang-22", banner="clang 22"))
     with SourceVariants(SourceLevels(str(path), "gfx90a"), "own") as variants:
         cause = CauseFinder(variants, "1", finding).cause(tests=30, of=" for report 1 of 2")
