@@ -47,6 +47,8 @@ OPTION_NAMES = {
     "CorrelatedValuePropagation": "correlated-propagation", "PostOrderFunctionAttrs": "function-attrs",
 }  # fmt: skip
 """What options call passes whose class has another name."""
+ENTRY, UNKNOWN = "entry", "?"
+"""What defines a register where a block begins, and an instruction without a line."""
 MEMORY = "memory"
 """What a variable of IR is in that has an address."""
 AROUND = 4
@@ -146,12 +148,12 @@ def _definition(lines: list[str], number: int, operand: str) -> str:
     wanted = _registers(operand)
     for line in reversed(lines[:number]):
         if line.startswith("bb."):
-            return "entry"
+            return ENTRY
         found = DEFINED.search(line)
         if found is not None and wanted & _registers(" ".join(filter(None, found.groups()))):
             place = PLACE.search(line)
-            return place[1] if place else "?"
-    return "entry"
+            return place[1] if place else UNKNOWN
+    return ENTRY
 
 
 def _registers(text: str) -> set[str]:
@@ -286,11 +288,17 @@ class PassFinder:
 def _suspects(states: Sequence[Sequence[tuple[str, str]]]) -> Iterator[tuple[int, int]]:
     """Yield the places of the dumps before and after each pass that changes where a variable is, the last pass first.
 
-    While registers are allocated no dump has variables: what is behind that is compared with what was before it.
+    While registers are allocated no dump has variables: what is behind that is compared with what was before it. There
+    copies from registers that the kernel begins with vanish.
     """
     there = [index for index, state in enumerate(states) if state]
     for before, after in reversed([*pairwise(there)]):
-        if states[before] != states[after] and _in_memory(states[before]) <= _in_memory(states[after]):
+        own, other = states[before], states[after]
+        if after > before + 1:
+            own, other = (
+                [(place, ENTRY if made == UNKNOWN else made) for place, made in each] for each in (own, other)
+            )
+        if own != other and _in_memory(own) <= _in_memory(other):
             yield before, after
 
 
