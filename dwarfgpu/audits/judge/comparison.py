@@ -22,7 +22,7 @@ from dwarfgpu.audits.judge.buffer_accesses import judge_lines
 from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, ValueComparison, largest_float, value_text
 from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
-from dwarfgpu.audits.judge.statement_record import BETWEEN_LANES, caller_in
+from dwarfgpu.audits.judge.statement_record import caller_in
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
 from dwarfgpu.immutable import frozen
 
@@ -52,6 +52,8 @@ RULES: dict[str, CheckRule] = rules(
     ("between", ERROR, "A.4.1 (1)", "Between statements a variable has a value that another build has around them.",
      "end the range of the location where the register gets another value, or begin it where it has its own"),
     ("together", ERROR, "A.4.1 (1)", "Variables have values that they have at the same time in another build.",
+     "begin and end the ranges of the locations in the order of the assignments"),
+    ("order", ERROR, "A.4.1 (1)", "A variable has its values in the order in which it has them in another build.",
      "begin and end the ranges of the locations in the order of the assignments"),
     ("row", WARNING, "DWARF 5, 6.2.2", "An instruction has the line that it has in another build with the same code.",
      "give the instruction the line of the statement that it was made from"),
@@ -270,9 +272,6 @@ class StatementComparison:
             self.sightings.note(RULES["missing"], stop.pc)
             for item, key, compared in self._compared(items, stop, reference, truths, is_first=is_first):
                 self._count(item, stop, key, compared)
-            if not truths.is_certain:
-                for item in items[:: max(1, len(items) // BETWEEN_LANES)]:
-                    self._judge_together(item, stop, reference, truths.stretches)
         variables = self._report()
         between = self._compare_between() if self.same is None else self._compare_everywhere(self.same)
         self._compare_lines()
@@ -292,18 +291,32 @@ class StatementComparison:
     def _compare_between(self) -> ComparedPart:
         """Compare what variables are at instructions at which no statement begins; return how many are right."""
         counts = {RIGHT: 0, WRONG: 0, UNCERTAIN: 0}
-        for item, between in self.history.between.items():
-            contexts = self._contexts_of(item)
-            for behind, stop in between:
-                if stop.context not in contexts or not stop.values:
-                    continue
-                aligned, stretches = self._stretches_at(contexts[stop.context], behind, stop)
-                if stretches:
-                    self.sightings.note(RULES["between"], stop.pc)
-                    self._judge_between(item, stop, aligned.reference, stretches, counts)
+        for item in self.history.between:
+            for of_context, places in self._executed(item):
+                latest: dict[DeclarationKey, LatestStop] = {}
+                for behind, stop in places:
+                    aligned, stretches = self._stretches_at(of_context, behind, stop) if stop.values else (None, [])
+                    if aligned is None or not stretches:
+                        continue
+                    sources = self._sources(item, stop, aligned.reference, stretches)
+                    self._judge_together(item, stop, sources)
+                    self._judge_order(item, stop, aligned.reference, sources, latest)
+                    if id(stop) not in self._order:
+                        self.sightings.note(RULES["between"], stop.pc)
+                        self._judge_between(item, stop, aligned.reference, stretches, counts)
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
 
-    def _contexts_of(self, item: WorkItem) -> dict[Context, tuple[AlignedStops, list[int]]]:
+    def _executed(self, item: WorkItem) -> Iterator[tuple[StopsOfContext, list[tuple[int, StatementStop]]]]:
+        """Yield what a work-item executes in each context of both builds, in this order, behind how many stops."""
+        contexts = self._contexts_of(item)
+        places: dict[Context, list[tuple[int, StatementStop]]] = {context: [] for context in contexts}
+        every = (*enumerate(self.history.by_item[item], 1), *self.history.between[item])
+        for behind, stop in sorted(every, key=lambda pair: pair[0]):
+            if stop.context in places:
+                places[stop.context].append((behind, stop))
+        yield from ((contexts[context], found) for context, found in places.items())
+
+    def _contexts_of(self, item: WorkItem) -> dict[Context, StopsOfContext]:
         """Return the stops of a work-item in each context of both builds, with their numbers among all that it has.
 
         A function that calls itself in the other build is left out: its activations are rounds here.
@@ -313,7 +326,7 @@ class StatementComparison:
         numbers: dict[Context, list[int]] = {}
         for number, stop in enumerate(self.history.by_item[item]):
             numbers.setdefault(stop.context, []).append(number)
-        found: dict[Context, tuple[AlignedStops, list[int]]] = {}
+        found: dict[Context, StopsOfContext] = {}
         for context, here in _by_context(self.history.by_item[item]).items():
             there = others.get(context)
             if there is None or context in calls:
@@ -322,14 +335,16 @@ class StatementComparison:
             if key not in self._pairs:
                 reference = self._references.get(key[1])
                 if reference is None:
-                    reference = self._references[key[1]] = ReferenceStops(there, self.uses, here[0].file)
+                    firsts = _first_in_calls(self.other.by_item[item], context)
+                    reference = ReferenceStops(there, self.uses, here[0].file, calls=firsts)
+                    self._references[key[1]] = reference
                 visits = visits_of(here)
                 self._pairs[key] = AlignedStops(visits, self._alignment(visits, reference), reference)
             found[context] = self._pairs[key], numbers[context]
         return found
 
     def _stretches_at(
-        self, of_context: tuple[AlignedStops, list[int]], behind: int, stop: StatementStop
+        self, of_context: StopsOfContext, behind: int, stop: StatementStop
     ) -> tuple[AlignedStops, list[Stretch]]:
         """Return the stops of the other build around an instruction behind so many stops, if they are known."""
         aligned, numbers = of_context
@@ -347,14 +362,8 @@ class StatementComparison:
         The other build has this value at all stops that the instruction without a location can be, in all work-items.
         """
         seen: dict[tuple[DeclarationKey, int, int], list[tuple[bool, Sighting]]] = {}
-        for item, between in self.history.between.items():
-            contexts = self._contexts_of(item)
-            order: dict[Context, list[tuple[int, StatementStop]]] = {context: [] for context in contexts}
-            every = (*enumerate(self.history.by_item[item], 1), *between)
-            for behind, stop in sorted(every, key=lambda pair: pair[0]):
-                if stop.context in contexts:
-                    order[stop.context].append((behind, stop))
-            for context, places in order.items():
+        for item in self.history.between:
+            for of_context, places in self._executed(item):
                 for first, second in pairwise(places):
                     for gap in gaps.get((first[1].pc, second[1].pc), ()):
                         ends = gap.located == first[1].pc
@@ -362,7 +371,7 @@ class StatementComparison:
                         key = next((each for each in located.values or () if gap.is_of(each.name, each.line)), None)
                         if key is None or key in self._uncertain:
                             continue
-                        aligned, stretches = self._stretches_at(contexts[context], behind, lacking)
+                        aligned, stretches = self._stretches_at(of_context, behind, lacking)
                         found = self._has_value(item, key, located, lacking, aligned.reference, stretches, ends=ends)
                         if found is not None:
                             place = lacking.lanes[lacking.positions[item]]
@@ -414,7 +423,6 @@ class StatementComparison:
         counts: dict[str, int],
     ) -> None:
         """Judge what variables are at one instruction at which no statement begins."""
-        self._judge_together(item, stop, reference, stretches)
         for key in stop.values or ():
             compared = self._compare_near(item, reference.variable(key), stop, stretches)
             if compared is not None:
@@ -422,44 +430,27 @@ class StatementComparison:
             if compared is not None and compared.result == WRONG:
                 message = f"{key.name}{compared.path} is {compared.value} between statements, and around them"
                 message += f" other values in {self.name}, such as {compared.other}"
-                self._add_between(key, item, stop, message)
+                self._add("between", key, item, stop, message)
 
-    # --- Variables together ---------------------------------------------------------------------------------------
+    # --- Where values come from -----------------------------------------------------------------------------------
 
-    def _judge_together(
+    def _sources(
         self, item: WorkItem, stop: StatementStop, reference: ReferenceStops, stretches: list[Stretch]
-    ) -> None:
-        """Report variables that have their values in the other build, but never at the same moment.
-
-        Between two stops a variable has the value of the one or of the other.
-        """
-        self.sightings.note(RULES["together"], stop.pc)
-        moments: dict[DeclarationKey, int] = {}
+    ) -> dict[DeclarationKey, int]:
+        """Return at which stops of the other build variables may have the values that they have at a stop."""
+        sources: dict[DeclarationKey, int] = {}
         for key in stop.values or ():
             value = stop.value(key, item)
             if key not in self._uncertain and isinstance(value, RecordedValue):
-                found = self._moments(item, reference.variable(key), value, stretches)
+                found = self._stops_with(item, reference.variable(key), value, stretches)
                 if found:
-                    moments[key] = found
-        apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
-        while any(apart.values()):
-            key = max(apart, key=lambda each: len(apart[each]))
-            own, *others = (self._shown(each, item, stop) for each in (key, *apart.pop(key)[:MAX_NAMED]))
-            message = f"{own} while {' and '.join(others)}, which never happens in {self.name}"
-            lane = stop.lanes[stop.positions[item]]
-            self.sightings.add(
-                Subject(RULES["together"], key.name, key), stop.pc, Sighting(message, stop.wave, lane, stop.visit)
-            )
-            apart = {each: [other for other in of if other != key] for each, of in apart.items()}
+                    sources[key] = found
+        return sources
 
-    def _shown(self, key: DeclarationKey, item: WorkItem, stop: StatementStop) -> str:
-        value = stop.value(key, item)
-        return f"{key.name} is {value_text(value, self.history.names)}" if isinstance(value, RecordedValue) else ""
-
-    def _moments(
+    def _stops_with(
         self, item: WorkItem, variable: ReferenceVariable, value: RecordedValue, stretches: list[Stretch]
     ) -> int:
-        """Return between which stops of the other build a variable may have a value, as the bits of a number.
+        """Return at which stops of the other build a variable may have a value, as the bits of a number.
 
         Out of its scope it keeps its last value, and before it has any it may have the first one.
         """
@@ -468,13 +459,55 @@ class StatementComparison:
         found = early = 0
         last = known.last_before(stretches[0][0])
         for state, start, stop in known.runs(stretches):
-            early |= (2 << stop) - (1 << start)  # in front of each stop, and behind it
+            early |= (1 << stop) - (1 << start)
             last = last if isinstance(state, str) else state
             if state is LACKING or last is not None:
                 if state is LACKING or (last is not None and self._is_same(value, last, scale)):
                     found |= early
                 early = 0
         return found
+
+    def _judge_together(self, item: WorkItem, stop: StatementStop, sources: dict[DeclarationKey, int]) -> None:
+        """Report variables that have their values in the other build, but never at the same moment.
+
+        Between two stops a variable has the value of the one or of the other.
+        """
+        self.sightings.note(RULES["together"], stop.pc)
+        moments = {key: found | found << 1 for key, found in sources.items()}
+        apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
+        while any(apart.values()):
+            key = max(apart, key=lambda each: len(apart[each]))
+            shown = (key, *apart.pop(key)[:MAX_NAMED])
+            own, *others = (f"{each.name} is {self._text(stop.value(each, item))}" for each in shown)
+            message = f"{own} while {' and '.join(others)}, which never happens in {self.name}"
+            self._add("together", key, item, stop, message)
+            apart = {each: [other for other in of if other != key] for each, of in apart.items()}
+
+    def _judge_order(
+        self,
+        item: WorkItem,
+        stop: StatementStop,
+        reference: ReferenceStops,
+        sources: dict[DeclarationKey, int],
+        latest: dict[DeclarationKey, LatestStop],
+    ) -> None:
+        """Report variables that have an earlier value of the other build behind a later one.
+
+        If a variable begins anew between the two, it may have either: the code of two rounds can be mixed.
+        """
+        self.sightings.note(RULES["order"], stop.pc)
+        for key, found in sources.items():
+            if key not in self.history.listed:
+                continue  # its place has anything before it is initialized
+            last, value = latest.get(key), stop.value(key, item)
+            later = found if last is None else found >> last.number << last.number
+            if last is not None and not later and reference.variable(key).is_one_life(_first(found), last.number):
+                change = f"{key.name} goes back from {self._text(last.value)} to {self._text(value)}"
+                self._add("order", key, item, stop, f"{change}, which never happens in {self.name}")
+            latest[key] = LatestStop(_first(later or found), value)
+
+    def _text(self, value: Recorded | None) -> str:
+        return value_text(value, self.history.names) if isinstance(value, RecordedValue) else ""
 
     def _is_same(self, value: RecordedValue, known: KnownValue, scale: float | None) -> bool:
         return self.values.difference(value, *known, scale) is None
@@ -494,15 +527,15 @@ class StatementComparison:
                     if compared is not None and compared.result == WRONG:
                         wrong += 1
                         message = f"{key.name}{compared.path} is {compared.value}, and {compared.other} in {self.name}"
-                        self._add_between(key, item, stop, message)
+                        self._add("between", key, item, stop, message)
         for pc, line, other in same.different_lines():
             message = f"the instruction belongs to line {line}, and to line {other} in {self.name}"
             self.sightings.add(Subject(RULES["row"], f"{line}"), pc, Sighting(message, self.history.stops[0].wave))
         return ComparedPart("between statements", right, wrong, 0)
 
-    def _add_between(self, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
+    def _add(self, rule: str, key: DeclarationKey, item: WorkItem, stop: StatementStop, message: str) -> None:
         lane = stop.lanes[stop.positions[item]]
-        subject = Subject(RULES["between"], key.name, key)
+        subject = Subject(RULES[rule], key.name, key)
         self.sightings.add(subject, stop.pc, Sighting(message, stop.wave, lane, stop.visit))
 
     def _compare_near(
@@ -836,6 +869,23 @@ class AlignedStops:
         """Return the visits of the other build that a visit can be."""
         counterparts = self.counterparts[index]
         return () if counterparts is None else counterparts.visits
+
+
+StopsOfContext = tuple[AlignedStops, list[int]]
+"""The stops of a work-item in one context, with their numbers among all that it has."""
+
+
+@frozen
+class LatestStop:
+    """How far a variable has come: the first stop of the other build that its value can be of."""
+
+    number: int
+    value: Recorded | None
+
+
+def _first(stops: int) -> int:
+    """Return the first stop, of those that are the bits of a number."""
+    return (stops & -stops).bit_length() - 1
 
 
 def _truths(visit: LineVisit, index: int, reference: ReferenceStops, counterparts: Counterparts) -> Truths:

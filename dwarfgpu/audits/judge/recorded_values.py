@@ -401,7 +401,8 @@ class ValueComparison:
         self.names = names
         self.others = others
         self.is_exact = is_exact
-        self._known: dict[Any, ValueDifference | None] = {}
+        self._known: dict[Any, tuple[ValueDifference | None, Any]] = {}
+        """By what they are, with the leaves: as long as these are kept, no others have their identities."""
 
     def difference(
         self,
@@ -419,12 +420,14 @@ class ValueComparison:
             return next((found for found in each_place if found is not None), None)
         if value.patterns == other.patterns and value.leaves is other.leaves and not _has_pointer(value.leaves):
             return None
-        key = value, other, unknown, scale
-        if key not in self._known:
+        leaves = value.leaves, other.leaves
+        key = id(leaves[0]), id(leaves[1]), value.patterns, other.patterns, unknown, scale
+        known = self._known.get(key)
+        if known is None:
             if len(self._known) > 1 << 16:
                 self._known.clear()
-            self._known[key] = self._difference(*key)
-        return self._known[key]
+            known = self._known[key] = self._difference(value, other, unknown, scale), leaves
+        return known[0]
 
     def _difference(
         self, value: RecordedValue, other: RecordedValue, unknown: frozenset[str], scale: float | None

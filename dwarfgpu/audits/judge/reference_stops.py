@@ -238,6 +238,17 @@ class ReferenceVariable:
         numbered = groupby(enumerate(self._is_hidden), lambda each: each[1])
         return [[number for number, _hidden in group] for is_hidden, group in numbered if not is_hidden]
 
+    def is_one_life(self, first: int, last: int) -> bool:
+        """Return whether it does not begin anew behind a stop and up to another: no block, and no call, does."""
+        return bisect_right(self._beginnings, first) == bisect_right(self._beginnings, last)
+
+    @cached_property
+    def _beginnings(self) -> list[int]:
+        """The stops at which its block is entered, or its function called."""
+        stops, calls = self._reference.stops, self._reference.calls
+        called = {number for number, stop in enumerate(stops) if id(stop) in calls}
+        return sorted(called.union(numbers[0] for numbers in self._scopes))
+
     def _known_in(
         self, values: list[Recorded | None], numbers: list[int]
     ) -> Iterator[tuple[int, RecordedValue, frozenset[str]]]:

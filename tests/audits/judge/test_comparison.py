@@ -104,6 +104,7 @@ LACKING = NoValue("it is optimized out")
 def history(stops, column=1):
     """Return the stops of a work-item: the line, the address, and what variables are there; None out of scope."""
     made = StatementHistory(PointerNames(()))
+    made.between[ITEM] = []
     leaves = (Leaf("", INTEGER, 32, is_signed=True),)
     for line, pc, *numbers in stops:
         values = {
@@ -237,6 +238,31 @@ def test_a_variable_of_a_block_keeps_its_value_until_the_block_is_entered_again(
     seen = []
     compared_histories(own, other, "v += w++;", add=lambda subject, *_each: seen.append(subject.rule.name))
     assert ("against-together" in seen) == found
+
+
+COUNTED = [(2, 0), (3, 0), (4, 1), (3, 2), (4, 0), (3, 3)]
+BLOCK = [(2, 4), (3, 4), (4, 5), (6, None), (2, 6), (3, 6), (4, 7)]
+
+
+@for_each("values, pieces, found",
+    (COUNTED, (0, 1, 2, 3), ""), (COUNTED, (1, 3), ""), (COUNTED, (2, 2), ""), (COUNTED, (1, 0), ""),
+    (COUNTED, (3, 0), "from 3 to 0"), (COUNTED, (2, 1), "from 2 to 1"), (COUNTED, (0, 2, 1, 3), "from 2 to 1"),
+    (COUNTED, (2, LACKING, 1), "from 2 to 1"), (COUNTED, (1, 0, 1), "from 0 to 1"),
+    (COUNTED, (8, 1), ""),  # the other build does not have 8, so it says nothing about what comes behind
+    (BLOCK, (4, 7), ""), (BLOCK, (5, 4), "from 5 to 4"), (BLOCK, (7, 6), "from 7 to 6"),
+    (BLOCK, (6, 5), ""), (BLOCK, (7, 4), ""),  # of the round before, whose code may be behind
+    ids=str)  # fmt: skip
+def test_a_variable_has_its_values_in_their_order(values, pieces, found):
+    other = history([*((line, 4, value) for line, value in values), (7, 8, None)])
+    own = history([(2, 4, LACKING), (7, 24, LACKING)])
+    for at, value in enumerate(pieces):
+        own.add_between(history([(3, 12 + at, value)]).stops[0])
+    own.between[ITEM] = [(1, stop) for _behind, stop in own.between[ITEM]]
+    seen = []
+    for own.listed in (set(), {VARIABLE}):
+        compared_histories(own, other, "f(v);", add=lambda subject, _pc, each: seen.append((subject.rule.name, each)))
+        messages = [each.message for rule, each in seen if rule == "against-order"]
+        assert messages == [f"v goes back {found}, which never happens in other"] * bool(found and own.listed)
 
 
 def common(lines, others):
