@@ -6,6 +6,7 @@ values that can be wrong are checked.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
 from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
-from dwarfgpu.program.types.model import contradiction
+from dwarfgpu.program.types.model import contradiction, known_size
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.progress import counted
 
@@ -148,6 +149,8 @@ _MODIFIERS = frozenset((
     *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
 ))  # fmt: skip
 _C = frozenset(("C", "C89", "C99", "C11", "C17"))
+LARGE = 64
+"""The sizes of members that begin so many bytes before the end of a structure are looked up."""
 _VENDOR = {kind: getattr(dw, f"{kind}_lo_user") for kind in ("DW_TAG", "DW_LANG", "DW_ATE", "DW_CC", "DW_MSPACE_LLVM")}
 """From where on numbers are of vendors."""
 
@@ -275,6 +278,7 @@ class _UnitChecks:
         """The last function that was asked for its frame base, and whether it has one."""
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
+        self.types = Types()
         self.siblings: dict[int, tuple[int, int]] = {}
         """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
@@ -307,7 +311,7 @@ class _UnitChecks:
                 if values[slot] not in known:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
             for slot, index in plan.members:
-                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1]:
+                if depth and owners[-2].size is not None and values[slot] > self.sizes[depth - 1] - LARGE:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
@@ -608,13 +612,16 @@ class _UnitChecks:
             yield self._problem("memory-space", attribute.die, name=attribute.name, value=value)
 
     def _member(self, attribute: Attribute) -> Iterator[Problem]:
-        """Check that a member begins within its structure; one without a size may be at the end."""
-        depth = len(self.owners) - 2
+        """Check that a member at the end of a structure is within it, as far as its size is known."""
+        depth, die = len(self.owners) - 2, attribute.die
         if self.owners[depth].size is None:
             return
-        size = self.sizes[depth]
-        if attribute.value > size:
-            yield self._problem("member-outside", attribute.die, value=attribute.value, size=size)
+        size, own = self.sizes[depth], 0
+        if die.tag == dw.DW_TAG_member and die.number(dw.DW_AT_bit_size) is None:
+            with suppress(DwarfGpuError):
+                own = known_size(self.types.type_of(die)) or 0
+        if attribute.value + own > size:
+            yield self._problem("member-outside", die, value=attribute.value, size=size)
 
     def _base_size(self, attribute: Attribute) -> Iterator[Problem]:
         die = attribute.die
@@ -637,7 +644,7 @@ class _UnitChecks:
         return is_c and self.checks.image.machine in (elf.EM_AMDGPU, elf.EM_X86_64) and self.unit.address_size == 8
 
     def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
-        error = contradiction(Types().of(attribute.die))
+        error = contradiction(self.types.of(attribute.die))
         if error is not None:
             yield self._problem("pointer-size", attribute.die, error.spec, reason=error.message)
 

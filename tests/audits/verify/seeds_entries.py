@@ -243,6 +243,8 @@ SEEDS = (
     beside("pointer-size", "8 bytes into 32 bits", pointer(("byte_size", "data1", 8), ("address_class", "data1", 3))),
     beside("pointer-size", "4 bytes into 64 bits", pointer(FOUR_BYTES, ("LLVM_address_space", "data1", 1))),
     beside("member-outside", "behind its structure", with_member("structure_type", 8, "data1", 9)),
+    beside("member-outside", "at its end", with_member("structure_type", 8, "data1", 8)),
+    beside("member-outside", "with its last bytes", with_member("structure_type", 8, "data1", 5)),
     beside("member-outside", "of a union", with_member("union_type", 4, "udata", 64)),
     beside("unknown-tag", "a number of nobody", die(0x7F, named("t"))),
     of_unit("augmentation", "without brackets", ("LLVM_augmentation", "string", "amdgpu"), producer=CLANG_14),
