@@ -83,6 +83,8 @@ class Recipe:
     level: str = "0"
     options: tuple[str, ...] = ()
     """Words for clang."""
+    is_linked: bool = True
+    """Whether the built-in functions are linked at once, which takes half of the time, or only if some are missing."""
 
 
 @frozen
@@ -119,14 +121,15 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
         words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
         words += recipe.options
-        parts = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
+        usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
+        parts = usual if recipe.is_linked else []
         while True:
             status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])
             undefined = dict(_UNDEFINED.findall(messages))
             wanted = {part for name in undefined for part in _parts_of(name)}.difference(parts) or {_RARE}
             if status == 0 or not undefined or wanted <= {*parts}:
                 break
-            parts += wanted
+            parts = [*parts, *wanted] if parts else usual
         if status:
             _check_processor(clang, target, messages)
             if _CRASH.search(messages):

@@ -342,6 +342,26 @@ ABSENT = re.compile("printf|ndrange_|.*(event|queue|marker|reserve_id)")
 """What is not in the library: what clang itself makes, queues of a device, and pipes."""
 
 
+def test_functions_are_linked_only_where_some_are_missing(require_tool, monkeypatch, tmp_path):
+    monkeypatch.setenv("CLANG", require_tool("clang-22", "clang"))
+    linked = []
+    original = Library.linked
+
+    def link(library, parts, folder):
+        linked.append(bool(parts))
+        return original(library, parts, folder)
+
+    monkeypatch.setattr(Library, "linked", link)
+    alone, copy = tmp_path / "alone.cl", tmp_path / "copy.cl"
+    alone.write_text("kernel void alone(global int *out) { *out = 1; }\n")
+    copy.write_text(COPY)
+    for path, expected in ((alone, [True, False]), (copy, [True, False, True])):
+        linked.clear()
+        first, second = (compile_source(str(path), Recipe(is_linked=is_linked)) for is_linked in (True, False))
+        assert first.code == second.code
+        assert linked == expected
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["CL1.2", "CL2.0"])
 def test_the_library_has_what_clang_declares(require_tool, tmp_path, version):

@@ -115,7 +115,9 @@ def is_random(path: Path) -> bool:
 
 def source_levels(path: Path, processor: str | None) -> SourceLevels:
     """Return how a source is compiled: a random one so that its results are defined."""
-    return SourceLevels(str(path), processor or USUAL_PROCESSOR, OPTIONS if is_random(path) else ())
+    if is_random(path):
+        return SourceLevels(str(path), processor or USUAL_PROCESSOR, OPTIONS, calls_library=False)
+    return SourceLevels(str(path), processor or USUAL_PROCESSOR)
 
 
 def text_of(path: Path, kernel: str) -> str:

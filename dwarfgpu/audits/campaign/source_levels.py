@@ -139,10 +139,13 @@ class SourceLevels:
     processor: str
     options: tuple[str, ...] = ()
     levels: tuple[str, ...] = LEVELS
+    calls_library: bool = True
+    """Whether it may call built-in functions; random sources call none."""
 
     def compiled(self, level: str, options: Iterable[str] = ()) -> Compiled:
         """Return what the compiler makes of the source at a level."""
-        return compile_source(self.path, Recipe(self.processor, level, (*self.options, *options)))
+        recipe = Recipe(self.processor, level, (*self.options, *options), is_linked=self.calls_library)
+        return compile_source(self.path, recipe)
 
     def verdicts(self, *, host: HostKernels | None = None, only: str | None = None) -> Iterator[LevelVerdict]:
         """Yield what comes of each kernel at each level; a source that is not compiled raises an error."""
