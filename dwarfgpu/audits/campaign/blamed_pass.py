@@ -124,10 +124,11 @@ def sightings(dump: PassDump, variable: str) -> list[tuple[str, str]]:
             place = re.sub(r"%\S+", "%", value), _operation(lines, value)
             found.append((MEMORY, "") if line.startswith("#dbg_declare") else place)
         elif line.startswith("DBG_VALUE"):
-            operand = line.partition(" ")[2].partition(",")[0]
-            is_list = line.startswith("DBG_VALUE_LIST")
-            operand = ", ".join(re.findall(r"[$%][\w.]+", line.partition("!DIExpression")[2])) if is_list else operand
-            found.append((_kind(operand), _definition(lines, number, operand)))
+            operands = [line.partition(" ")[2].partition(",")[0]]
+            if line.startswith("DBG_VALUE_LIST"):
+                operands = re.findall(r"[$%][\w.]+", line.partition("!DIExpression")[2])
+            made = (_definition(lines, number, operand) for operand in operands)
+            found.append((_kind(", ".join(operands)), ", ".join(made)))
     return found
 
 
@@ -241,7 +242,8 @@ class PassFinder:
             called = next((each for each in (name, title) if each in optional), None)
             if called is not None and not self._is_wrong(_words(f"-opt-disable={called}"), failed=True):
                 return BlamedPass(name, True, f"`-mllvm -opt-disable={shlex.quote(called)}`", *excerpt)
-            if called is None and required is None and states[index]:
+            is_selection = dumps[index].text.startswith(CODE) and not dumps[before].text.startswith(CODE)
+            if (called is None or is_selection) and required is None:
                 required = BlamedPass(name, False, "the last pass, of those that always run, to change it", *excerpt)
         return required
 

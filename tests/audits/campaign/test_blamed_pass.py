@@ -119,6 +119,19 @@ def test_a_location_that_a_pass_adds_is_shown_with_its_block_before_the_pass():
     assert after[-4:-1] == (block, 'DBG_VALUE $vgpr0, $noreg, !"id", !DIExpression(); k.cl:0 line no:2', "S_ENDPGM 0")
 
 
+def test_each_register_of_an_expression_has_its_definition():
+    place = '  DBG_VALUE_LIST !"id", !DIExpression(), $vgpr0, $vgpr1, debug-location !9; k.cl:0 line no:2'
+    (dump,) = dumps_of(MIR.format("A (a)", f"{BEFORE}\n{DEFINED.replace('vgpr0', 'vgpr1')}\n{place}"), "k")
+    assert sightings(dump, "id") == [("register", "k.cl:2:12, k.cl:6:3")]
+
+
+def test_the_selection_of_instructions_always_runs():
+    optional = IR.format("SROAPass", "%0") + MIR.format("Selection (amdgpu-isel)", f"{BEFORE}\n{VALUE}")
+    optional += "BISECT: running pass (1) amdgpu-isel on k\n"
+    found = finder(lambda _words: True, optional).of_variable("k", "id")
+    assert (found.name, found.is_confirmed) == ("amdgpu-isel", False)
+
+
 def not_built(_words):
     raise Unsupported("clang", "unknown argument")
 
