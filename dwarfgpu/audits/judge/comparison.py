@@ -299,7 +299,8 @@ class StatementComparison:
                     if aligned is None or not stretches:
                         continue
                     sources = self._sources(item, stop, aligned.reference, stretches)
-                    self._judge_together(item, stop, sources)
+                    for key in self._judge_together(item, stop, sources):
+                        del sources[key]  # one of them is wrong
                     self._judge_order(item, stop, aligned.reference, sources, latest)
                     if id(stop) not in self._order:
                         self.sightings.note(RULES["between"], stop.pc)
@@ -467,14 +468,17 @@ class StatementComparison:
                 early = 0
         return found
 
-    def _judge_together(self, item: WorkItem, stop: StatementStop, sources: dict[DeclarationKey, int]) -> None:
-        """Report variables that have their values in the other build, but never at the same moment.
+    def _judge_together(
+        self, item: WorkItem, stop: StatementStop, sources: dict[DeclarationKey, int]
+    ) -> list[DeclarationKey]:
+        """Report variables that have their values in the other build, but never at the same moment; return them.
 
         Between two stops a variable has the value of the one or of the other.
         """
         self.sightings.note(RULES["together"], stop.pc)
         moments = {key: found | found << 1 for key, found in sources.items()}
         apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
+        every = [key for key, others in apart.items() if others]
         while any(apart.values()):
             key = max(apart, key=lambda each: len(apart[each]))
             shown = (key, *apart.pop(key)[:MAX_NAMED])
@@ -482,6 +486,7 @@ class StatementComparison:
             message = f"{own} while {' and '.join(others)}, which never happens in {self.name}"
             self._add("together", key, item, stop, message)
             apart = {each: [other for other in of if other != key] for each, of in apart.items()}
+        return every
 
     def _judge_order(
         self,
@@ -499,12 +504,13 @@ class StatementComparison:
         for key, found in sources.items():
             if key not in self.history.listed:
                 continue  # its place has anything before it is initialized
-            last, value = latest.get(key), stop.value(key, item)
+            last = latest.get(key)
             later = found if last is None else found >> last.number << last.number
             if last is not None and not later and reference.variable(key).is_one_life(_first(found), last.number):
-                change = f"{key.name} goes back from {self._text(last.value)} to {self._text(value)}"
-                self._add("order", key, item, stop, f"{change}, which never happens in {self.name}")
-            latest[key] = LatestStop(_first(later or found), value)
+                after, before = (self._text(each.value(key, item)) for each in (last.shown, stop))
+                message = f"{key.name} is {after} at +{self.sightings.function(last.shown.pc)[1]:#x} and then {before};"
+                self._add("order", key, item, stop, f"{message} in {self.name}, {after} comes after {before}")
+            latest[key] = LatestStop(_first(later or found), stop)
 
     def _text(self, value: Recorded | None) -> str:
         return value_text(value, self.history.names) if isinstance(value, RecordedValue) else ""
@@ -880,7 +886,8 @@ class LatestStop:
     """How far a variable has come: the first stop of the other build that its value can be of."""
 
     number: int
-    value: Recorded | None
+    shown: StatementStop
+    """Where it has this value."""
 
 
 def _first(stops: int) -> int:
