@@ -86,8 +86,10 @@ def judgement_text(
 def _judged_text(kernel: JudgedPart) -> str:
     """Return how much of a kernel was judged."""
     how = "judged" if kernel.names_compared is None else "compared"
-    variables = f"{kernel.variables_judged} of {counted(len(kernel.by_name), 'variable')}"
-    return f"{kernel.instructions:,} of {counted(kernel.code, 'instruction')} executed, {variables} {how}"
+    variables = f", {kernel.variables_judged} of {counted(len(kernel.by_name), 'variable')} {how}"
+    return (
+        f"{kernel.instructions:,} of {counted(kernel.code, 'instruction')} executed{variables * bool(kernel.by_name)}"
+    )
 
 
 def _found_text(

@@ -507,6 +507,21 @@ def test_a_loop_is_compared_as_far_as_its_rounds_are_aligned(require_tool, tmp_p
     assert (done[0], "  against long.cl -O0 " in done[1]) == (0, True)
 
 
+@pytest.mark.parametrize("file, kernel, count", [
+    ("fixtures/amdgpu/launch-preload.gfx942.w64.O2.co", "group_x", 5),  # behind code for old firmware
+    ("fixtures/compilers/cl.clang13.gfx900.w64.O2.v5.hsa2.co", "narrow", 21),  # behind a header
+])  # fmt: skip
+def test_the_instructions_of_a_kernel_are_those_that_can_be_executed(file, kernel, count):
+    out = run("judge", file, kernel)[1]
+    assert rows_in(out)[kernel][:3] == [f"{count}", "of", f"{count}"]
+    assert ": only" not in out
+
+
+def rows_in(out):
+    """Return the cells of the lines of tables, by the first."""
+    return {words[0]: words[1:] for words in map(str.split, out.splitlines()) if words}
+
+
 def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):
     require_tool("clang-22")
     path = tmp_path / "early.cl"

@@ -163,7 +163,8 @@ def test_long_names_of_functions_are_cut():
     lines = list(judgement_text(Judgement(report, functions, Halt(ENDED, "all waves have ended"), 9), report))
     assert max(map(len, lines)) <= 80
     assert lines[1].startswith("  very::long<int...")
-    assert lines[-6].split() == ["short", "4", "of", "8", "0", "0", "0", "-", "50%", "25%"]
+    (short,) = (line.split() for line in lines if line.startswith("  short"))
+    assert short == ["short", "4", "of", "8", "0", "0", "0", "-", "50%", "25%"]
 
 
 @for_each("lanes, text",

@@ -298,8 +298,11 @@ class Judge:
     def _code_size(self, seen: set[int]) -> int:
         """Return how many instructions the function has in which some were executed."""
         first, count = min(seen, default=0), 0
-        for _code, symbol, offset in self.running.attached.state.loaded.symbols_at(first):
-            pc, end = first - offset, first - offset + symbol.size
+        entry = first_instruction(self.running.launched.plan.start)  # behind what loads arguments for old firmware
+        for code, symbol, offset in self.running.attached.state.loaded.symbols_at(first):
+            pc, header = first - offset, code.file.behind_header(symbol.value) - symbol.value
+            end = pc + symbol.size - header
+            pc = entry if pc < entry < end else pc
             with suppress(DwarfGpuError, MachineFault):  # where data, or nothing, follows
                 while pc < end:
                     pc, count = pc + self.followed.calls.instruction(pc).size, count + 1
