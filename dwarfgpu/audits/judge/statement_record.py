@@ -319,8 +319,8 @@ class StatementRecorder:
         self._visible: dict[tuple[int, int], list[VisibleVariable]] = {}
         self._entries: dict[Die, tuple[ListEntry, ...] | None] = {}
         self._kept = KeptValues(run.registers)
-        self._last: dict[int, int] = {}
-        """The call of the statement that a wave has come to last."""
+        self._begun: set[tuple[int, int]] = set()
+        """The waves that have come to a statement, with the call that it is in."""
         self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
         self.history.accesses = self.accesses
         count = running.launched.geometry.wave_count
@@ -348,7 +348,7 @@ class StatementRecorder:
         is_shown = False
         for wave in batch.waves[arrival.rows].tolist():
             items = self.items_of(wave)
-            self._last[wave] = arrival.number
+            self._begun.add((wave, arrival.number))
             mask = int(self.run.lanes.active[wave])
             lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
             if not is_known:  # a call that the build that is judged does not have
@@ -373,7 +373,7 @@ class StatementRecorder:
         chosen = [
             wave
             for wave in waves
-            if self._last.get(wave) == arrival.number and self._visits.get((self._name(wave), batch.pc), 0) < visits
+            if (wave, arrival.number) in self._begun and self._visits.get((self._name(wave), batch.pc), 0) < visits
         ]
         for wave in chosen[:most_waves]:
             items = self.items_of(wave)

@@ -175,6 +175,21 @@ def test_variables_of_the_caller_are_compared_in_a_function_that_is_inlined(tmp_
     assert "b" in {key.name for stop in inlined for key in stop.values}
 
 
+def test_variables_are_compared_behind_a_call_up_to_the_next_statement(tmp_path):
+    (tmp_path / "k.cl").write_text(INLINED.replace("static", "__attribute__((noinline)) static"))
+    run("compile", str(tmp_path / "k.cl"), "--target", "gfx90a", "-O2", "-o", str(tmp_path / "k.co"))
+    own, other = (running(str(tmp_path / "k.co"), "k", ([1, 2], "zeros(2)"), grid=2, work_group=2) for _ in range(2))
+    judge = Judge(own, named_build(other))
+    judge.run()
+    history = judge.recorder.history
+    pieces = [
+        (history.by_item[item][count - 1], stop) for item in history.between for count, stop in history.between[item]
+    ]
+    behind = [stop for last, stop in pieces if len(stop.context) == 1 < len(last.context)]
+    assert {stop.line for stop in behind} == {11}
+    assert "b" in {key.name for stop in behind for key in stop.values}
+
+
 UNROLLED = """
 kernel void k(global int *out, global const int *in, int n)
 {
