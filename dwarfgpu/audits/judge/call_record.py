@@ -94,7 +94,7 @@ class CallRecord:
         self._ended = ended
         """Is told of a call that ends, with the waves behind it, and which of their rows end it."""
         self._calls: dict[int, RecordedCall] = {}
-        self.instruction = cache(self._decoded)
+        self.instruction = cache(self.decoded)
         self._is_far_branch = cache(lambda pc: device.is_far_branch(self.instruction(pc), pc))
         self._numbers = 0
         self._visits: dict[tuple[tuple[int, ...], int], int] = {}
@@ -112,8 +112,8 @@ class CallRecord:
         """Whether it is a branch too far for an offset."""
         self._alive = np.zeros(count, np.int64)
 
-    def _decoded(self, pc: int) -> GpuInstruction:
-        """Return the instruction at an address."""
+    def decoded(self, pc: int) -> GpuInstruction:
+        """Return the instruction at an address, which is not kept."""
         return decode(self.device.code_at(pc), 0, self.device.processor, self.device.lanes)
 
     def observe(self, batch: WaveBatch) -> GpuInstruction:

@@ -184,6 +184,8 @@ def judged_together(judgements: Sequence[Judgement], report: FileReport) -> Judg
 
 OFTEN = 4
 """The visits of an instruction in one chain of calls that are all judged; of later ones, every power of two."""
+MAX_CODE = 1 << 20
+"""The bytes of a function whose instructions are counted."""
 WAVES_AT_ONCE = 4
 """The waves, of those that are at an instruction together, for which expressions are evaluated."""
 
@@ -301,11 +303,11 @@ class Judge:
         entry = first_instruction(self.running.launched.plan.start)  # behind what loads arguments for old firmware
         for code, symbol, offset in self.running.attached.state.loaded.symbols_at(first):
             pc, header = first - offset, code.file.behind_header(symbol.value) - symbol.value
-            end = pc + symbol.size - header
+            end = pc + min(symbol.size, MAX_CODE) - header
             pc = entry if pc < entry < end else pc
             with suppress(DwarfGpuError, MachineFault):  # where data, or nothing, follows
                 while pc < end:
-                    pc, count = pc + self.followed.calls.instruction(pc).size, count + 1
+                    pc, count = pc + max(self.followed.calls.decoded(pc).size, 4), count + 1
             break
         return max(count, len(seen))
 

@@ -639,3 +639,12 @@ def test_a_range_that_is_removed_from_a_list_makes_the_shares_lower(entry, instr
     assert less.variables.share_right < whole.variables.share_right
     assert less.values.share_right < whole.values.share_right
     assert less.values.availability < whole.values.availability
+
+
+def test_the_instructions_of_a_function_are_counted_up_to_some_size(monkeypatch):
+    """The symbol of a damaged file can be as large as the file."""
+    path = str(ROOT / "fixtures/amdgpu/cl-kernels.gfx1100.w32.O2.v5.co")
+    for size, count in ((1 << 20, 67), (40, 8), (4, 1)):
+        monkeypatch.setattr("dwarfgpu.audits.judge.judgement.MAX_CODE", size)
+        part = Judge(running(path, "divergent", ("zeros(64)", 40))).run(2).total()
+        assert (part.code, part.instructions <= 2) == (max(count, part.instructions), True)
