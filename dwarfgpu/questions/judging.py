@@ -198,6 +198,9 @@ def _left_out(judgement: Judgement) -> Iterator[str]:
     if judgement.without_text:
         files = ", ".join(judgement.without_text[:4])
         yield f"the text of {files} was not found, so changes of variables and steps back there are not judged"
+    if judgement.unconfirmed:
+        files = ", ".join(judgement.unconfirmed[:4])
+        yield f"the line table has no MD5 of {files}: what is there now is taken for what was compiled"
 
 
 # --- What is launched -------------------------------------------------------------------------------------------------

@@ -113,7 +113,9 @@ def test_verify_checks_what_is_written(run):
     run = Run("fixtures/llvm24/hip-calls.gfx1100.w32.O2.co")
     found = run("verify -verbose")
     assert "limit:" in found
-    assert found.splitlines()[-1] == "1 file, 89 entries: no findings (114 findings not counted)"
+    verdict = " ".join(" ".join(found.splitlines()[-2:]).split())
+    assert verdict.startswith("1 file, 89 entries: no findings, apart from idioms in ")
+    assert verdict.endswith(" variables, which do not fail (114 findings not counted)")
     run = Run(HIP)
     text = run("verify rest")
     assert "DW_OP_xderef is deprecated" in text

@@ -153,6 +153,8 @@ class Judgement:
     """What was executed, counted once for each wave."""
     without_text: tuple[str, ...] = ()
     """The source files whose text was not found, so that changes of variables are not judged."""
+    unconfirmed: tuple[str, ...] = ()
+    """Those whose text is taken for what was compiled although no line table has its MD5."""
     comparison: BuildJudgement | None = None
     """What comparing the variables with another build has shown, if there is one."""
 
@@ -178,6 +180,7 @@ def judged_together(judgements: Sequence[Judgement], report: FileReport) -> Judg
         next((each.halt for each in judgements if not each.halt.has_ended), judgements[-1].halt),
         sum(each.instructions for each in judgements),
         tuple(sorted({name for each in judgements for name in each.without_text})),
+        tuple(sorted({name for each in judgements for name in each.unconfirmed})),
         together(compared) if compared else None,
     )
 
@@ -266,8 +269,9 @@ class Judge:
         parts = tuple(self._parts(executed))
         judged = sum_of(parts).instructions
         report = FileReport(file.name, tuple(findings), judged, self.sightings.left_out or None)
-        count, without_text = self.running.machine.device.executed, tuple(sorted(self.texts.without_text))
-        return Judgement(report, parts, halt, count, without_text, compared)
+        count = self.running.machine.device.executed
+        without_text, unconfirmed = (tuple(sorted(each)) for each in (self.texts.without_text, self.texts.unconfirmed))
+        return Judgement(report, parts, halt, count, without_text, unconfirmed, compared)
 
     def _executed(self) -> dict[Die, tuple[str, CodeObject]]:
         """Return the entries of the functions that were executed, each with the name of its symbol, and its file."""

@@ -137,7 +137,16 @@ class Sightings:
 
     def _find_function(self, pc: int) -> tuple[str, int]:
         """Return the name of the function at an address, and how far the address is behind its start."""
-        return self.running.attached.state.symbol_place(pc) or ("??", 0)
+        return self.running.attached.state.symbol_place(pc) or self._described_at(pc) or ("??", 0)
+
+    def _described_at(self, pc: int) -> tuple[str, int] | None:
+        """Return what debugging information says of a function without a symbol, or whose symbol has no size."""
+        code = self.running.attached.state.loaded.at(pc)
+        functions = () if code is None else code.functions_at(pc)
+        if code is None or not functions or not functions[-1].die.name:
+            return None
+        starts = (code.in_program(low) for low, high in functions[-1].die.ranges())
+        return functions[-1].die.name, pc - max((start for start in starts if start <= pc), default=pc)
 
     def limit(self, find: Callable[[LoadedCode], str | None], pc: int) -> str | None:
         """Return the limit of the producer of the code at an address, which is found out once for each file."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.code.source_files import SourceFile
 
@@ -107,6 +111,8 @@ class SourceStatements:
         self.running = running
         self.without_text: set[str] = set()
         """The source files whose text was not found."""
+        self.unconfirmed: set[str] = set()
+        """Those whose text is taken for what was compiled although no line table has its MD5."""
         self._reader = SourceTexts()
         folder = os.path.dirname(running.launched.plan.file.image.path or "")  # noqa: PTH120
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
@@ -133,13 +139,31 @@ class SourceStatements:
         return () if source_file is None else self._reader.read(source_file).lines
 
     def compiled_lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file if they are certain to be those that were compiled."""
+        """Return the lines of a file if they are those that were compiled.
+
+        Their MD5 is that of a line table. If none has one, they count if the file is not newer than the code, and if
+        all that is declared in it stands in the line of its declaration.
+        """
         lines = self.lines(file)
         source_file = (self._files or {}).get(file)
         if source_file is None or source_file.embedded() is not None:
             return lines
-        digest = source_file.digest
-        return lines if digest is not None and digest == self._reader.read(source_file).digest else ()
+        digest, text = source_file.digest, self._reader.read(source_file)
+        if digest is not None:
+            return lines if digest == text.digest else ()
+        fits = all(0 < line <= len(lines) and name in lines[line - 1] for name, line in _declared(source_file))
+        if not fits or not self._is_older(text.path):
+            return ()
+        self.unconfirmed.add(source_file.name)
+        return lines
+
+    def _is_older(self, path: str | None) -> bool:
+        """Return whether a source was not changed since the code was made."""
+        code = self.running.launched.plan.file.image.path
+        try:
+            return path is not None and code is not None and Path(path).stat().st_mtime <= Path(code).stat().st_mtime
+        except OSError:
+            return False
 
     def at(self, file: str, line: int) -> SourceStatement | None:
         """Return the statement that a line belongs to; None where the text is not known."""
@@ -179,3 +203,15 @@ class SourceStatements:
         while last - line < LONGEST_STATEMENT and 0 < last <= len(lines) and not _END.search(lines[last - 1]):
             last += 1
         return SourceStatement(first, last, "\n".join(lines[first - 1 : last]))
+
+
+def _declared(file: SourceFile) -> Iterator[tuple[str, int]]:
+    """Yield the names that are declared in a file, each with its line."""
+    for _code, unit, _table, numbers in file.parts:
+        waiting = [unit.root]
+        while waiting:
+            die = waiting.pop()
+            waiting.extend(die.children())
+            place, line, name = (die.number(each) for each in (dw.DW_AT_decl_file, dw.DW_AT_decl_line, dw.DW_AT_name))
+            if place is not None and line is not None and name is not None and int(place.value) in numbers:
+                yield name.text(), int(line.value)

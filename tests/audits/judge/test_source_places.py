@@ -1,7 +1,10 @@
 """What the file says of the source, compared with its text: compiled code in which one thing is changed."""
 
+import json
+import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -9,7 +12,7 @@ from dwarfgpu.audits.judge.source_places import declared_types
 from dwarfgpu.execution.launch.made_arguments import launch_sizes, made_arguments
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.states.program import open_program
-from tests.builders.commands import document
+from tests.builders.commands import document, run
 from tests.builders.parameters import for_each
 
 SOURCE = """\
@@ -155,6 +158,38 @@ def found(assembler, judged):
 @pytest.mark.parametrize("assembler", [SOURCE, KNOWN, KEPT, TAKEN], indirect=True)
 def test_nothing_is_found_in_what_the_compiler_wrote(found):
     assert found() == []
+
+
+def other_type(text):
+    encoding = "\t.byte\t{}                               ; DW_AT_encoding"
+    return text.replace(encoding.format(5), encoding.format(4), 1)
+
+
+def test_a_source_without_md5_counts_if_it_is_older_than_the_code_and_fits(assembler, found):
+    def kinds():
+        return {rule for rule, _message in found(lambda text: re.sub(r" md5 0x\w+", "", other_type(text)))}
+
+    source = assembler[0] / "k.cl"
+    text = source.read_text()
+    assert kinds() == {"entry-base-encoding", "source-type"}
+    answer = run("judge", assembler[0] / "k.co")
+    assert "the line table has no MD5 of k.cl: what is there now is taken for what was compiled" in answer.stderr
+    try:
+        os.utime(source, (time.time() + 3600,) * 2)
+        assert kinds() == {"entry-base-encoding"}
+        source.write_text(f"\n{text}")
+        assert kinds() == {"entry-base-encoding"}
+    finally:
+        source.write_text(text)
+
+
+def test_a_function_whose_symbol_has_no_size_is_named(assembler, found):
+    found(lambda text: re.sub(r"\t\.size\t.*", "", text))
+    code = assembler[0] / "k.co"
+    parts = json.loads(run("judge", code, "sums", "--grid", "64", "--work-group", "64", "made", "--json").stdout)[
+        "functions"
+    ]
+    assert [part["function"] for part in parts] == ["sums"]
 
 
 def with_line(line, other, column=r"\g<2>"):
