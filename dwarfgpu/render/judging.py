@@ -203,7 +203,7 @@ NAMED = Record("name right wrong absent=missing")
 KERNEL = _part_record(
     "kernel",
     "executed problem",
-    nested("variables=by_name", NAMED),
+    nested("by_name", NAMED),
     fact("values?*", value=lambda part: _values_json(part.values)),
 )
 VARIABLES = Record("right wrong absent=missing share_right")

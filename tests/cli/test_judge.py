@@ -441,7 +441,7 @@ def test_less_than_the_baseline_had_is_a_failure(tmp_path):
     assert (run(*again)[0], run(*again)[2]) == (0, "")
     document = json.loads(path.read_text())
     (kernel,) = document["kernels"]
-    kernel["variables"].append({"name": "gone", "right": 0, "wrong": 1, "absent": 4})
+    kernel["by_name"].append({"name": "gone", "right": 0, "wrong": 1, "absent": 4})
     document["kernels"].append({**kernel, "kernel": "other"})
     path.write_text(json.dumps(document))
     status, out, err = run(*again)
@@ -461,13 +461,13 @@ def test_less_than_the_baseline_had_is_a_failure(tmp_path):
     [
         ({"instructions": 20}, ""),
         ({"instructions": 21}, "10 instructions judged, 21 before"),
-        ({"instructions": "many", "right": [], "variables": 5, "values": 5}, ""),
+        ({"instructions": "many", "right": [], "by_name": 5, "values": 5}, ""),
         ({"problem": None}, "not judged to its end any more"),
         ({"problem": "LIMIT"}, ""),
         ({"right": 50, "wrong": 0, "absent": 50}, ""),
         ({"right": 50, "wrong": 2, "absent": 48}, "50.0% of the locations are absent, 48.0% before"),
         ({"values": {"right": 1, "missing": 1}}, "values not compared with another build any more"),
-        ({"variables": [{"name": each, "right": 1} for each in "abcdef"]},
+        ({"by_name": [{"name": each, "right": 1} for each in "abcdef"]},
          "no location any more of b, c, d, e, 1 more"),
     ],
 )  # fmt: skip
@@ -480,7 +480,7 @@ def test_what_of_a_kernel_is_lost(row, lost):
     (text,) = lost_kernels({"kernels": [values]}, [compared], is_every=True)
     assert text == "k: 60.0% of the values are missing, 50.0% before"
     unknown = "which variables had a location"
-    assert unknown_before(earlier, [part]) == (None if "variables" in row else unknown)
+    assert unknown_before(earlier, [part]) == (None if "by_name" in row else unknown)
 
 
 EARLY = """

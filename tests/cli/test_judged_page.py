@@ -49,7 +49,7 @@ def test_the_page_has_values_sources_findings_and_functions(page):
     assert "int left = lane * 2;  // b" in page.texts["lane"]
     assert "statement 4: line 11" in page.texts["lane"]
     assert page.sections == ["lane", "findings", "functions"]
-    assert "value-changed 2 warnings" in page.texts["findings"]
+    assert "value-source 2 errors" in page.texts["findings"]
     assert "first: " in page.texts["findings"]
     assert "whole_wave" in page.texts["functions"]
 

@@ -34,7 +34,7 @@ def unknown_before(earlier: Mapping[str, Any], kernels: Sequence[JudgedPart]) ->
     known = [rows[part.name] for part in kernels if part.name in rows]
     if not known:
         return "how much of the kernels was judged"
-    return None if all("variables" in row for row in known) else "which variables had a location"
+    return None if all("by_name" in row for row in known) else "which variables had a location"
 
 
 def _lost(row: Mapping[str, Any], part: JudgedPart) -> Iterator[str]:
@@ -44,7 +44,7 @@ def _lost(row: Mapping[str, Any], part: JudgedPart) -> Iterator[str]:
     instructions = _count(row, "instructions")
     if 2 * part.instructions < instructions:
         yield f"{part.instructions:,} instructions judged, {instructions:,} before"
-    had = {str(each.get("name")) for each in _rows(row, "variables") if _count(each, "right") or _count(each, "wrong")}
+    had = {str(each.get("name")) for each in _rows(row, "by_name") if _count(each, "right") or _count(each, "wrong")}
     names = sorted(had - {each.name for each in part.by_name if each.right or each.wrong})
     if names:
         more = [f"{len(names) - MOST_NAMES} more"] * (len(names) > MOST_NAMES)
