@@ -47,12 +47,15 @@ RULES = rules(
     ("several-places", WARNING, "A.2.5.3", "All places in which a variable is at one address have the same value.",
      "end the earlier entry where the other begins, unless the value is in both places; `dwarfgpu judge` reads both",
      "{name} gives two places from {low:#x} to {high:#x}"),
-    ("repeated", WARNING, "DWARF 5, 2.6.2", "LLVM joins two entries that follow each other with the same location.",
-     "join both entries, or write the location that was meant",
-     "{name} has the location of the entry before from {low:#x} to {high:#x}"),
+    ("repeated", WARNING, "DWARF 5, 2.6.2", "LLVM joins two entries that follow each other with the same constant.",
+     "join both entries, or write the constant that was meant",
+     "{name} has the constant of the entry before from {low:#x} to {high:#x}"),
     ("outside", WARNING, "DWARF 5, 2.6.2", "A location is valid within the code of the function of its variable.",
      "end the entry where the function ends", "{low:#x} to {high:#x} is outside of the function, {around}",
      "{low:#x} to {high:#x} is outside of all sections of code"),
+    ("unseen", WARNING, "DWARF 5, 3.5", "LLVM gives a variable of a block a location where the block has code.",
+     "write the location of this variable, or the ranges of its block",
+     "the variable has a location from {low:#x} to {high:#x}, and none where its block has code, {around}"),
     ("empty", WARNING, "DWARF 5, 2.6.2", "A location list has an entry.",
      "write the entries, or leave the attribute out, as compilers do for a variable that has no location",
      "the list of {name} has no entry"),
@@ -63,6 +66,8 @@ RULES = rules(
 
 _LLVM = re.compile("clang|LLVM")
 """The producers whose lists come from DwarfDebug::buildLocationList, which joins entries."""
+_CONSTANTS = frozenset((*range(0x08, 0x12), *range(0x30, 0x50)))
+"""DW_OP_const1u to DW_OP_consts and DW_OP_lit0 to DW_OP_lit31, with which expressions of constants begin."""
 _PLACES = {
     "index_out_of_range": "bad-index",
     "loclists_base": "no-table",
@@ -141,7 +146,6 @@ class ListChecks:
             return  # each section begins at 0
         rule = "overlap" if function is None else "several-places" if clause is None else "several-locations"
         expressions = {entry.offset: entry.expression for entry in entries}
-        joins = _LLVM.search(die.unit.producer or "") is not None
         for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
             is_same = rule == "several-places" and expressions[first] == expressions[offset]
             if other < high and not is_same:
@@ -149,10 +153,11 @@ class ListChecks:
                 values = {"other": other, "low": low, "high": high} if function is None else values
                 yield RULES.problem(rule, section, offset, die, clause, **values)
                 break
-            if other == high and is_same and joins:
-                yield RULES.problem("repeated", section, offset, die, name=attribute.name, low=other, high=end)
         if function is not None and spans:
             yield from self._outside(spans, section, die, function())
+            if clause is None and _LLVM.search(die.unit.producer or ""):
+                yield from _repeated(spans, expressions, section, attribute)
+                yield from _unseen(spans, section, die)
 
     def _outside(
         self, spans: list[tuple[int, int, int]], section: str, die: Die, function: Die | None
@@ -175,6 +180,30 @@ class ListChecks:
     def _code(self) -> list[tuple[int, int]]:
         image = self.expressions.code.file.image
         return [(section.address, section.address + section.size) for section in image.code_sections]
+
+
+def _repeated(
+    spans: list[tuple[int, int, int]], expressions: dict[int, bytes | None], section: str, attribute: Attribute
+) -> Iterator[Problem]:
+    """Yield the entries with the constants of the ones before them, which end where they begin."""
+    for (_low, high, first), (low, end, offset) in pairwise(sorted(spans)):
+        expression = expressions[offset]
+        if low == high and expression == expressions[first] and expression and expression[0] in _CONSTANTS:
+            yield RULES.problem("repeated", section, offset, attribute.die, name=attribute.name, low=low, high=end)
+
+
+def _unseen(spans: list[tuple[int, int, int]], section: str, die: Die) -> Iterator[Problem]:
+    """Yield a list without a location that is valid where the block or the inlined call of the variable has code."""
+    parent = die.parent()
+    if parent is None or parent.tag not in (dw.DW_TAG_lexical_block, dw.DW_TAG_inlined_subroutine):
+        return
+    try:
+        around = parent.ranges()
+    except DwarfGpuError:
+        return  # which is a problem of the block
+    if around and not any(begin < high and low < end for begin, end in around for low, high, _at in spans):
+        low, high, offset = spans[0]
+        yield RULES.problem("unseen", section, offset, die, low=low, high=high, around=spans_text(around))
 
 
 def spans_text(spans: list[tuple[int, int]]) -> str:
