@@ -430,10 +430,11 @@ class SourceExecution:
         return Number(int(node.value), INT)
 
     def _of_name(self, node: s.Name) -> Number | KnownBuffer | None:
-        variable, constant = self._find(node.text), self.constants.get(node.text)
-        if variable is None and constant is not None:
-            return _exact(constant, INT)
-        return None if variable is None else variable.value
+        variable = self._find(node.text)
+        if variable is not None:
+            return variable.value
+        constant = self.constants.get(node.text)
+        return None if constant is None else _exact(constant, INT)
 
     def _of_subscript(self, node: s.Subscript) -> Number | None:
         buffer, index = self._value(node.operand), self._number(node.index)

@@ -157,6 +157,7 @@ class SourceValues:
         self._buffers: set[str] = set()
         """The pointers of the kernel to what these have read."""
         self._arguments = cache(self._find_arguments)
+        self._enumerators = cache(_enumerators)
         plan = self.running.launched.plan
         self._blocks = {block.address: block.data for block in plan.blocks}
 
@@ -326,7 +327,7 @@ class SourceValues:
             die = self._function_called(name)
             return None if die is None else self._read(die, wave, lane)
 
-        constants = _enumerators(self._kernel.unit.root)
+        constants = self._enumerators(self._kernel.unit.root)
         execution = SourceExecution(function, constants=constants, has_unknown_calls=text.has_references)
         parameters = [die for die in self._kernel.children() if die.tag == dw.DW_TAG_formal_parameter]
         execution.call(kernel, [self._argument(die, text) for die in parameters])
