@@ -281,3 +281,21 @@ def is_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+class Interrupt:
+    """Whether ^C has ended a block early."""
+
+    has_come = False
+
+
+@contextmanager
+def until_interrupt(interrupt: Interrupt | None = None) -> Iterator[Interrupt]:
+    """End a block where ^C is pressed, and continue after it."""
+    interrupt = interrupt or Interrupt()
+    try:
+        yield interrupt
+    except BaseException as error:
+        if not is_interrupt(error):
+            raise
+        interrupt.has_come = True

@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 2.94,  # code on disk, for compiled blocks and for sources
+    "": 2.96,  # code on disk, for compiled blocks and for sources
     "encoding": 0.64,
     "targets": 2.74,
     "objfile": 12.15,  # functions by their abstract instances
@@ -204,7 +204,7 @@ BUDGETS: dict[str, float] = {
     "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 11.08,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
-    "questions": 13.81,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
+    "questions": 13.84,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
     "cli": 2.82,  # sources are compiled; conditions without a value; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 96.2
+MOST_LINES_OF_TESTS = 96.3
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -190,6 +190,8 @@ def read_baseline(path: str) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
         hint = "write one with --json -o BASELINE, by the same command"
         raise UsageError(f"{path} is not the JSON of a check", hint=hint)
+    if document.get("interrupted"):
+        raise UsageError(f"{path} is not whole: ^C ended the command that wrote it", hint="write it again")
     return document
 
 

@@ -98,6 +98,13 @@ class Halt:
         return self.kind == ENDED
 
 
+def uninterrupted(halt: Halt) -> Halt:
+    """Return a halt; after ^C, which stops only the machine, end everything."""
+    if halt.kind == INTERRUPT:
+        raise KeyboardInterrupt
+    return halt
+
+
 def executing(batch: WaveBatch) -> Any:
     """Return the executing lanes of a batch as flags ``[wave, lane]``."""
     shape = batch.count, batch.lanes

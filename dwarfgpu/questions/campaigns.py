@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from attrs import asdict, define
+from attrs import asdict
 
 from dwarfgpu import budget
 from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
@@ -26,7 +25,7 @@ from dwarfgpu.audits.campaign.reducer import MOST_TESTS
 from dwarfgpu.audits.campaign.source_levels import LEVELS, LOST
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.compilers import is_source
-from dwarfgpu.errors import NotFound, UsageError, is_interrupt, nearest_hint
+from dwarfgpu.errors import Interrupt, NotFound, UsageError, nearest_hint, until_interrupt
 from dwarfgpu.progress import begin
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, Document, Output
@@ -83,7 +82,7 @@ def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = Tr
     paths = [*folder.make_sources(seed, count)]
     partial: SourceAnswer | None = None
     progress = begin("builds judged", count * len(LEVELS))
-    with _until_interrupt() as interrupt:
+    with until_interrupt() as interrupt:
         for path in paths:
             before = progress.done
             for partial in folder.judging(path):
@@ -91,25 +90,6 @@ def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = Tr
             partial = None
     progress.end()
     return _summary(folder, () if partial is None else (partial,), interrupt, is_kept=is_kept)
-
-
-@define
-class _Interrupt:
-    """Whether ^C was pressed."""
-
-    has_come: bool = False
-
-
-@contextmanager
-def _until_interrupt(interrupt: _Interrupt | None = None) -> Iterator[_Interrupt]:
-    """End a block where ^C is pressed, and go on behind it."""
-    interrupt = interrupt or _Interrupt()
-    try:
-        yield interrupt
-    except BaseException as error:
-        if not is_interrupt(error):
-            raise
-        interrupt.has_come = True
 
 
 def _one(answer: SourceAnswer) -> Document:
@@ -171,7 +151,7 @@ def _chosen(found: list[ExampleFinding], wanted: str | None, kernel: str | None)
 def _summary(
     folder: CampaignFolder,
     partial: Sequence[SourceAnswer] = (),
-    interrupt: _Interrupt | None = None,
+    interrupt: Interrupt | None = None,
     *,
     is_kept: bool = True,
 ) -> Document:
@@ -179,7 +159,7 @@ def _summary(
 
     The reports take most of the time: the source of each is made small. After ^C no more causes are looked for.
     """
-    interrupt = interrupt or _Interrupt()
+    interrupt = interrupt or Interrupt()
     answers = [*folder.answers(), *partial]
     if not answers:
         if interrupt.has_come:
@@ -193,7 +173,7 @@ def _summary(
         for name, lines in zip(PICTURES, (text_of.variables_svg(answers), text_of.causes_svg(groups)), strict=True):
             write_whole(folder.path / name, "\n".join(lines) + "\n")
         if not interrupt.has_come:
-            with _until_interrupt(interrupt):
+            with until_interrupt(interrupt):
                 _write_reports(folder, [group for group in groups if group.rule != LOST])
     document = Document(text_of.campaign_json(*found), lambda _output: text_of.campaign_text(*found), rows="causes")
     document.status = INTERRUPTED if interrupt.has_come else NO_ANSWER if text_of.is_wrong(answers) else 0
@@ -206,13 +186,13 @@ def _summary(
 
 
 def _cause_groups(
-    folder: CampaignFolder, answers: Sequence[SourceAnswer], interrupt: _Interrupt
+    folder: CampaignFolder, answers: Sequence[SourceAnswer], interrupt: Interrupt
 ) -> Sequence[CauseGroup]:
     """Return findings by their causes; those that are not known are looked for until ^C."""
     every = [*examples(answers)]
     causes = {each: kept_cause(folder, each) for each in every}
     left = [] if interrupt.has_come else [each for each in every if causes[each] is None]
-    with _until_interrupt(interrupt):
+    with until_interrupt(interrupt):
         for variants, example in counted_progress(with_variants(folder, left), "causes", len(left)):
             causes[example] = cause_of(folder, variants, example, is_reduced=False)
     return grouped([*causes.items()])

@@ -14,15 +14,15 @@ from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement,
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
-from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
+from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, is_interrupt, until_interrupt
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.execution.halts import LIMIT, STUCK, Halt
+from dwarfgpu.execution.halts import INTERRUPT, LIMIT, STUCK, Halt, uninterrupted
 from dwarfgpu.execution.launch.made_arguments import MADE, MadeLaunch, argument_texts, launch_sizes, made_arguments
 from dwarfgpu.execution.launch.planning import MEMORY_OPTIONS, sizes
 from dwarfgpu.execution.launch.triton import kernel_and_arguments, triton_launch
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import begin
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, Document, Output
+from dwarfgpu.questions.document import BAD_FILE, INTERRUPTED, NO_ANSWER, OK, Document, Output
 from dwarfgpu.questions.settings import READING
 from dwarfgpu.questions.verification import (
     asked,
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.states.program import Program
+
+    _Attempt = tuple[Judgement, str | None, list[tuple[bool, str]]]
+    """A judgement of a kernel, the problem that has ended it, if any, and its gaps, as `_gaps` yields them."""
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
@@ -77,7 +80,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     information. What the compiler never writes (places of lanes, call frame information, dropped parameters and
     values), or always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit
     status is 1 if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if a
-    kernel has not ended (unless -limit stopped it), or less was judged than -require or the -baseline has.
+    kernel has not ended (unless -limit stopped it), or less was judged than -require or the -baseline has. ^C ends it
+    with what was judged so far, and with 130.
     """
     if arguments.has("explain"):
         return explained_rule(arguments)
@@ -103,10 +107,10 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         judgement = judge_.run(arguments.get("limit"))
     report, total = wanted.report(judgement.report), judgement.total(launch.kernel)
     gaps = [*_gaps(judgement, arguments, _problem_of(judge_))]
-    result = _Judged(
-        judgement, report, [evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))]
-    )
+    total = evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))
+    result = _Judged(judgement, report, [total], left=() if judgement.halt.kind == INTERRUPT else None)
     if arguments.has("html"):
+        uninterrupted(judgement.halt)
         document = _page(launch, arguments, judge_, judgement, report)
         return _concluded(result, wanted, arguments, gaps, document)
     return _answer(selection, result, [launch], wanted, arguments, gaps)
@@ -120,6 +124,8 @@ class _Judged:
     report: FileReport
     kernels: Sequence[JudgedPart]
     is_every: bool = False
+    left: Sequence[str] | None = None
+    """The kernels that were not judged because of ^C; None without ^C."""
 
 
 def _answer(
@@ -127,11 +133,13 @@ def _answer(
     gaps: Sequence[tuple[bool, str]],
 ) -> Document:  # fmt: skip
     """Return the answer as text and JSON, or as a SARIF log."""
-    judgement, report, kernels, is_every = result.judgement, result.report, result.kernels, result.is_every
+    judgement, report, is_every, left = result.judgement, result.report, result.is_every, result.left or ()
     if arguments.has("sarif"):
+        report = evolve(report, error=next(_interrupted(result), None))
         return _concluded(result, wanted, arguments, gaps, sarif_document([report], RULES, OK))
     made = [launch.made for launch in launches if launch.made is not None]
-    data = text_of.judgement_json(judgement, report, made, kernels)
+    data = text_of.judgement_json(judgement, report, made, result.kernels, is_interrupted=result.left is not None)
+    kernels = [kernel for kernel in result.kernels if kernel.name not in left]
 
     def text(output: Output) -> Iterator[str]:
         shown = shown_of(arguments)
@@ -150,12 +158,15 @@ def _concluded(
 ) -> Document:
     """Return a document with the exit status, and why it is that; ``gaps`` are as `_gaps` yields them."""
     total = sum_of(result.kernels)
+    ended = [*_interrupted(result)]
     few = [*_too_few(total, arguments.get("require") or int(result.is_every))]
     low = [*_too_little(total, arguments)]
     lost = [*_lost(result, wanted, arguments)]
     is_whole = all(is_asked_for for is_asked_for, _hint in gaps) and not few and not lost
     document.status = BAD_FILE if not is_whole else NO_ANSWER if low else report_status(wanted, result.report)
-    document.problems += [*low, *few, *lost]
+    if ended:
+        document.status = INTERRUPTED
+    document.problems += [*ended, *low, *few, *lost]
     document.hints += [hint for _is_asked_for, hint in gaps]
     unknown = wanted.earlier is not None and unknown_before(wanted.earlier, result.kernels)
     if unknown:
@@ -167,8 +178,16 @@ def _concluded(
 def _lost(result: _Judged, wanted: Verdict, arguments: Arguments) -> Iterator[DwarfGpuError]:
     """Yield that less is judged than the baseline has."""
     lost = [*lost_kernels(wanted.earlier or {}, result.kernels, is_every=result.is_every)]
-    if lost:
+    if lost and result.left is None:
         yield NotFound("less_judged", f"less is judged than in {arguments.get('baseline')}: {'; '.join(lost)}")
+
+
+def _interrupted(result: _Judged) -> Iterator[DwarfGpuError]:
+    """Yield that ^C has ended the judgement early, and which kernels are not judged."""
+    if result.left is not None:
+        more = [f"{len(result.left) - MOST_LEFT} more"] * (len(result.left) > MOST_LEFT)
+        names = ", ".join([*result.left[:MOST_LEFT], *more])
+        yield NotFound("interrupted", f"^C ended this early{f'; not judged: {names}' if names else ''}")
 
 
 def _too_little(part: JudgedPart, arguments: Arguments) -> Iterator[DwarfGpuError]:
@@ -209,6 +228,8 @@ _OF_LAUNCH = "grid", "work-group", "seed", "at-once", *MEMORY_OPTIONS
 """The options that the debugger takes, too."""
 BUDGET = 50_000
 """The instructions of a kernel that is judged with all others of its file."""
+MOST_LEFT = 12
+"""The kernels that are named if they are not judged; JSON has all."""
 
 
 @define(eq=False)
@@ -287,16 +308,22 @@ def _launches(selection: Selection, arguments: Arguments) -> tuple[list[_Launch]
 
 def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Verdict, arguments: Arguments) -> Document:
     """Judge each kernel with arguments that are made, within a budget; all findings are told together."""
+    attempts: list[_Attempt] = []
     rows: list[JudgedPart] = []
-    judgements: list[Judgement] = []
     findings: dict[tuple[object, ...], FileFinding] = {}
     left_out: Counter[str] = Counter()
     file, limit = launches[0].program.file, arguments.get("limit") or BUDGET
     gaps: list[tuple[bool, str]] = []
-    for launch, progress in _shown(launches):
-        judgement, problem, of_launch = _attempt(launch, arguments, limit, progress)
+    with until_interrupt() as interrupt:
+        for launch, progress in _shown(launches):
+            attempts.append(_attempt(launch, arguments, limit, progress))
+            uninterrupted(attempts[-1][0].halt)
+    if not attempts:
+        raise KeyboardInterrupt
+    left = launches[len(attempts) :]
+    attempts += [(_nothing(launch, Halt(INTERRUPT, INTERRUPT)), INTERRUPT, []) for launch in left]
+    for launch, (judgement, problem, of_launch) in zip(launches, attempts, strict=True):
         gaps += [(is_asked_for, f"{launch.kernel}: {hint}") for is_asked_for, hint in of_launch]
-        judgements.append(judgement)
         for finding in judgement.report.findings:
             key = finding.rule.name, finding.section, finding.offset, finding.message, finding.source
             findings.setdefault(key, finding)
@@ -306,23 +333,30 @@ def _every_kernel(selection: Selection, launches: Sequence[_Launch], wanted: Ver
     found = sorted(findings.values(), key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
     total = sum_of(rows)
     report = wanted.report(FileReport(file.name, tuple(found), total.instructions, dict(left_out) or None))
-    result = _Judged(judged_together(judgements, report), report, rows, is_every=True)
+    names = [launch.kernel for launch in left] if interrupt.has_come else None
+    together = judged_together([judgement for judgement, *_more in attempts], report)
+    result = _Judged(together, report, rows, is_every=True, left=names)
     return _answer(selection, result, launches, wanted, arguments, gaps)
 
 
-def _attempt(
-    launch: _Launch, arguments: Arguments, limit: int, progress: Progress
-) -> tuple[Judgement, str | None, list[tuple[bool, str]]]:
-    """Judge a kernel; return also the problem that has ended it, if any, and the gaps of its judgement."""
+def _attempt(launch: _Launch, arguments: Arguments, limit: int, progress: Progress) -> _Attempt:
+    """Judge a kernel."""
     try:
         judge_ = launch.judge(arguments)
         with judge_.running.progress_shown(progress):
             judgement = judge_.run(limit)
     except DwarfGpuError as error:
-        nothing = Judgement(FileReport(launch.program.file.name, ()), (), Halt(STUCK, error.message), 0)
-        return nothing, error.message, [(False, f"it cannot be launched: {error.message}")]
+        if is_interrupt(error):
+            raise
+        gaps = [(False, f"it cannot be launched: {error.message}")]
+        return _nothing(launch, Halt(STUCK, error.message)), error.message, gaps
     problem = _problem_of(judge_)
     return judgement, judgement.total().problem or problem, [*_gaps(judgement, arguments, problem)]
+
+
+def _nothing(launch: _Launch, halt: Halt) -> Judgement:
+    """Return the judgement of a kernel that was not executed."""
+    return Judgement(FileReport(launch.program.file.name, ()), (), halt, 0)
 
 
 def _shown(launches: Sequence[_Launch]) -> Iterator[tuple[_Launch, Progress]]:
@@ -336,8 +370,10 @@ def _shown(launches: Sequence[_Launch]) -> Iterator[tuple[_Launch, Progress]]:
         progress.end()
 
 
-def _next_step(launch: _Launch, judgement: Judgement, limit: int | None) -> str:
-    """Return what to do to judge more of a kernel."""
+def _next_step(launch: _Launch, judgement: Judgement, limit: int | None) -> str | None:
+    """Return what to do to judge more of a kernel, unless ^C has ended it."""
+    if judgement.halt.kind == INTERRUPT:
+        return None
     if limit is not None and judgement.halt.kind == LIMIT:
         return f"--limit {10 * limit} executes more"
     if launch.words is not None:

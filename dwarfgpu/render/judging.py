@@ -211,7 +211,12 @@ LAUNCH = Record("kernel grid work_group arguments")
 
 
 def judgement_json(
-    judgement: Judgement, report: FileReport, made: Sequence[MadeLaunch], kernels: Sequence[JudgedPart]
+    judgement: Judgement,
+    report: FileReport,
+    made: Sequence[MadeLaunch],
+    kernels: Sequence[JudgedPart],
+    *,
+    is_interrupted: bool = False,
 ) -> dict[str, Any]:
     """Return the judgement as a JSON document; its findings are those that `--baseline` reads."""
     total = judgement.total()
@@ -219,6 +224,7 @@ def judgement_json(
         **report_json(report),
         "idiom_variables": _idiom_variables(total, report),
         **({} if judgement.comparison is None else {"against": COMPARISON.json(judgement.comparison)}),
+        "interrupted": is_interrupted,
         "ended": judgement.halt.has_ended,
         "halt": str(judgement.halt),
         "instructions": judgement.instructions,

@@ -1,14 +1,18 @@
 import json
+import os
 import re
 import shlex
+import signal
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 
-from dwarfgpu.audits.judge.comparison import ComparedPart
+from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison
 from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
 from dwarfgpu.audits.judge.judgement import JudgedPart
+from dwarfgpu.execution.device import Device
+from dwarfgpu.questions import judging
 from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 from tests.builders.judged_statements import assembled_loop
@@ -391,6 +395,66 @@ def test_the_document_of_one_kernel_is_that_of_several():
     assert [each["kernel"] for each in one["kernels"]] == ["saxpy"]
     assert (one["ended"], every["ended"], every["halt"].partition(":")[0]) == (True, False, "MEMORY_VIOLATION")
     assert "values" not in json.loads(run(*OPTIMIZED, "--json")[1])["kernels"][0]
+
+
+@pytest.mark.parametrize("place", [(Device, "_turn"), (StatementComparison, "run")])
+def test_an_interrupt_shows_what_was_judged_so_far(place, monkeypatch, tmp_path):
+    """^C comes while the second of four kernels is executed, or compared."""
+    attempt, method, begun = judging._attempt, getattr(*place), []
+
+    def interrupted(*arguments):
+        if len(begun) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return method(*arguments)
+
+    monkeypatch.setattr(judging, "_attempt", lambda *arguments: begun.append(1) or attempt(*arguments))
+    monkeypatch.setattr(*place, interrupted)
+    whole, known = str(tmp_path / "whole.json"), str(tmp_path / "known.json")
+    with monkeypatch.context() as other:
+        other.setattr(*place, method)
+        assert run("judge", OPTIMIZED[1], *OTHER, "--json", "-o", whole)[0] == 3
+    is_executed = place[0] is Device
+    left = ["spaces", "records"] if is_executed else ["divergent", "spaces", "records"]
+    begun.clear()
+    status, out, err = run("judge", OPTIMIZED[1], *OTHER, "--baseline", whole)
+    assert (status, len(begun)) == (130, 2)
+    assert f"dwarfgpu: error: ^C ended this early; not judged: {', '.join(left)}\n" in err
+    assert "less is judged" not in err
+    text = " ".join(out.split())
+    assert f"verdict: ^C ended this early; not judged: {', '.join(left)}; " in text
+    assert ("divergent is not judged to its end: interrupted" in text) == is_executed
+    assert f" {2 if is_executed else 1} kernel" in text
+    assert "1,408 values at statements" in text  # of the first one, which is compared
+    assert not re.search(r"^  (spaces|records) ", out, re.MULTILINE)
+    begun.clear()
+    assert run("judge", OPTIMIZED[1], *OTHER, "--json", "-o", known)[0] == 130
+    document = json.loads(Path(known).read_text())
+    assert (document["interrupted"], document["ended"], document["halt"]) == (True, False, "interrupted")
+    assert [each["kernel"] for each in document["kernels"]] == ["saxpy", "divergent", "spaces", "records"]
+    assert [each["problem"] for each in document["kernels"]] == [None, *["interrupted"] * 3]
+    status, _out, err = run("judge", OPTIMIZED[1], "--baseline", known)
+    assert (status, "is not whole: ^C ended the command that wrote it" in err) == (2, True)
+    begun.clear()
+    (result,) = json.loads(run("judge", OPTIMIZED[1], *OTHER, "--sarif")[1])["runs"]
+    assert not result["invocations"][0]["executionSuccessful"]
+
+
+def test_an_interrupt_of_one_kernel_ends_with_its_status(monkeypatch):
+    turn = Device._turn
+    with monkeypatch.context() as other:
+        other.setattr(Device, "_turn", lambda *words: (os.kill(os.getpid(), signal.SIGINT), turn(*words)))
+        status, out, err = run(*OPTIMIZED, *OTHER)
+        assert (status, "verdict: ^C ended this early; " in out) == (130, True)
+        assert "values are compared only with --against" in out  # the other build does not run
+        assert "dwarfgpu: error: ^C ended this early\n" in err
+        assert json.loads(run(*OPTIMIZED, "--json")[1])["interrupted"]
+        assert run(*OPTIMIZED, "--html") == (130, "", "dwarfgpu: interrupted\n")
+    monkeypatch.setattr(judging, "_attempt", raised)
+    assert run("judge", OPTIMIZED[1]) == (130, "", "dwarfgpu: interrupted\n")
+
+
+def raised(*_arguments):
+    raise KeyboardInterrupt
 
 
 SOURCE = """

@@ -14,7 +14,7 @@ from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.execution.halts import INTERRUPT
+from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.execution.launch.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.program import open_program
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.statement_record import Context, StatementHistory
     from dwarfgpu.compilers.sources import Compiled
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.states.program import Program
 
 LEVELS = ("1", "2", "3")
@@ -104,7 +103,7 @@ class RecordedBuild:
             running = launched(self.program, self.kernel)
             self.history, halt = record_run(running, judged, limit and limit * MORE_AT_O0)
             self._contexts = contexts
-            self.problem = None if has_ended(halt) else f"without optimization it has not ended: {halt}"
+            self.problem = None if halt.has_ended else f"without optimization it has not ended: {halt}"
             self.results = results_of(running)
         return self.history
 
@@ -121,14 +120,7 @@ def launched(program: Program, kernel: str, check: str | None = None) -> Running
 def is_defined(program: Program, kernel: str) -> bool:
     """Return whether the source defines the results of a kernel, as far as a checked run of its plain build shows."""
     running = launched(program, kernel, "init,bounds")
-    return has_ended(running.run(limit=BUDGET * MORE_AT_O0)) and not running.findings
-
-
-def has_ended(halt: Halt) -> bool:
-    """Return whether a kernel has ended. After ^C, which stops only the machine, everything ends."""
-    if halt.kind == INTERRUPT:
-        raise KeyboardInterrupt
-    return halt.has_ended
+    return uninterrupted(running.run(limit=BUDGET * MORE_AT_O0)).has_ended and not running.findings
 
 
 @frozen
@@ -180,7 +172,7 @@ def judged(
     lines = set() if other is None or other.history is None else {stop.place for stop in other.history.stops}
     own = set() if judge.recorder is None else {stop.place for stop in judge.recorder.history.stops}
     problem = None if other is None else other.problem
-    problem = problem if has_ended(judgement.halt) else str(judgement.halt)
+    problem = problem if uninterrupted(judgement.halt).has_ended else str(judgement.halt)
     findings = [*_findings(judge)]
     if problem is None and host is not None and not any(each.rule == RESULT for each in findings):
         findings += _different(kernel, results_of(running), host.run(kernel, before))

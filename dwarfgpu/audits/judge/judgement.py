@@ -40,6 +40,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.halts import INTERRUPT, uninterrupted
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
@@ -244,12 +245,12 @@ class Judge:
             self.lanes.end(batch.waves.tolist())
 
     def run(self, limit: int | None = None) -> Judgement:
-        """Run the kernel to its end, or until so many instructions have been executed."""
+        """Run the kernel to its end, or until so many instructions have been executed; after ^C compare nothing."""
         halt = self.followed.run(limit)
         if self.recorder is not None:
             self.recorder.accesses.end()
         self.frames.end_all(self.followed.calls.open_calls())
-        compared = self._compare(limit)
+        compared = None if halt.kind == INTERRUPT else self._compare(limit)
         if self.against is not None and halt.has_ended and self.against.problem is None:
             if any(depends_on_order(self.followed.calls.instruction(pc)) for pc in self.statements.executed):
                 compared = compared and evolve(compared, depends_on_order=True)
@@ -474,7 +475,7 @@ class GpuBuild:
         if self._checked is None:
             return None
         running = self._checked()
-        running.run(limit=limit)
+        uninterrupted(running.run(limit=limit))
         return behaviour_of(running)
 
     def record_certain(
@@ -494,7 +495,7 @@ class GpuBuild:
 
     def record(self, judged: StatementHistory, limit: int | None) -> StatementHistory:
         if self._same is not None and self._same.is_same:
-            history, halt = self._same.history, self.running.run(limit=limit)
+            history, halt = self._same.history, uninterrupted(self.running.run(limit=limit))
         else:
             history, halt = record_run(self.running, judged, limit)
         self.results = results_of(self.running)

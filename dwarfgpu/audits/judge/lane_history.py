@@ -14,6 +14,7 @@ from dwarfgpu.audits.judge.statement_record import key_of
 from dwarfgpu.audits.judge.statements import CodeLines
 from dwarfgpu.audits.judge.variable_values import is_in_prologue, is_read_reference
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.expr.storages import Composite, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.answers import answer
@@ -140,7 +141,7 @@ class LaneRecorder:
 
     def run(self, limit: int | None) -> LaneHistory:
         """Run the kernel until the wave has ended."""
-        self._followed.run(limit)
+        uninterrupted(self._followed.run(limit))
         return LaneHistory(self._name, self._lane, tuple(self._steps), self._variables, self._left_out)
 
     def _end_call(self, call: Any, batch: WaveBatch, rows: Any) -> None:

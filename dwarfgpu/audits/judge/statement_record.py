@@ -21,6 +21,7 @@ from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
 from dwarfgpu.audits.judge.located_variables import entries_of
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.kernel_parameters import is_body
@@ -538,7 +539,7 @@ def record_run(
 
     run = FollowedRun(running, observe)
     recorder = StatementRecorder(run, judged, undefined=undefined)
-    halt = run.run(limit)
+    halt = uninterrupted(run.run(limit))
     recorder.accesses.end()
     recorder.history.is_cut |= not halt.has_ended
     return recorder.history, halt

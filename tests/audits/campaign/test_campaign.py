@@ -25,13 +25,13 @@ from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
 from dwarfgpu.audits.campaign.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
-from dwarfgpu.audits.campaign.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels, has_ended
+from dwarfgpu.audits.campaign.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.audits.judge import judgement
 from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.halts import Halt
+from dwarfgpu.execution.halts import Halt, uninterrupted
 from dwarfgpu.questions import campaigns
 from dwarfgpu.render.campaigns import (
     answer_text,
@@ -189,10 +189,14 @@ def test_nothing_is_lost_when_a_campaign_is_interrupted(is_kept, place, monkeypa
 
 
 def test_a_machine_that_is_interrupted_ends_the_campaign():
-    assert has_ended(Halt("ended", "the end"))
-    assert not has_ended(Halt("limit", "the limit"))
+    assert uninterrupted(Halt("ended", "the end")).has_ended
+    assert not uninterrupted(Halt("limit", "the limit")).has_ended
     with pytest.raises(KeyboardInterrupt):
-        has_ended(Halt("interrupted", "interrupted"))
+        uninterrupted(Halt("interrupted", "interrupted"))
+    running = SimpleNamespace(run=lambda **_limit: Halt("interrupted", "interrupted"))
+    other = judgement.GpuBuild(None, "k.co", lambda: running)
+    with pytest.raises(KeyboardInterrupt):
+        other.behaviour(None)
 
 
 def test_an_interrupt_before_anything_is_judged_shows_no_tables(monkeypatch):
