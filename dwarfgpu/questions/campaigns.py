@@ -127,11 +127,17 @@ def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Documen
         hint = f"there are findings of {others}" if others else None
         raise NotFound("no_finding", f"{path} has at -O1 to -O3 {what}", hint=hint)
     with SourceVariants(source_levels(path, answer.processor), found.verdict.kernel) as variants:
-        cause = CauseFinder(variants, found.verdict.level, found.finding).cause()
-    document = Document(asdict(cause), [*text_of.report_text(cause)])
-    if cause.is_cut:
+        finder = CauseFinder(variants, found.verdict.level, found.finding)
+        with until_interrupt() as interrupt:
+            cause = finder.cause()
+        if interrupt.has_come:
+            cause = finder.described()
+    document = Document({**asdict(cause), "interrupted": interrupt.has_come}, [*text_of.report_text(cause)])
+    if interrupt.has_come:
+        document.hints.append("^C ended this early: the source may be smaller still, and its pass is not known")
+    elif cause.is_cut:
         document.hints.append(f"the source may be smaller still: the reduction ends after {MOST_TESTS} variants")
-    document.status = NO_ANSWER
+    document.status = INTERRUPTED if interrupt.has_come else NO_ANSWER
     return document
 
 

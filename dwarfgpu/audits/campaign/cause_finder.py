@@ -6,11 +6,14 @@ import re
 import shlex
 import shutil
 import subprocess
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from dwarfgpu.audits.campaign.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFinder
-from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer
+from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer, without_blank_lines
 from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
 from dwarfgpu.audits.campaign.source_variants import CODE, WITH_HOST, compared_with
 from dwarfgpu.compilers.clang import find_clang
@@ -65,6 +68,11 @@ class CauseFinder:
         self._named: set[str] = set()
         """What a variant must name to have the finding."""
 
+    @cached_property
+    def text(self) -> str:
+        """The smallest source so far that has the finding."""
+        return self.variants.text
+
     def found_in(self, text: str, options: Sequence[str] = ()) -> SourceFinding | None:
         """Return the same finding of a variant of the source; None if it has none."""
         if not self._named <= _words(text):
@@ -84,10 +92,13 @@ class CauseFinder:
 
     def cause(self, *, tests: int = MOST_TESTS, of: str = "") -> FindingCause:
         """Return the cause, of the source made small with so many tests; ``of`` is what progress calls it."""
-        source, text, is_cut = self.variants.source, self.variants.text, False
-        self._named = {self.finding.variable, self.variants.kernel} & _words(text)
-        if tests:
-            text, is_cut = self._reduced(text, tests, of)
+        self._named = {self.finding.variable, self.variants.kernel} & _words(self.text)
+        cause = self.described(is_cut=tests > 0 and self._reduce(tests, of))
+        return evolve(cause, blamed=self._blamed(cause.source, cause.finding, MORE_SUSPECTS if tests else SUSPECTS))
+
+    def described(self, *, is_cut: bool = True) -> FindingCause:
+        """Return the finding in the smallest source so far, without the pass that makes it."""
+        source, text = self.variants.source, self.text
         there = self.found_in(text)
         found = there or self.finding
         build = text, self.level, () if there is None else DEFINED
@@ -97,7 +108,7 @@ class CauseFinder:
         return FindingCause(
             *(found, self.variants.kernel, self.level, source.processor),
             " ".join([*words, shlex.quote(self.variants.file_name), "-o", CODE]),
-            *(clang.banner.split("\n")[0], text, self._blamed(text, found, MORE_SUSPECTS if tests else SUSPECTS)),
+            *(clang.banner.split("\n")[0], text, None),
             "" if found.rule == RESULT else dwarf_text(self.variants.code_file(*build), found.variable, span),
             is_cut,
             span.start + found.offset if span else None,
@@ -116,18 +127,20 @@ class CauseFinder:
             found.function, found.variable, is_lost=found.rule == LOST, is_memory=is_memory, suspected=suspected
         )
 
-    def _reduced(self, text: str, tests: int, of: str) -> tuple[str, bool]:
-        """Return the smallest source that was found with so many tests, and whether it may be smaller still."""
+    def _reduce(self, tests: int, of: str) -> bool:
+        """Make the source small with so many tests; return whether it may be smaller still."""
         progress = begin(f"variants{of}", tests)
 
         def tried(smallest: str) -> None:
+            self.text = without_blank_lines(smallest)
             lines = len(smallest.split("\n"))
             progress.note = f" tried; {lines} {'line' if lines == 1 else 'lines'} left"
             progress.advance()
 
         reducer = SourceReducer(lambda variant: self.found_in(variant) is not None, tests, tried)
         try:
-            return reducer.reduced(text), reducer.tests <= 0
+            self.text = reducer.reduced(self.text)
+            return reducer.tests <= 0
         finally:
             progress.end()
 

@@ -94,7 +94,7 @@ class SourceReducer:
             for edits in (_without_units, _without_heads, _without_parameters, _without_operands):
                 text = self._edited(text, edits)
             if text == before or self.tests <= 0:
-                return "\n".join(line.rstrip() for line in text.split("\n") if line.strip()) + "\n"
+                return without_blank_lines(text)
 
     def _edited(self, text: str, edits: Callable[[str], Iterator[tuple[Edit, ...]]]) -> str:
         """Return a text after all edits of a kind that leave the test true."""
@@ -119,6 +119,11 @@ class SourceReducer:
         holds = self.test(smaller)
         self.tried(smaller if holds else text)
         return holds
+
+
+def without_blank_lines(text: str) -> str:
+    """Return a text whose lines all have something, and nothing at their ends."""
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip()) + "\n"
 
 
 def _applied(text: str, edits: tuple[Edit, ...]) -> str:

@@ -363,6 +363,41 @@ def test_a_reduction_shows_how_far_it_is_and_compiles_only_what_names_the_variab
     progress.show_on(None)
 
 
+@pytest.mark.parametrize("place", ["first", "reduction", "pass"])
+def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, tmp_path):
+    path, output, finding, tested = tmp_path / "k.cl", tmp_path / "report", evolve(FINDING, variable="v"), []
+    path.write_text(TWO)
+
+    def judged(code, *_more):
+        tested.append(code)
+        if (place, len(tested)) in {("first", 1), ("reduction", 3)}:
+            raise KeyboardInterrupt
+        return LevelVerdict("own", "1", findings=(finding,) if b"int v" in code else ())
+
+    def stopped(*_arguments):
+        raise KeyboardInterrupt
+
+    answer = evolve(ANSWER, problem=None, verdicts=(LevelVerdict("own", "1", findings=(finding,)),))
+    monkeypatch.setattr(campaigns, "judge_source", lambda *_: answer)
+    monkeypatch.setattr(source_variants, "judged", judged)
+    monkeypatch.setattr(source_variants, "open_program", lambda code: code)
+    monkeypatch.setattr(
+        SourceLevels, "compiled", lambda source, *_: SimpleNamespace(code=Path(source.path).read_bytes())
+    )
+    monkeypatch.setattr(SourceVariants, "span", lambda *_: range(0))
+    monkeypatch.setattr(CauseFinder, "_blamed", stopped)
+    monkeypatch.setattr(cause_finder, "dwarf_text", lambda *_: "")
+    done = run_command("judge", str(path), "--reduce", "-o", str(output))
+    assert done.returncode == 130
+    hint = "hint: ^C ended this early: the source may be smaller still, and its pass is not known\n"
+    assert " ".join(done.stderr.split()) == hint.strip()
+    assert [name in output.read_text() for name in ("other", "n * 3", "int v")] == {
+        "first": [True, True, True], "reduction": [False, True, True], "pass": [False, False, True],
+    }[place]  # fmt: skip
+    tested.clear()
+    assert document("judge", str(path), "--reduce", status=130)["interrupted"]
+
+
 def test_findings_of_a_kernel_share_what_was_compiled_and_judged(monkeypatch, tmp_path):
     found = [SourceFinding(rule, "own", "v", 0, 6, "") for rule in ("value-source", "against-wrong", "against-result")]
     built, runs = [], []
