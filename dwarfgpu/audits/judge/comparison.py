@@ -295,10 +295,10 @@ class StatementComparison:
             for of_context, places in self._executed(item):
                 latest: dict[DeclarationKey, LatestStop] = {}
                 for behind, stop in places:
-                    aligned, stretches = self._stretches_at(of_context, behind, stop) if stop.values else (None, [])
-                    if aligned is None or not stretches:
+                    if not stop.values:
                         continue
-                    sources = self._sources(item, stop, aligned.reference, stretches)
+                    aligned, stretches = self._stretches_at(item, of_context, behind, stop)
+                    sources = self._sources(item, stop, aligned.reference, stretches) if stretches else {}
                     for key in self._judge_together(item, stop, sources):
                         del sources[key]  # one of them is wrong
                     self._judge_order(item, stop, aligned.reference, sources, latest)
@@ -311,7 +311,7 @@ class StatementComparison:
         """Yield what a work-item executes in each context of both builds, in this order, behind how many stops."""
         contexts = self._contexts_of(item)
         places: dict[Context, list[tuple[int, StatementStop]]] = {context: [] for context in contexts}
-        every = (*enumerate(self.history.by_item[item], 1), *self.history.between[item])
+        every = (*enumerate(self.history.by_item.get(item, ()), 1), *self.history.between[item])
         for behind, stop in sorted(every, key=lambda pair: pair[0]):
             if stop.context in places:
                 places[stop.context].append((behind, stop))
@@ -325,10 +325,11 @@ class StatementComparison:
         others = _by_context(self.other.by_item.get(item, []))
         calls = {caller_in(call) for call in self.other.self_calls.get(item, ())}
         numbers: dict[Context, list[int]] = {}
-        for number, stop in enumerate(self.history.by_item[item]):
+        stops = self.history.by_item.get(item, [])
+        for number, stop in enumerate(stops):
             numbers.setdefault(stop.context, []).append(number)
         found: dict[Context, StopsOfContext] = {}
-        for context, here in _by_context(self.history.by_item[item]).items():
+        for context, here in _by_context(stops).items():
             there = others.get(context)
             if there is None or context in calls:
                 continue
@@ -345,12 +346,17 @@ class StatementComparison:
         return found
 
     def _stretches_at(
-        self, of_context: StopsOfContext, behind: int, stop: StatementStop
+        self, item: WorkItem, of_context: StopsOfContext, behind: int, stop: StatementStop
     ) -> tuple[AlignedStops, list[Stretch]]:
         """Return the stops of the other build around an instruction behind so many stops, if they are known."""
         aligned, numbers = of_context
         count = bisect_left(numbers, behind)
-        truths = self._around(aligned, count - 1, stop) if count else ()
+        calls = [self.history.by_item[item][number].call for number in numbers[max(count - 1, 0) : count + 1]]
+        truths: Sequence[int] = ()
+        if count and calls[0] == stop.call:
+            truths = self._around(aligned, count - 1, stop)
+        elif calls[min(count, 1) :] == [stop.call]:
+            truths = aligned.before(count)
         stretches = stretches_of(truths)
         is_known = 0 < len(truths) <= MAX_TRUTHS and aligned.reference.is_read(stretches)
         return aligned, stretches if is_known else []
@@ -372,7 +378,7 @@ class StatementComparison:
                         key = next((each for each in located.values or () if gap.is_of(each.name, each.line)), None)
                         if key is None or key in self._uncertain:
                             continue
-                        aligned, stretches = self._stretches_at(of_context, behind, lacking)
+                        aligned, stretches = self._stretches_at(item, of_context, behind, lacking)
                         found = self._has_value(item, key, located, lacking, aligned.reference, stretches, ends=ends)
                         if found is not None:
                             place = lacking.lanes[lacking.positions[item]]
@@ -425,12 +431,16 @@ class StatementComparison:
     ) -> None:
         """Judge what variables are at one instruction at which no statement begins."""
         for key in stop.values or ():
-            compared = self._compare_near(item, reference.variable(key), stop, stretches)
+            variable = reference.variable(key)
+            compared = self._compare_near(item, variable, stop, stretches)
+            where = f"between statements, and around them other values in {self.name}, such as"
+            if compared is None:
+                compared = self._compare_with_all(item, variable, stop)
+                where = f"here, which it never is in {self.name}: it is"
             if compared is not None:
                 counts[compared.result] += 1
             if compared is not None and compared.result == WRONG:
-                message = f"{key.name}{compared.path} is {compared.value} between statements, and around them"
-                message += f" other values in {self.name}, such as {compared.other}"
+                message = f"{key.name}{compared.path} is {compared.value} {where} {compared.other}"
                 self._add("between", key, item, stop, message)
 
     # --- Where values come from -----------------------------------------------------------------------------------
@@ -561,13 +571,30 @@ class StatementComparison:
             return None
         return self._weighed(item, variable, stop, compared, others, stretches)
 
+    def _compare_with_all(
+        self, item: WorkItem, variable: ReferenceVariable, stop: StatementStop
+    ) -> ComparedValue | None:
+        """Return what comparing a value with all that the variable ever has gives, where it is none of them.
+
+        This is for places of which nothing is known: code can compute a value of any statement in advance.
+        """
+        key, value = variable.key, stop.value(variable.key, item)
+        is_cut = self.history.is_cut or self.other.is_cut
+        if is_cut or key in self._uncertain or key not in self.history.listed or not isinstance(value, RecordedValue):
+            return None
+        others, stops = variable.all_values(item), [(0, variable.count)]
+        compared = self._compare_value(value, others, is_alive=False, is_certain=True, is_rounded=variable.is_rounded)
+        if compared is None or compared.result != WRONG:
+            return None
+        return self._weighed(item, variable, stop, compared, others, stops)
+
     def _around(self, stops: AlignedStops, number: int, piece: StatementStop) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop.
 
         A piece of another line than that of the statement was moved, or the statement was: it belongs to its own line.
         """
         visits, reference = stops.visits, stops.reference
-        at = bisect_right(visits, number, key=lambda visit: visit.first) - 1
+        at = stops.visit_of(number)
         place = bisect_right(stops.certain, at)
         before, behind = stops.certain[:place][-1:], stops.certain[place : place + 1]
         if at >= len(stops.counterparts) or (not (before and behind) and (self.history.is_cut or self.other.is_cut)):
@@ -875,6 +902,20 @@ class AlignedStops:
         """Return the visits of the other build that a visit can be."""
         counterparts = self.counterparts[index]
         return () if counterparts is None else counterparts.visits
+
+    def visit_of(self, number: int) -> int:
+        """Return the number of the visit that a stop belongs to."""
+        return bisect_right(self.visits, number, key=lambda visit: visit.first) - 1
+
+    def before(self, number: int) -> Sequence[int]:
+        """Return the stops of the other build from the beginning of a call to its first statement, which is a stop."""
+        at = self.visit_of(number)
+        if at not in self.certain:
+            return ()
+        reference, visits = self.reference, self.visits_of(at)
+        first, last = reference.visits[visits[0]].first, reference.visits[visits[-1]]
+        start = next(each for each in range(first, -1, -1) if id(reference.stops[each]) in reference.calls)
+        return range(start, min(last.first + len(last.stops) + 1, len(reference.stops)))
 
 
 StopsOfContext = tuple[AlignedStops, list[int]]

@@ -136,7 +136,8 @@ class ValidityJudge:
         written = self._written(before[1])
         writers.update(dict.fromkeys(written, before[0]))
         is_padding = "s_nop" in (before[1].name, arrival.instruction.name)
-        if (before[0], pc) not in self.gaps and not is_padding and not _chooses_lanes(before[1]):
+        is_wait = before[1].name.startswith("s_wait")  # what it waits for has its value only behind it
+        if (before[0], pc) not in self.gaps and not (is_padding or is_wait or _chooses_lanes(before[1])):
             self.gaps[before[0], pc] = tuple(_gaps((before[0], before[2]), (pc, place), written))
         if not int(self.run.lanes.active[wave]):
             return

@@ -200,6 +200,8 @@ class ReferenceVariable:
 
     def __init__(self, key: DeclarationKey, reference: ReferenceStops) -> None:
         self.key = key
+        self.count = len(reference.stops)
+        """The stops, of all that there are."""
         self._reference = reference
         self._rows = [None if stop.values is None else stop.values.get(key) for stop in reference.stops]
         """What it is at each stop, for all work-items; None where it is not visible."""
@@ -231,6 +233,24 @@ class ReferenceVariable:
         for number, value, unknown in found:
             states[number] = pairs.setdefault((id(value), unknown), (value, unknown))
         return KnownValues(states)
+
+    def all_values(self, item: WorkItem) -> list[KnownValue]:
+        """Return the values that it ever has; none if these may not be all."""
+        everything = [(0, self.count)]
+        runs = [state for state, _start, _stop in self.known(item).runs(everything)]
+        if self._may_leave_changed or LACKING in runs or not self._reference.is_read(everything):
+            return []
+        values = [state for state in runs if not isinstance(state, str)]
+        return [] if any(unknown for _value, unknown in values) else values
+
+    @cached_property
+    def _may_leave_changed(self) -> bool:
+        """Whether the last statement of its block, or of its function, may give it a value that no stop shows."""
+        stops, name = self._reference.stops, self.key.name
+        before = (number - 1 for number in self._beginnings if number)
+        lasts = {self.count - 1, *before, *(numbers[-1] for numbers in self._scopes)}
+        lines = {stops[number].line for number in lasts}
+        return any(self._reference.changes(line) and self._reference.use(name, line) is not None for line in lines)
 
     @cached_property
     def _scopes(self) -> list[list[int]]:

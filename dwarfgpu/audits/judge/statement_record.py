@@ -108,6 +108,8 @@ class StatementStop:
     lanes: tuple[int, ...]
     values: dict[DeclarationKey, list[Recorded]] | None
     """What variables are in the lanes; None where they were not read."""
+    call: int = 0
+    """The number of the call that it is in; 0 is the kernel."""
 
     @property
     def place(self) -> tuple[str, int]:
@@ -143,9 +145,7 @@ class StatementHistory:
     def add_between(self, stop: StatementStop) -> None:
         """Add an instruction at which no statement begins."""
         for item in stop.positions:
-            behind = len(self.by_item.get(item, ()))
-            if behind:
-                self.between.setdefault(item, []).append((behind, stop))
+            self.between.setdefault(item, []).append((len(self.by_item.get(item, ())), stop))
 
     def add(self, stop: StatementStop) -> None:
         """Add a stop behind the others."""
@@ -320,8 +320,6 @@ class StatementRecorder:
         self._visible: dict[tuple[int, int], list[VisibleVariable]] = {}
         self._entries: dict[Die, tuple[ListEntry, ...] | None] = {}
         self._kept = KeptValues(run.registers)
-        self._begun: set[tuple[int, int]] = set()
-        """The waves that have come to a statement, with the call that it is in."""
         self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
         self.history.accesses = self.accesses
         count = running.launched.geometry.wave_count
@@ -349,7 +347,6 @@ class StatementRecorder:
         is_shown = False
         for wave in batch.waves[arrival.rows].tolist():
             items = self.items_of(wave)
-            self._begun.add((wave, arrival.number))
             mask = int(self.run.lanes.active[wave])
             lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
             if not is_known:  # a call that the build that is judged does not have
@@ -358,7 +355,7 @@ class StatementRecorder:
                 if not is_shown:
                     self.run.registers.show(batch)
                     is_shown = True
-                stop = self._made(batch.pc, row, context, wave, lanes, items)
+                stop = self._made(arrival, row, context, wave, lanes, items)
                 self.history.add(stop)
                 if self.same is not None:
                     self.same.add(stop, wave, chain)
@@ -371,22 +368,18 @@ class StatementRecorder:
             around = around[:-1]
         waves = batch.waves[arrival.rows].tolist() if around else []
         most_waves, most_lanes, visits = (BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS) if self.same is None else SAME
-        chosen = [
-            wave
-            for wave in waves
-            if (wave, arrival.number) in self._begun and self._visits.get((self._name(wave), batch.pc), 0) < visits
-        ]
+        chosen = [wave for wave in waves if self._visits.get((self._name(wave), batch.pc), 0) < visits]
         for wave in chosen[:most_waves]:
             items = self.items_of(wave)
             mask = int(self.run.lanes.active[wave])
-            known = [lane for lane, item in enumerate(items) if item in self.history.by_item and mask >> lane & 1]
+            known = [lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1]
             if not known:
                 continue
             step = max(1, (len(known) - 1) // (most_lanes - 1))
             lanes = tuple(dict.fromkeys([*known[::step][: most_lanes - 1], known[-1]]))
             self.run.registers.show(batch)
             for number, context in around:
-                stop = self._made(batch.pc, None, context, wave, lanes, items, number)
+                stop = self._made(arrival, None, context, wave, lanes, items, number)
                 self.history.add_between(stop if self.same is None else self.same.add_between(stop, wave, chain))
 
     def _name(self, wave: int) -> str:
@@ -412,7 +405,7 @@ class StatementRecorder:
 
     def _made(
         self,
-        pc: int,
+        arrival: InstructionVisit,
         row: LineRow | None,
         context: Context,
         wave: int,
@@ -421,7 +414,7 @@ class StatementRecorder:
         frame: int = 0,
     ) -> StatementStop:
         """Return a stop; without a row of a statement it is on the line of the instruction, or of the inlined call."""
-        name = self._name(wave)
+        name, pc = self._name(wave), arrival.pc
         call = self.run.stopped.loaded.calls_at(pc)[frame].source if frame else None
         place = (call.file or "", call.line, 0) if call is not None else source_place(row, self.running.line_at(pc))
         visit = self._visits.get((name, pc), 0) + 1
@@ -436,6 +429,7 @@ class StatementRecorder:
             {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
             lanes,
             self._values(pc, wave, lanes, frame, of_lists=row is None) if visit <= self._most_visits else None,
+            arrival.number,
         )
 
     def _values(

@@ -99,6 +99,7 @@ SECOND = DeclarationKey("w", 2, is_parameter=False)
 
 
 LACKING = NoValue("it is optimized out")
+CALLED = ("k", ("main", 9, 1))
 
 
 def history(stops, column=1):
@@ -132,6 +133,37 @@ def test_what_is_behind_the_last_statement_is_compared(text, is_cut, wrong):
     own, other = (history([(2, 0, 7), (3, 4, 7), (4, 8, 7)]) for _build in range(2))
     own.add_between(history([(4, 12, 8)]).stops[0])
     other.is_cut = is_cut
+    assert compared_histories(own, other, text).between.wrong == wrong
+
+
+@for_each("value, call, wrong", (7, 1, 0), (9, 1, 0), (8, 1, 1), (8, 2, 0))
+def test_what_is_before_the_first_statement_of_a_call_is_compared_up_to_it(value, call, wrong):
+    """Unless that statement is one of another call, so that this one has none."""
+    other = history([(2, 0, 8), (3, 4, 8), (4, 8, 7), (2, 0, 7), (3, 4, 9), (4, 8, 7)])
+    caller = evolve(other.stops[0], context=("main",))
+    other.by_item[ITEM].insert(3, caller)
+    own = history([(3, 8, 8), (4, 12, 7), (3, 8, 9), (4, 12, 7)])
+    for build in (own, other):
+        build.by_item[ITEM] = [
+            stop if stop.context[0] == "main" else evolve(stop, context=CALLED) for stop in build.by_item[ITEM]
+        ]
+    piece = evolve(history([(2, 4, value)]).stops[0], context=CALLED, call=call)
+    own.by_item[ITEM][2:] = (evolve(stop, call=1) for stop in own.by_item[ITEM][2:])
+    own.between[ITEM] = [(2, piece)]
+    own.listed |= {VARIABLE}
+    assert compared_histories(own, other, "f(v);").between.wrong == wrong
+
+
+@for_each("value, is_listed, last, wrong",
+    (7, True, "}", 0), (5, True, "}", 1), (5, False, "}", 0),
+    (5, True, "return v++;", 0), (5, True, "return n++;", 1),
+    ids=str)  # fmt: skip
+def test_a_value_where_nothing_is_known_of_a_variable_is_one_that_it_has_at_some_time(value, is_listed, last, wrong):
+    other = history([(1, 0, None), (5, 4, None), (2, 8, 0), (3, 12, 7), (4, 16, 7)])
+    own = history([(1, 0, None), (5, 8, None), (2, 12, LACKING), (3, 16, 7), (4, 20, 7)])
+    own.between[ITEM] = [(1, history([(1, 4, value)]).stops[0])]
+    own.listed |= {VARIABLE} if is_listed else set()
+    text = {1: "", 2: "int v = 7;", 3: "f(v);", 4: last, 5: ""}
     assert compared_histories(own, other, text).between.wrong == wrong
 
 
