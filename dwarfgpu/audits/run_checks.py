@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.audits.verdicts import is_less
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, CheckRule, FileFinding
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.halts import ENDED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from dwarfgpu.audits.verify.findings import Severity
     from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding
+    from dwarfgpu.execution.control.report import RunReport
 
 _RACE, _BARRIER, _OUTSIDE = "C11, 5.1.2.4 (25)", "OpenCL C 2.0, 6.13.8", "C11, 6.5.6 (8)"
 _ALIGN, _UNDEFINED = "C11, 6.3.2.3 (7)", "C11, 6.3.2.1 (2)"
@@ -76,6 +81,19 @@ def judged(checked: CheckReport, report: FileReport) -> CheckReport:
     """Return what checks have found after a verdict on its report: as many findings, as grave as that takes them."""
     findings = (evolve(each.executed, severity=each.severity) for each in report.findings if each.executed is not None)
     return evolve(checked, findings=tuple(findings), known=report.known)
+
+
+def lost_checks(earlier: Mapping[str, Any], result: RunReport, checks: Iterable[str]) -> Iterator[str]:
+    """Yield what an earlier run of the same kernel has checked, and this one has not."""
+    stop, names = earlier.get("stop"), earlier.get("checks")
+    if earlier.get("kernel") != result.kernel:
+        return
+    if isinstance(stop, dict) and stop.get("kind") == ENDED and not result.halt.has_ended:
+        yield "not checked to its end any more"
+    if is_less(result.instructions, before := earlier.get("instructions")):
+        yield f"{result.instructions:,} instructions checked, {before:,} before"
+    if gone := sorted({*map(str, names)}.difference(checks)) if isinstance(names, list) else []:
+        yield f"not checked for {', '.join(gone)} any more"
 
 
 def _file_finding(finding: NamedFinding, file: str) -> FileFinding:

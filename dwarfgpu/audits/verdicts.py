@@ -52,8 +52,11 @@ class Verdict:
     earlier: Mapping[str, Any] | None = None
     """This answer; None without a baseline."""
 
-    def report(self, report: FileReport) -> FileReport:
-        """Return a report with the findings that are wanted, as grave as the user takes them."""
+    def report(self, report: FileReport, noun: str = "", count: int = 0) -> FileReport:
+        """Return a report with the findings that are wanted, as grave as the user takes them.
+
+        It says if so many of something are fewer than half of those that the baseline has of the file.
+        """
         findings, known = [], 0
         for finding in report.findings:
             chosen = self._chosen(finding)
@@ -66,7 +69,8 @@ class Verdict:
             else:
                 findings.append(chosen)
         left_out = {name: count for name, count in (report.left_out or {}).items() if self._is_wanted({name})}
-        return evolve(report, findings=tuple(findings), known=known, left_out=left_out or None)
+        less = self._less(report.name, noun, count)
+        return evolve(report, findings=tuple(findings), known=known, left_out=left_out or None, less=less)
 
     def is_wrong(self, report: FileReport) -> bool:
         """Return whether something of a report is a reason to fail; what is left out is taken for what is there."""
@@ -77,14 +81,12 @@ class Verdict:
         severities += [finding.severity for finding in report.findings if finding.limit is None]
         return not {ERROR, WARNING}.isdisjoint(severities)
 
-    def lost(self, file: str, noun: str, count: int) -> str | None:
-        """Return that fewer than half of something of a file was checked than earlier, if that is so."""
+    def _less(self, file: str, noun: str, count: int) -> str | None:
         rows = (self.earlier or {}).get("files")
         for row in rows if isinstance(rows, list) else []:
             if isinstance(row, dict) and _FOLDERS.sub("", str(row.get("file"))) == _FOLDERS.sub("", file):
                 before = row.get(noun)
-                if isinstance(before, int) and 2 * count < before:
-                    return f"{file}: {count} {noun} checked, {before} in the baseline"
+                return f"{file}: {count} {noun} checked, {before} in the baseline" if is_less(count, before) else None
         return None
 
     def _is_wanted(self, names: set[str]) -> bool:
@@ -180,19 +182,27 @@ def read_severities(path: str, rules: Mapping[str, CheckRule]) -> dict[str, Seve
 
 def read_baseline(path: str) -> dict[str, Any]:
     """Read an earlier answer of a check in JSON."""
+    from dwarfgpu.execution.halts import INTERRUPT
     from dwarfgpu.strict_json import NotACase, parse
 
     try:
-        document: Any = parse(read_input(path).decode("utf-8", "replace"))
+        parsed: Any = parse(read_input(path).decode("utf-8", "replace"))
     except NotACase:
-        document = None
-    document = document.get("check", document) if isinstance(document, dict) else {}  # the answer of a run has more
-    if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
+        parsed = None
+    document: dict[str, Any] = parsed if isinstance(parsed, dict) else {}
+    check, stop = document.get("check"), document.get("stop")  # of a run
+    document |= check if isinstance(check, dict) else {}
+    if not isinstance(document.get("findings"), list):
         hint = "write one with --json -o BASELINE, by the same command"
         raise UsageError(f"{path} is not the JSON of a check", hint=hint)
-    if document.get("interrupted"):
+    if document.get("interrupted") or (isinstance(stop, dict) and stop.get("kind") == INTERRUPT):
         raise UsageError(f"{path} is not whole: ^C ended the command that wrote it", hint="write it again")
     return document
+
+
+def is_less(count: int, before: object) -> bool:
+    """Return whether fewer than half were checked of what an earlier answer has, if it says how many that is."""
+    return isinstance(before, int) and 2 * count < before
 
 
 def findings_in(document: Mapping[str, Any]) -> Counter[tuple[str, ...]]:

@@ -189,12 +189,11 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
 
     def reports() -> Iterator[MemoryReport]:
         for report in _with_source(found, arguments):
-            yield evolve(report, file=wanted.report(report.file))
+            yield evolve(report, file=wanted.report(report.file, "instructions", report.instructions))
 
     def status(report: MemoryReport) -> int:
         bugs = NO_ANSWER if wanted.is_strict and report.known_bugs else OK
-        is_less = wanted.lost(report.file.name, "instructions", report.instructions) is not None
-        return max(bugs, report_status(wanted, report.file, is_whole=report.unchecked is None and not is_less))
+        return max(bugs, report_status(wanted, report.file, is_whole=report.unchecked is None))
 
     if arguments.has("sarif"):
         every = list(reports())
@@ -204,9 +203,6 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
         for report in reports():
             if report.file.error is not None:
                 document.problems.append(report.file.error)
-            lost = wanted.lost(report.file.name, "instructions", report.instructions)
-            if lost is not None:
-                document.hints.append(lost)
             yield report
 
     document = checked_document(

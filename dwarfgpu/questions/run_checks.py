@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu import __version__
-from dwarfgpu.audits.run_checks import RULES, judged, run_report
+from dwarfgpu.audits.run_checks import RULES, judged, lost_checks, run_report
 from dwarfgpu.audits.verdicts import verdict
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.check_report import check_report
@@ -47,7 +47,15 @@ class CheckedRun:
         notices, required = result.notices, self.options.require or 0
         if result.instructions < required:
             notices = *notices, f"{result.instructions:,} instructions were executed, {required:,} required"
-        return evolve(result, checked=judged(checked, found), notices=notices), self._status(found)
+        earlier, baseline = self.wanted.earlier, self.options.baseline
+        lost = [*lost_checks(earlier or {}, result, checked.checks)]
+        if lost:
+            notices = *notices, f"less is checked than in {baseline}: {result.kernel}: {', '.join(lost)}"
+        if earlier is not None and earlier.get("kernel") != result.kernel:
+            unknown = f"{baseline} does not say how much of {result.kernel} was checked"
+            notices = *notices, f"{unknown}: write it again with --json -o {baseline}"
+        status = BAD_FILE if lost else self._status(found)
+        return evolve(result, checked=judged(checked, found), notices=notices), status
 
     def _write(self, found: FileReport, result: RunReport) -> None:
         """Write the log and the page that the user wants."""

@@ -98,11 +98,10 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
     else:
         assert selection.program is not None  # noqa: S101 (there is a file)
         found = [check_file(selection.program.file, dialect=reading["dialect"], ignored=wanted.ignored)]
-    reports = map(wanted.report, found)
+    reports = (wanted.report(report, "entries", report.entries) for report in found)
 
     def status(report: FileReport) -> int:
-        is_less = report.entries < required or wanted.lost(report.name, "entries", report.entries) is not None
-        return report_status(wanted, report, is_whole=not is_less)
+        return report_status(wanted, report, is_whole=report.entries >= required)
 
     if arguments.has("sarif"):
         every = [*reports]
@@ -115,9 +114,6 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
             document.hints.append(
                 f"{report.name}: {counted(report.entries, 'entry', 'entries')} of {required} required"
             )
-        lost = wanted.lost(report.name, "entries", report.entries)
-        if lost is not None:
-            document.hints.append(lost)
         yield from text_of.report_text(report, **shown_of(arguments))
 
     document = checked_document(reports, text_of.report_json, status, lines, text_of.summary_text)
@@ -148,7 +144,7 @@ def report_status(wanted: Verdict, report: FileReport, *, is_whole: bool = True)
     """Return the exit status of a report: 3 where not all was checked, else 1 where something is wrong."""
     if isinstance(report.error, (UsageError, NotFound)):
         return USAGE
-    if report.error is not None or not is_whole:
+    if report.error is not None or report.less is not None or not is_whole:
         return BAD_FILE
     return NO_ANSWER if wanted.is_wrong(report) else OK
 
@@ -179,6 +175,7 @@ def checked_document(
         for report in found:
             reports.append(report)
             document.status = max(document.status, status(report))
+            document.hints += _less_of(file_of(report))
             yield report
 
     def text(output: Output) -> Iterator[str]:
@@ -213,7 +210,12 @@ def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]
     log = sarif(reports, list(rules.values()), __version__)
     document = Document(log, [json.dumps(log, indent=2)], is_file=True)
     document.status = status
+    document.hints += chain.from_iterable(map(_less_of, reports))
     return document
+
+
+def _less_of(report: FileReport) -> list[str]:
+    return [] if report.less is None else [report.less]
 
 
 def names_of_rules(command: str) -> dict[str, str]:

@@ -280,6 +280,9 @@ def test_less_of_a_file_than_in_the_baseline_is_a_failure(words, noun, tmp_path)
             status,
             status == 3,
         )
+        for form in ("--json", "--sarif"):  # the reason is always said, and once
+            done = run(*words, "--baseline", known, form)
+            assert (done.returncode, done.stderr.count("in the baseline")) == (status, status // 3)
     document["files"] = {}
     known.write_text(json.dumps(document))
     assert run(*words, "--baseline", known).returncode == 0

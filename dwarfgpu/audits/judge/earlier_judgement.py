@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.judge.comparison import ComparedPart
+from dwarfgpu.audits.verdicts import is_less
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ def _lost(row: Mapping[str, Any], part: JudgedPart) -> Iterator[str]:
     if "problem" in row and row["problem"] is None and part.problem is not None:
         yield "not judged to its end any more"
     instructions = _count(row, "instructions")
-    if 2 * part.instructions < instructions:
+    if is_less(part.instructions, instructions):
         yield f"{part.instructions:,} instructions judged, {instructions:,} before"
     had = {str(each.get("name")) for each in _rows(row, "by_name") if _count(each, "right") or _count(each, "wrong")}
     names = sorted(had - {each.name for each in part.by_name if each.right or each.wrong})

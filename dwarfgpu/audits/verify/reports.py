@@ -33,6 +33,8 @@ class FileReport:
     known: int = 0
     """How many more findings are those of the baseline."""
     error: DwarfGpuError | None = None
+    less: str | None = None
+    """How much less of the file was checked than the baseline has, if that is fewer than half."""
 
 
 def check_file(file: CodeObject, *, dialect: str | None = None, ignored: Iterable[str] = ()) -> FileReport:

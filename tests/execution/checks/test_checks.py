@@ -509,6 +509,37 @@ def test_findings_are_chosen_as_those_of_verify(built, capsys, tmp_path, words, 
     assert capsys.readouterr().out.endswith(f"\nerror summary: {summary} (race)\n")
 
 
+@pytest.mark.parametrize("words, lost", [
+    (["--grid=512", "--check=race", "--limit=5"], "not checked to its end any more, 5 instructions checked, {} before"),
+    (["--grid=128", "--check=race"], "{quarter} instructions checked, {} before"),
+    (["--grid=512", "--check=bounds"], "not checked for race any more"),
+    (["--grid=256", "--check=race,bounds"], "")])  # fmt: skip
+def test_less_than_in_the_baseline_is_a_failure(built, capsys, tmp_path, words, lost):
+    """Without it, fewer findings would look like a kernel that has become better."""
+    command, known = ("run", built("gfx1100", "O2"), *IN_GROUP[:1], *IN_GROUP[2:]), str(tmp_path / "known")
+    assert main([*command, "--grid=512", "--check=race", "--json", "-o", known]) == 1
+    count = json.loads(Path(known).read_text())["instructions"]
+    capsys.readouterr()
+    assert main([*command, *words, f"--baseline={known}"]) == (3 if lost else 0)
+    text = f"less is checked than in {known}: in_group: {lost.format(count, quarter=count // 4)}"
+    err = capsys.readouterr().err
+    assert (f"hint: {text}\n" in err, "less is" in err) == (bool(lost), bool(lost))
+    assert main([*command, *words, f"--baseline={known}", "--json"]) == (3 if lost else 0)
+    assert (text in json.loads(capsys.readouterr().out)["notices"]) == bool(lost)
+
+
+def test_a_baseline_of_another_run_is_named(built, capsys, tmp_path):
+    command, known = ("run", built("gfx1100", "O2"), *IN_GROUP, "--check=race"), tmp_path / "known"
+    assert main([*command, "--json", "-o", str(known)]) == 1
+    document = json.loads(known.read_text())
+    known.write_text(json.dumps({**document, "kernel": "other"}))
+    assert main([*command, f"--baseline={known}"]) == 0
+    assert f"{known} does not say how much of in_group was checked: write it again" in capsys.readouterr().err
+    known.write_text(json.dumps({**document, "stop": {"kind": "interrupted"}}))
+    assert main([*command, f"--baseline={known}"]) == 2
+    assert "is not whole: ^C ended the command that wrote it" in capsys.readouterr().err
+
+
 def test_a_fingerprint_stays_when_lines_and_code_move(require_tool, tmp_path):
     """The same kernel alone, and behind another one."""
     require_tool("clang-22")
