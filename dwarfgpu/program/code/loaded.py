@@ -12,7 +12,7 @@ from attrs import field
 
 from dwarfgpu import budget, dialects
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError, noting
 from dwarfgpu.expr.context import DieInfo, DieReference
 from dwarfgpu.expr.types import ENCODINGS, BaseType
 from dwarfgpu.immutable import immutable
@@ -88,6 +88,7 @@ class LoadedCode:
         self._asked: dict[Die, int] = {}
         self._scopes_between: dict[tuple[Die, int], tuple[FunctionScope, ...]] = {}
         self._calls: dict[int, tuple[SourceCall, ...]] = {}
+        self._declared: dict[tuple[Die, int], list[tuple[Die, str]]] = {}
         self.base_types: dict[tuple[Unit, int], BaseType] = {}
         """Those that expressions have asked for, by unit and offset."""
         self.unwritten_places: dict[Die | None, dict[Die, int]] = {}
@@ -236,6 +237,19 @@ class LoadedCode:
 
             self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
         return self._calls[address]
+
+    def declared_in(self, block: Die, address: int) -> list[tuple[Die, str]]:
+        """Return what a block of a function declares at an address of the file, with the names."""
+        key = block, address
+        if key not in self._declared:
+            from dwarfgpu.program.code.scopes import declared_in
+
+            self._declared[key] = found = []
+            for die in declared_in(block, address, self.file.dwarf.index):
+                with noting(die.unit.dwarf.note):  # what is broken hides nothing beside it
+                    if die.name is not None:
+                        found.append((die, die.name))
+        return self._declared[key]
 
     def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
         """Return the expression at an offset of a section, decoded once."""

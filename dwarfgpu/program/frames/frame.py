@@ -813,20 +813,11 @@ class Frame(Handle):
             variables: list[Variable] = []
             seen: set[str] = set()
             for block in self.blocks:
-                names = set()
-                index = self.code_of(block.unit).file.dwarf.index
-                for die in scopes.declared_in(block, self.place_in_file, index):
-                    try:
-                        name = die.name
-                    except DwarfGpuError as error:  # what is broken hides nothing beside it
-                        die.unit.dwarf.note(error)
-                        continue
-                    if name is None:
-                        continue
+                declared = self.code_of(block.unit).declared_in(block, self.place_in_file)
+                for die, name in declared:
                     code = self.code_of(die.unit)
                     variables.append(Variable(self, die, code, kind_of(die), is_shadowed=name in seen))
-                    names.add(name)
-                seen |= names
+                seen.update(name for _die, name in declared)
             self._variables = tuple(variables)
         return self._variables
 
