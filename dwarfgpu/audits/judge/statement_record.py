@@ -52,13 +52,16 @@ if TYPE_CHECKING:
 
 FOLLOWED_WAVES = 4
 """The waves whose lanes are compared."""
-BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS = 2, 8, 2
-"""The waves, the lanes and the visits of an instruction between statements that are compared."""
-SAME = 4, 64, 4
+BETWEEN_WAVES, BETWEEN_LANES = 2, 8
+"""The waves and the lanes of an instruction between statements that are compared."""
+SAME = 4, 64
 """Those that are compared with a build whose code is the same, in which every place is known."""
 MAX_STOPS = 20_000
 MAX_VISITS = 16
-"""The visits of one statement by one wave at which variables are read; in the other build twice as many."""
+"""The visits of one statement by one wave at which variables are read; in the other build twice as many.
+
+Between statements they are the first, the second, the fourth and so on: rounds of a loop differ more as it goes on.
+"""
 
 WorkItem = tuple[tuple[int, int, int], tuple[int, int, int]]
 """A work-item: its work-group, and its place in it."""
@@ -355,7 +358,8 @@ class StatementRecorder:
                 if not is_shown:
                     self.run.registers.show(batch)
                     is_shown = True
-                stop = self._made(arrival, row, context, wave, lanes, items)
+                visit = self._visit(wave, batch.pc, is_over=True)
+                stop = self._made(arrival, row, context, wave, visit, lanes, items)
                 self.history.add(stop)
                 if self.same is not None:
                     self.same.add(stop, wave, chain)
@@ -367,23 +371,32 @@ class StatementRecorder:
         if is_statement:
             around = around[:-1]
         waves = batch.waves[arrival.rows].tolist() if around else []
-        most_waves, most_lanes, visits = (BETWEEN_WAVES, BETWEEN_LANES, BETWEEN_VISITS) if self.same is None else SAME
-        chosen = [wave for wave in waves if self._visits.get((self._name(wave), batch.pc), 0) < visits]
+        visits = {wave: self._visit(wave, batch.pc, is_over=not is_statement) for wave in waves}
+        most_waves, most_lanes = (BETWEEN_WAVES, BETWEEN_LANES) if self.same is None else SAME
+        chosen = [wave for wave, visit in visits.items() if visit <= MAX_VISITS and not visit & visit - 1]
         for wave in chosen[:most_waves]:
             items = self.items_of(wave)
             mask = int(self.run.lanes.active[wave])
             known = [lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1]
             if not known:
                 continue
-            step = max(1, (len(known) - 1) // (most_lanes - 1))
-            lanes = tuple(dict.fromkeys([*known[::step][: most_lanes - 1], known[-1]]))
+            evenly = (known[index * (len(known) - 1) // (most_lanes - 1)] for index in range(most_lanes))
+            lanes = tuple(dict.fromkeys(evenly))
             self.run.registers.show(batch)
             for number, context in around:
-                stop = self._made(arrival, None, context, wave, lanes, items, number)
+                stop = self._made(arrival, None, context, wave, visits[wave], lanes, items, number)
                 self.history.add_between(stop if self.same is None else self.same.add_between(stop, wave, chain))
 
     def _name(self, wave: int) -> str:
         return self.running.machine.ids[wave]
+
+    def _visit(self, wave: int, pc: int, *, is_over: bool) -> int:
+        """Return how often a wave has come to an instruction; with ``is_over`` the next one will be another visit."""
+        place = self._name(wave), pc
+        visit = self._visits.get(place, 0) + 1
+        if is_over:
+            self._visits[place] = visit
+        return visit
 
     def items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
         """Return the work-items of the lanes of a wave; None for those that are not followed."""
@@ -409,6 +422,7 @@ class StatementRecorder:
         row: LineRow | None,
         context: Context,
         wave: int,
+        visit: int,
         lanes: tuple[int, ...],
         items: tuple[WorkItem | None, ...],
         frame: int = 0,
@@ -417,9 +431,6 @@ class StatementRecorder:
         name, pc = self._name(wave), arrival.pc
         call = self.run.stopped.loaded.calls_at(pc)[frame].source if frame else None
         place = (call.file or "", call.line, 0) if call is not None else source_place(row, self.running.line_at(pc))
-        visit = self._visits.get((name, pc), 0) + 1
-        if not frame:
-            self._visits[name, pc] = visit
         return StatementStop(
             pc,
             *place,

@@ -98,6 +98,31 @@ def test_floats_that_are_rounded_in_another_way_are_no_error(content, expected, 
         assert found == f"{near}; elements that differ by rounding: 1 of 2"
 
 
+LOOP = """
+kernel void k(global int *out, global const int *in, int n)
+{
+    int i = get_global_id(0), v = in[i];
+    for (int j = 0; j != n; ++j)
+        v ^= v * 3 + in[j];
+    out[i] = v;
+}
+"""
+
+
+def test_instructions_are_compared_in_lanes_and_rounds_that_no_stride_of_the_data_leaves_out(tmp_path):
+    (tmp_path / "k.cl").write_text(LOOP)
+    for level in "02":
+        words = "--target", "gfx1100", f"-O{level}", "-o", str(tmp_path / f"k{level}.co")
+        run("compile", str(tmp_path / "k.cl"), *words)
+    args = "zeros(32)", "arange(32)", 20
+    own, other = (running(str(tmp_path / f"k{level}.co"), "k", args, grid=32) for level in "20")
+    judge = Judge(own, named_build(other))
+    judge.run()
+    pieces = [stop for between in judge.recorder.history.between.values() for _count, stop in between]
+    assert {stop.lanes for stop in pieces} == {(0, 4, 8, 13, 17, 22, 26, 31)}
+    assert {stop.visit for stop in pieces} == {1, 2, 4, 8, 16}
+
+
 UNROLLED = """
 kernel void k(global const int *in, global int *out)
 {
