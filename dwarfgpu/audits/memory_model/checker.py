@@ -179,13 +179,13 @@ class CheckedFunction(OutstandingFlow):
     def _follower(self, index: int) -> int:
         """Return the instruction before which a fence that ends with another one is complete.
 
-        That is the next one that accesses anything, or the last of the block: compilers join the waits of a fence
-        with those of what follows.
+        That is the next one that accesses what others may see, or the last of the block: compilers join the waits of
+        a fence with those of what follows, such as a load of an argument.
         """
         block = next(block for block in self.function.blocks if block.first <= index < block.stop)
         for number in range(index + 1, block.stop):
             step = self.function.steps[number]
-            if step.action.counters or step.is_call or step.is_exit:
+            if step.action.is_shared or step.is_call or step.is_exit:
                 return number
         last = block.stop - 1
         return last if self.function.steps[last].instruction.branch is not None else index

@@ -128,7 +128,11 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
         if not orders or "signal" in name:
             return None
         scope = _scope_of(text, is_open=name.startswith("atomic_"), ordering=orders[0])
-        return (FENCE, orders[0], scope, _fenced_spaces(text)) if scope is not None else None
+        if scope is None:
+            return None
+        if "LOCAL_MEM_FENCE" in text and "GLOBAL_MEM_FENCE" in text:
+            scope = scope.removesuffix(ONE_SPACE)  # it orders what is in the one before what is in the other
+        return FENCE, orders[0], scope, _fenced_spaces(text)
     kind = _kind(name)
     if kind is None:
         return None

@@ -142,6 +142,15 @@ def test_an_acquire_of_a_path_a_work_group_and_a_fence(assemble):
     ]
 
 
+@for_each("rest, found",
+    ("13: s_load_b32 s4, s[0:1], 0x0; s_waitcnt lgkmcnt(0); global_store_b32 v[0:1], v2, off", []),
+    ("13: global_store_b32 v[0:1], v2, off; s_load_b32 s4, s[0:1], 0x0; s_waitcnt lgkmcnt(0)", ["order-wait-before"]),
+    ids=str)  # fmt: skip
+def test_the_wait_of_a_fence_may_come_behind_a_load_of_an_argument(assemble, rest, found):
+    text = f"9: {ENTRY}; 10: ds_store_b32 v0, v2; 12: s_waitcnt_vscnt null, 0x0; {rest}"
+    assert rules(assemble(text), **expected("k.cl:12 release agent fence")) == found
+
+
 def test_a_write_back_of_a_narrower_scope(assemble):
     text = "12: global_wb scope:SCOPE_SYS; s_wait_storecnt 0x0; global_store_b32 v[3:4], v2, off scope:SCOPE_SYS"
     assert rules(assemble(text, "gfx1200"), **expected("k.cl:12 release system")) == []
@@ -278,6 +287,10 @@ def test_nearly_all_of_many_defects_are_found(tmp_path, require_tool):
     (
         "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, memory_scope_device)",
         "fence release agent-one-as global",
+    ),
+    (
+        "atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE, memory_order_release, memory_scope_device)",
+        "fence release agent all",
     ),
     ("barrier(CLK_LOCAL_MEM_FENCE);", "barrier acq_rel workgroup local"),
     ("__syncthreads();", "barrier acq_rel workgroup all"))  # fmt: skip
