@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -14,12 +15,14 @@ from dwarfgpu.audits.verify.attribute_rules import SINGLE
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, has_addresses
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.contributions import contributions
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from dwarfgpu.objfile.contributions import TableHeader
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -29,7 +32,8 @@ RULES = rules(
     ("unreadable", ERROR, "DWARF 5, 7.7.3", "A list can be read to its end.", _END),
     ("truncated", ERROR, "DWARF 5, 7.7.3", "A list ends before its section does.", _END),
     ("bad-offset", ERROR, "DWARF 5, 7.5.5", "A list is in its section.", "correct the offset, or the base in the unit",
-     "the list is at {offset:#x} of {section}, which has {size} bytes"),
+     "the list is at {offset:#x} of {section}, which has {size} bytes",
+     "the list is at {offset:#x} of {section}, where a table has its header and offsets, which end at {lists:#x}"),
     ("bad-index", ERROR, "DWARF 5, 7.5.5", "The index of a list is in the table of offsets.", "correct the index"),
     ("unknown-entry-kind", ERROR, "DWARF 5, 7.7.3", "The standard defines the kind of each entry.", _END),
     ("no-base", ERROR, "DWARF 5, 2.6.2", "An offset is relative to a base address.",
@@ -85,6 +89,8 @@ class ListChecks:
     def __init__(self, expressions: ExpressionChecks) -> None:
         self.expressions = expressions
         self._seen: set[tuple[int, str, int]] = set()
+        self._tables: dict[tuple[int, str], list[TableHeader]] = {}
+        """The tables of each section of lists."""
 
     def problems(self, attribute: Attribute, function: Callable[[], Die | None] | None = None) -> Iterator[Problem]:
         """Yield the problems of the list of an attribute; one of locations has the function around the entry."""
@@ -101,7 +107,13 @@ class ListChecks:
                 values = {"offset": offset, "section": section, "size": len(data)}
                 yield RULES.problem("bad-offset", section, offset, die, **values)
                 return
-            entries, _end, error = raw_list(data, offset, section=section, context=_context(unit))
+            table = self._table(unit, section, data, offset)
+            if table is not None and offset < table.base + table.count * table.offset_size:
+                values = {"offset": offset, "section": section, "lists": table.base + table.count * table.offset_size}
+                yield RULES.problem("bad-offset", section, offset, die, **values)
+                return
+            end = None if table is None else table.end
+            entries, _end, error = raw_list(data, offset, section=section, context=_context(unit), end=end)
         except DwarfGpuError as error:
             rule = _PLACES.get(error.kind)
             problem = RULES.unreadable(error, die=die)
@@ -112,6 +124,18 @@ class ListChecks:
             yield RULES.unreadable(error, die=die)
         elif function is not None and not entries:
             yield RULES.problem("empty", section, offset, die, name=attribute.name)
+
+    def _table(self, unit: Unit, section: str, data: bytes, offset: int) -> TableHeader | None:
+        """Return the table that an offset is in, from version 5 on; None where no table is known."""
+        if "lists" not in section:
+            return None
+        key = id(unit.dwarf), section
+        tables = self._tables.get(key)
+        if tables is None:
+            each = contributions(data, unit.format.byte_order, section)
+            tables = self._tables[key] = [table for table in each if not isinstance(table, DwarfGpuError)]
+        index = bisect_right(tables, offset, key=lambda table: table.start) - 1
+        return tables[index] if index >= 0 and offset < tables[index].end else None
 
     def _entries(
         self, attribute: Attribute, entries: list[RawEntry], section: str, function: Callable[[], Die | None] | None

@@ -8,12 +8,12 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.findings import ERROR, Problem, rules
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
-from dwarfgpu.objfile.contributions import ADDRESS_SIZES, initial_length
+from dwarfgpu.objfile.contributions import ADDRESS_SIZES, VERSIONS, initial_length
 from dwarfgpu.objfile.info.forms import FORMS, form_name
 from dwarfgpu.objfile.info.unit_tables import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
     from dwarfgpu.objfile.info.unit import Unit
@@ -61,7 +61,22 @@ RULES = rules(
      "segment selectors have {size} bytes, there are none"),
     ("addresses-base", ERROR, "DWARF 5, 3.1.1 (17)", "DW_AT_addr_base is the offset of the first of a table.", _BASE,
      "the base is {base:#x} of {table}, where no table has its first element"),
+    ("lists-length", ERROR, "DWARF 5, 7.28", "A table of lists ends where the next one begins, or the section ends.",
+     _LENGTH, "{reason}"),
+    ("lists-version", ERROR, "DWARF 5, 7.28", "The version of a table of lists is 5.", "write 5",
+     "the version is {version}"),
+    ("lists-size", ERROR, "DWARF 5, 7.28", "The addresses of a table of lists have the size that the file has.",
+     "write the size of addresses of the target",
+     "addresses of the table have {size} bytes, those of the file {expected}"),
+    ("lists-segment-size", ERROR, "DWARF 5, 7.28", "Segment selectors have the size that the target has, which is 0.",
+     "write 0", "segment selectors have {size} bytes, there are none"),
+    ("lists-offsets", ERROR, "DWARF 5, 7.28", "The offsets of a table lead to lists, which follow the offsets.",
+     "write how many offsets there are, and each from where the offsets begin",
+     "{count} offsets of {size} bytes do not fit in {left} bytes",
+     "offset {number} is {offset:#x}, the lists are from {first:#x} to {end:#x}"),
 )  # fmt: skip
+_LISTS = {".debug_loclists": "DWARF 5, 7.29", ".debug_rnglists": "DWARF 5, 7.28"}
+"""The sections with tables of lists, and the clauses that define them."""
 
 
 class UnitTableChecks:
@@ -79,6 +94,8 @@ class UnitTableChecks:
         yield from self._abbreviations()
         for suffix in ("", ".dwo"):
             yield from self._strings(suffix)
+            for section, clause in _LISTS.items():
+                yield from self._tables("lists", section + suffix, suffix, clause, set())
         yield from self._addresses()
 
     def _data(self, section: str) -> bytes:
@@ -185,11 +202,20 @@ class UnitTableChecks:
 
     def _indexed(self, part: str, section: str, suffix: str, clause: str, attribute: int) -> Iterator[Problem]:
         """Check the tables of strings or addresses one by one, then whether what units refer to is one of them."""
-        data = self._data(section)
         bases: set[int] = set()
+        if (yield from self._tables(part, section, suffix, clause, bases)):
+            yield from self._bases(f"{part}-base", section, self._users(suffix), bases, attribute)
+
+    def _tables(
+        self, part: str, section: str, suffix: str, clause: str, bases: set[int]
+    ) -> Generator[Problem, None, bool]:
+        """Check the tables of a section, collect where they begin, and return whether all are found."""
+        data = self._data(section)
         position, is_whole, expected = 0, True, self.file.image.address_size
         while position < len(data):
-            at = section, position
+            if part == "lists" and not any(data[position : position + 4]) and not any(data[position:]):
+                break  # padding
+            at = section, position, None, clause if part == "lists" else None
             cursor = Cursor(data, position, byte_order=self.source.byte_order, error=MalformedFile, section=section)
             try:
                 length, size = initial_length(cursor)
@@ -197,26 +223,41 @@ class UnitTableChecks:
                     raise cursor.fail("truncated", f"the table claims {length} more bytes", clause, position)
                 position = cursor.end = cursor.position + length
                 version, address_size, selector = cursor.unsigned(2), cursor.unsigned(1), cursor.unsigned(1)
+                count = cursor.unsigned(4) if part == "lists" else 0
             except DwarfGpuError as error:
                 yield RULES.problem(f"{part}-length", *at, reason=error.message)
-                return
+                return False
             bases.add(cursor.position)
-            has_addresses = part == "addresses"
-            size = address_size if has_addresses else size
-            if version not in (5, 6):
+            has_addresses = part != "strings"
+            element = address_size if part == "addresses" else size
+            if version not in VERSIONS:
                 is_whole = False
                 yield RULES.problem(f"{part}-version", *at, version=version)
-            elif has_addresses and size != expected:
-                is_whole = is_whole and size in ADDRESS_SIZES
-                yield RULES.problem("addresses-size", *at, size=size, expected=expected)
+            elif has_addresses and address_size != expected:
+                is_whole = is_whole and address_size in ADDRESS_SIZES
+                yield RULES.problem(f"{part}-size", *at, size=address_size, expected=expected)
             elif has_addresses and selector:
-                yield RULES.problem("addresses-segment-size", *at, size=selector)
-            elif (position - cursor.position) % size:
-                yield RULES.problem(f"{part}-length", *at, left=position - cursor.position, size=size)
+                yield RULES.problem(f"{part}-segment-size", *at, size=selector)
+            elif part == "lists":
+                yield from self._places(cursor, count, size, at)
+            elif (position - cursor.position) % element:
+                yield RULES.problem(f"{part}-length", *at, left=position - cursor.position, size=element)
             elif not has_addresses:
-                yield from self._offsets(section, suffix, cursor.position, position, size)
-        if is_whole:
-            yield from self._bases(f"{part}-base", section, self._users(suffix), bases, attribute)
+                yield from self._offsets(section, suffix, cursor.position, position, element)
+        return is_whole
+
+    def _places(
+        self, cursor: Cursor, count: int, size: int, at: tuple[str, int, None, str | None]
+    ) -> Iterator[Problem]:
+        """Check the offsets of a table of lists, which begin at the cursor; the first wrong one is reported."""
+        start, first, end = cursor.position, count * size, cursor.remaining
+        if first > end:
+            yield RULES.problem("lists-offsets", *at, count=count, size=size, left=end)
+            return
+        offsets = numbers(cursor.data, start, start + first, size, little=self.source.byte_order == "little")
+        if offsets and not first <= min(offsets) <= max(offsets) < end:
+            number, offset = next(each for each in enumerate(offsets) if not first <= each[1] < end)
+            yield RULES.problem("lists-offsets", *at, number=number, offset=offset, first=first, end=end)
 
     def _offsets(self, section: str, suffix: str, start: int, end: int, size: int) -> Iterator[Problem]:
         """Check the offsets of a table; the first wrong one is reported."""

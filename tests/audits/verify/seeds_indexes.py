@@ -9,6 +9,7 @@ from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.hostile import CODE, GFX90A, INT, SIZE, gpu, named, typed
 from tests.builders.indexes import Names, aranges
+from tests.builders.lists import contribution, rnglist
 from tests.builders.seeds import Seed
 
 SUBPROGRAM, VARIABLE, TYPE = 0x2E, 0x34, 0x24
@@ -259,7 +260,16 @@ def addresses(rule: str, name: str, change: Callable[[bytes], bytes], base: int 
     return tables(f"addresses-{rule}", name, ".debug_addr", change, ("addr_base", "sec_offset", base))
 
 
+def lists(rule: str, name: str, data: bytes, section: str = ".debug_loclists") -> Seed:
+    return tables(f"lists-{rule}", name, section, lambda _section: data)
+
+
+def offsets(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}I", *values)
+
+
 ADDRESS = struct.pack("<Q", CODE)
+ENDED = rnglist("end_of_list")
 TABLES = (
     tables("unit-length", "bytes behind the last unit", ".debug_info", behind(b"\1\2")),
     tables("unit-length", "zeros behind the last unit", ".debug_info", behind(bytes(8))),
@@ -287,5 +297,17 @@ TABLES = (
     addresses("size", "3 bytes", header(0, 5, 3, 0, data=ADDRESS)),
     addresses("segment-size", "4 bytes", header(0, 5, 8, 4, data=ADDRESS)),
     addresses("base", "into the header", header(0, 5, 8, 0, data=ADDRESS), base=4),
-    addresses("base", "the second address", header(0, 5, 8, 0, data=ADDRESS * 2), base=16))  # fmt: skip
+    addresses("base", "the second address", header(0, 5, 8, 0, data=ADDRESS * 2), base=16),
+    lists("length", "longer than its section", contribution(ENDED, count=0, length=0x1000)),
+    lists("length", "a byte too short", contribution(b"\0\5", count=0, length=9)),
+    lists("length", "a header cut short", contribution(b"", count=0, length=6)),
+    lists("version", "4", contribution(ENDED, count=0, version=4)),
+    lists("version", "4 of ranges", contribution(ENDED, count=0, version=4), ".debug_rnglists"),
+    lists("size", "4 bytes", contribution(ENDED, count=0, size=4)),
+    lists("size", "4 bytes of the second table", contribution(ENDED, count=0) + contribution(ENDED, count=0, size=4)),
+    lists("segment-size", "4 bytes", contribution(ENDED, count=0, segment=4)),
+    lists("offsets", "more than there is room for", contribution(ENDED, count=1)),
+    lists("offsets", "to an offset", contribution(offsets(8, 4) + ENDED, count=2)),
+    lists("offsets", "behind the table", contribution(offsets(9) + ENDED, count=1), ".debug_rnglists"),
+    lists("offsets", "of 8 bytes", contribution(struct.pack("<Q", 9) + ENDED, count=1, wide=True)))  # fmt: skip
 SEEDS = (*NAMES, *SETS, *PUBLIC, *TABLES)

@@ -38,7 +38,7 @@ def test_names_that_share_their_entries_are_not_read_again_and_again() -> None:
 
 SECTIONS = (
     *(".debug_line", ".debug_names", ".debug_aranges", ".debug_pubnames", ".debug_gnu_pubnames", ".debug_str_offsets"),
-    *(".debug_addr", ".debug_abbrev", ".debug_info"),
+    *(".debug_addr", ".debug_abbrev", ".debug_info", ".debug_loclists", ".debug_rnglists"),
 )
 
 
