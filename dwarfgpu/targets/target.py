@@ -169,6 +169,8 @@ class Target:
     """The DWARF number of the register that the ABI makes the stack pointer."""
     stack_scale: int = 1
     """The address of the CFA divided by this is the value of the stack pointer."""
+    grows_down: bool = False
+    """Whether the stack grows to lower addresses, so that a frame saves registers below its CFA."""
     program_counter: int | None = None
     thread_pointer: int | None = None
     """The DWARF number of the register below which the thread-local storage of the executable ends."""
@@ -226,6 +228,10 @@ class Target:
         if any(first <= number <= last for first, last in self.same_value):
             return UnspecifiedRegister.SAME_VALUE
         return UnspecifiedRegister.UNDEFINED
+
+    def is_kept(self, number: int) -> bool:
+        """Return whether a register is the stack pointer, or one that a callee preserves."""
+        return self.unspecified_rule(number) != UnspecifiedRegister.UNDEFINED
 
     def in_callers(self, number: int) -> str:
         """Return in words what a register without a rule holds in the caller's frame."""

@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dwarfgpu.cfi.instructions import DecodedInstruction
-    from dwarfgpu.cfi.rules import ExpressionBytes, Rule
+    from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import UnwindRules
+    from dwarfgpu.targets.target import Target
 
 _FIELDS = "write the fields of the entry as A.6.4.1 lists them"
 _REGISTER = "take a number of the DWARF register mapping for the processor and the wave size"
@@ -118,6 +119,16 @@ RULES = rules(
      "{register.name} has {register.bit_size} bits, the value of the generic type {bits}"),
     ("cfa-location", ERROR, "A.6.4.2.2 (8)", "The CFA is a memory byte address.",
      "write an expression that gives a location in memory", "the CFA is {kind}"),
+    ("slot-overlap", ERROR, "DWARF 5, 6.4.2.3", "Two registers of a row are not saved in the same bytes.",
+     "write the offset of each register; the factor of offsets of the CIE scales them",
+     "at {row:#x} {one} and {other} are both saved at CFA{offset:+d}"),
+    ("slot-outside", ERROR, "DWARF 5, 6.4.2.3", "A register is saved below the CFA where the stack grows down.",
+     "write the offset, and the factor of offsets with its sign", "at {row:#x} {one} is saved at CFA{offset:+d}"),
+    ("slot-alignment", ERROR, "DWARF 5, 6.4.2.3", "A register is saved at a multiple of its size from the CFA.",
+     "write the offset, and the factor of offsets with its sign",
+     "at {row:#x} {one}, of {size} bytes, is saved at CFA{offset:+d}"),
+    ("slot-of-stack", ERROR, "DWARF 5, 6.4.2.3", "The ABI makes the CFA the stack pointer of the caller.",
+     "write the register that is saved there", "at {row:#x} {one} is said to be saved at CFA{offset:+d}"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
      "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
      "at {row:#x} no rule is for the return address"),
@@ -412,18 +423,23 @@ class CallFrameChecks:
             endless: list[tuple[str, dict[str, object]]] = [("kernel-end", {})] * (
                 is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
             )
-            for name, values in [*endless, *self._rules(row, fde.format.form)]:
+            for name, values in [*endless, *self._rules(row, fde.format.form, is_signal_frame=fde.cie.is_signal_frame)]:
                 if name not in seen:
                     seen.add(name)
                     yield RULES.problem(name, fde.section, fde.offset, row=row.start, **values)
         if before is not None and is_empty:
             self.empty.append(fde)
 
-    def _rules(self, row: UnwindRules, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
+    def _rules(
+        self, row: UnwindRules, form: Format, *, is_signal_frame: bool
+    ) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield what is wrong with the rules of a row: the name of a rule of files, and the values for its words."""
         has_registers = False
+        slots: list[tuple[int, int]] = []
         for number, rule in row.registers.items():
             kind = type(rule)
+            if isinstance(rule, cfi_rules.Offset):
+                slots.append((rule.offset, number))
             if kind is cfi_rules.RegisterRule:
                 has_registers = True
             elif kind in _NEED_CFA:
@@ -436,7 +452,31 @@ class CallFrameChecks:
         if has_registers:
             for number in _circle(row.registers):
                 yield "register-cycle", {"register": self.frames.register_name(number)}
+        if slots and self.target is not None and not is_signal_frame:  # whose registers the system has saved
+            yield from self._slots(self.target, row.cfa, sorted(slots))
         yield from self._entry_circle(row, form)
+
+    def _slots(
+        self, target: Target, cfa: CfaRule | None, slots: list[tuple[int, int]]
+    ) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield what is wrong with the places in which registers are saved: their offsets and numbers, in order."""
+        is_stack = target.grows_down and isinstance(cfa, cfi_rules.RegisterOffset) and target.is_kept(cfa.register)
+        end, before = slots[0][0], slots[0][1]
+        for offset, number in slots:
+            register = target.register(number)
+            if register is None:
+                continue  # which is a problem of the instruction
+            size = (register.lane_bits or register.bit_size) // 8
+            values = {"one": register.name, "offset": offset}
+            if is_stack and offset + size > 0:
+                yield "slot-outside", values
+            elif is_stack and number == target.stack_pointer:
+                yield "slot-of-stack", values
+            elif is_stack and size == target.address_size and offset % size:
+                yield "slot-alignment", {**values, "size": size}
+            elif offset < end:
+                yield "slot-overlap", {**values, "other": self.frames.register_name(before)}
+            end, before = offset + size, number
 
     def _entry_circle(self, row: UnwindRules, form: Format) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the circle that entry registers of expressions make, if there is one; the CFA is None in it."""

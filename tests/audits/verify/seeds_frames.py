@@ -2,6 +2,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import CODE, SIZE, gpu, ops
 from tests.builders.seeds import FIXTURES, Seed
@@ -55,6 +56,22 @@ def fdes(rule: str, name: str, *ranges: tuple[int, int]) -> Seed:
             builder.fde(at, low, size)
 
     return section(rule, name, fill)
+
+
+def on_host(rules: str, *, data: int = -8, augmentation: str = "", start: str = "def_cfa 7 8; offset 16 1") -> bytes:
+    """A program for x86-64 of one function; register 7 is rsp, 16 the return address."""
+    frames = FrameBuilder("eh_frame")
+    z = b"\0" if augmentation else b""
+    cie = frames.cie(start, data=data, augmentation=augmentation, augmentation_data=z)
+    frames.fde(cie, CODE, SIZE, rules, augmentation_data=z) if z else frames.fde(cie, CODE, SIZE, rules)
+    elf = ElfBuilder(machine=62, type=3, osabi=0, abi_version=0)
+    elf.section(".text", bytes(SIZE), flags=SHF_ALLOC | 4, address=CODE, align=16)
+    elf.section(".eh_frame", frames.data, flags=SHF_ALLOC, address=CODE + 0x1000)
+    return elf.build()
+
+
+def slot(rule: str, name: str, rules: str, **fields: Any) -> Seed:
+    return Seed(f"frame-slot-{rule}", name, partial(on_host, rules, **fields))
 
 
 def expression(text: str) -> str:
@@ -136,6 +153,13 @@ SEEDS = (
     instructions("entry-cycle", "of the CFA", f"def_cfa_expression {expression(CFA_OF)}; offset_extended 65 4"),
     instructions("value-size", "32 bits", CFA + "; val_expression 64 30"),
     instructions("cfa-location", "a register", f"def_cfa_expression {expression('DW_OP_regx s32')}"),
+    instructions("slot-overlap", "two scalar registers", CFA + "; offset_extended 64 4; offset_extended 65 4"),
+    slot("overlap", "rbx and rbp", "advance_loc 1; def_cfa_offset 24; offset 3 2; offset 6 2"),
+    slot("outside", "the factor of another target", "", data=4),
+    slot("outside", "above the CFA", "advance_loc 1; def_cfa 6 16; offset_extended_sf 3 -1"),
+    slot("alignment", "half a register", "advance_loc 1; def_cfa_offset 20; offset 6 5", data=-4,
+         start="def_cfa 7 8; offset 16 2"),
+    slot("of-stack", "rsp for rbp", "advance_loc 1; def_cfa_offset 16; offset 7 2"),
     instructions("empty", "no rules", b"\0"),
     instructions("expression-stack-underflow", "of a CFA", "def_cfa_expression 22"),
     instructions("expression-not-allowed-in-cfi", "the CFA of itself", "def_cfa_expression 9c"))  # fmt: skip

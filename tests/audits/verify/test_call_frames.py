@@ -1,6 +1,7 @@
 import random
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,19 @@ def test_a_broken_entry_is_not_reported_for_its_row_again() -> None:
     broken = data.replace(b"\1\0\1\x78", b"\7\0\1\x78")  # the version of the CIE
     assert broken != data
     assert {finding.rule.name for finding in findings_in(broken)} == {"frame-version"}
+
+
+@pytest.mark.parametrize(
+    "rules, fields",
+    [
+        ("advance_loc 1; def_cfa_offset 24; offset 3 2; offset 6 3", {}),
+        ("def_cfa 5 0; offset 3 0; offset 7 6; offset 16 7", {"data": 8, "start": "def_cfa 5 0"}),  # as in longjmp
+        ("advance_loc 1; offset 7 1; offset 16 2", {"augmentation": "zS"}),  # the system saves all registers
+    ],
+)
+def test_registers_are_saved_anywhere_else(rules: str, fields: dict[str, Any]) -> None:
+    """Beside each other on the stack, in a buffer that any register leads to, or by the system."""
+    assert findings_in(seeds_frames.on_host(rules, **fields)) == []
 
 
 DAMAGED = (
