@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -210,7 +211,7 @@ def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Docu
         render.REPORT.json,
         status,
         lambda report: text_of.report_text(report.file, **shown_of(arguments)),
-        render.checked_text,
+        partial(render.checked_text, is_strict=wanted.is_strict),
         lambda report: report.file,
     )
     return document

@@ -148,8 +148,8 @@ REPORT = Record(
 )
 
 
-def checked_text(reports: Sequence[MemoryReport]) -> Iterator[str]:
-    """Yield how much was checked, and what was found."""
+def checked_text(reports: Sequence[MemoryReport], *, is_strict: bool = False) -> Iterator[str]:
+    """Yield how much was checked, and what was found; with ``is_strict`` known bugs of compilers count."""
     findings = sum(len(report.file.findings) for report in reports)
     instructions = sum(report.instructions for report in reports)
     operations = sum(report.operations for report in reports)
@@ -167,6 +167,8 @@ def checked_text(reports: Sequence[MemoryReport]) -> Iterator[str]:
     what = f"{counted(len(reports), 'file')}, {counted(instructions, 'instruction')}, "
     what += f"{counted(operations, 'operation')} with a known ordering: "
     what += counted(findings, "finding") if findings else "no findings"
+    bugs = sum(count for report in reports for _name, count in report.known_bugs) if is_strict else 0
+    what += f", and {counted(bugs, 'known bug')} that {'counts' if bugs == 1 else 'count'}" if bugs else ""
     known = sum(report.file.known for report in reports)
     what += f" ({known} of the baseline)" if known else ""
     broken = sum(report.file.error is not None for report in reports)

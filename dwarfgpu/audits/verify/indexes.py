@@ -505,7 +505,8 @@ class _NamesCheck:
             data = location.value if location is not None and location.value_class == "exprloc" else b""
             if not data or data[0] not in ADDRESS_OPERATIONS:
                 return
-        if _names_of(die):
+        is_internal = die.tag == dw.DW_TAG_base_type and (die.name or "").startswith("DW_ATE_")  # LLVM, of expressions
+        if _names_of(die) and not is_internal:
             at = die.unit.section, die.section_offset, die
             yield RULES.problem("names-missing", *at, name=f"{die.name or ANONYMOUS!r:.80}")
 

@@ -179,6 +179,9 @@ def test_what_llvm_is_known_to_leave_out_is_said(tmp_path, monkeypatch):
     (report,) = document("check", path)["files"]
     found = document("check", path, "--rules", "text", status=1)["findings"]
     assert report["known_bugs"] == {"repeated-accesses-are-waited-for": len(found)}
+    done = run("memmodel", "check", path, "--strict")
+    assert done.returncode == 1
+    assert re.search(rf"no findings, and {len(found)} known bugs? that counts?$", done.stdout.strip())
 
 
 @pytest.mark.parametrize("producer, count", [(b"22", 0), (b"24", 2)])  # of the kernel and of its copy

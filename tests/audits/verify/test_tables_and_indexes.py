@@ -87,6 +87,16 @@ def test_indexes_of_a_file_with_groups_lead_to_their_sections(version, compiler,
     assert len([unit.root.name for unit in file.dwarf.units if not unit.header.is_type_unit]) == 1
 
 
+def test_types_that_llvm_makes_for_expressions_need_not_be_in_an_index(tmp_path: Path, require_tool) -> None:
+    source = tmp_path / "k.c"
+    source.write_text("long f(char c, int u) { unsigned long wide = c; unsigned short low = u; return wide + low; }")
+    words = "-O2", "-gdwarf-5", "-gpubnames", "-c", str(source), "-o", str(tmp_path / "k.o")
+    subprocess.run([require_tool("clang-22"), *words], check=True)
+    file = opened(str(tmp_path / "k.o"))
+    assert any((die.name or "").startswith("DW_ATE_") for die in file.dwarf.units[0].root.children())
+    assert [problem.rule.name for problem in IndexChecks(file).problems()] == []
+
+
 def test_a_wrong_offset_to_a_group_is_found(tmp_path: Path, require_tool) -> None:
     """The relocation of a unit of the index leads to the group of another."""
     data = bytearray(compiled(require_tool("clang++-22", "clang++"), tmp_path, *TYPE_UNITS, "-gdwarf-5").read_bytes())
