@@ -83,6 +83,11 @@ def test_the_sources_on_the_page_are_the_files_and_short():
     assert {path.name for path in sources() if len(path.read_text("utf-8").splitlines()) > LONGEST} == set()
 
 
+def test_the_example_has_every_file():
+    index = (SOURCES.parent / "INDEX.txt").read_text("utf-8").split()
+    assert [path.name for path in SOURCES.iterdir() if f"{SOURCES.name}/{path.name}" not in index] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "session", [each for each in sessions() if each.can_be_built], ids=lambda session: session.title.replace(" ", "-")
