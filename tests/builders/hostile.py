@@ -83,6 +83,7 @@ def gpu(
     unit_attributes: Iterable[Any] = (),
     compressed: Sequence[str] = (),
     has_base: bool = True,
+    language: int = 0x1D,
 ) -> bytes:
     """A code object for gfx90a of one kernel with some variables; ``rules`` are its call frame information.
 
@@ -91,7 +92,7 @@ def gpu(
     root = entry(
         "compile_unit",
         unit_name,
-        ("language", "data2", 0x1D),
+        ("language", "data2", language),
         *((("low_pc", "addr", CODE), ("high_pc", "data8", SIZE)) if has_base else ()),
         *unit_attributes,
         INT,

@@ -6,6 +6,7 @@ values that can be wrong are checked.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,8 @@ from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
 from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
-from dwarfgpu.program.types.model import contradiction, known_size
-from dwarfgpu.program.types.reader import Types
+from dwarfgpu.program.types.model import Struct, contradiction, known_size, resolved
+from dwarfgpu.program.types.reader import Types, is_cplus
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -135,8 +136,23 @@ RULES = rules(
      "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
      "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes"),
+    ("member-overlap", WARNING, "DWARF 5, 5.7.6", "Members of a structure, except for bit fields, share no bytes.",
+     "correct DW_AT_data_member_location", "the member, at {low} to {high}, overlaps {other}, at {begin} to {end}"),
+    ("bit-size", ERROR, "DWARF 5, 5.7.6", "A value has no more bits than its type has in memory.",
+     "correct DW_AT_bit_size", "{name} is {value}, the type has {size} bytes"),
+    ("call-outside", ERROR, "DWARF 5, 3.4.1", "A call is in the code of the function that its entry is in.",
+     "write the address of the call, or of the instruction after it", "{name} is {value:#x}, the function is {around}"),
+    ("origin-function", ERROR, "DWARF 5, 3.3.8.2", "All entries of an instance complete the same abstract instance.",
+     "refer to the abstract instance that the variables of the instance belong to",
+     "the instance is one of {own}, but a variable or block in it is one of {other}"),
 )  # fmt: skip
 
+INSTANCES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
+_IN_INSTANCES = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_lexical_block, dw.DW_TAG_label))
+"""What completes entries of the function whose instance it is in."""
+_PLAIN_LANGUAGES = frozenset(("c", "opencl", "rust", "go"))
+_CALL_PCS = frozenset((dw.DW_AT_call_pc, dw.DW_AT_call_return_pc))
+_BITS = frozenset((dw.DW_AT_bit_size, dw.DW_AT_bit_offset, dw.DW_AT_data_bit_offset))
 ANY_FILE = 1 << 64
 """A number that no file has."""
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
@@ -175,6 +191,14 @@ class CheckPlan:
     """The attributes whose values are checked in each entry: index and check."""
     named: list[tuple[int, Container[int], int, ValueCheck]] = Factory(list)
     """The numbers that are names: slot, those that are known, index of the attribute, and check of another."""
+    placed: tuple[int, int, int] | None = None
+    """Of a plain member the slots of its offset and of its type, and the offset, where all such members have one."""
+    calls: list[tuple[int, int, int]] = Factory(list)
+    """The addresses of calls: slot, how far in front of them the call is, and index of the attribute."""
+    origin: int | None = None
+    """The slot of the reference to the entry that an entry in an instance of a function completes."""
+    instance: int | None = None
+    """The slot of the reference of an instance to its abstract instance; -1 of another function."""
     members: list[tuple[int, int]] = Factory(list)
     """The offsets of members in the structure that owns them: slot, and index of the attribute."""
     is_function: bool = False
@@ -258,6 +282,31 @@ def _is_augmentation(text: str) -> bool:
     return re.fullmatch(r"(\[[^\[\]:]+:v\d+\.\d+(:[^\[\]]*)?\])+", text) is not None
 
 
+def _called(die: Die) -> str:
+    """Return the name of a function, or where it is."""
+    origin = die.number(dw.DW_AT_specification)
+    with suppress(DwarfGpuError):
+        die = die if die.name or origin is None else origin.reference()
+    return die.name or die.linkage_name or f"the function at {die.section_offset:#x}"
+
+
+class MemberLayout:
+    """The bytes of the members of a structure so far."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self.members: list[tuple[int, int, int]] = []
+
+    def add(self, low: int, high: int, offset: int) -> tuple[int, int, int] | None:
+        """Add the member at an offset, and return one before it that has some of the same bytes."""
+        other = None
+        if low < self.end:
+            other = next((each for each in self.members if each[0] < high and low < each[1]), None)
+        self.end = max(self.end, high)
+        self.members.append((low, high, offset))
+        return other
+
+
 class _UnitChecks:
     """The checks of the entries of a unit."""
 
@@ -279,6 +328,16 @@ class _UnitChecks:
         self.spans: dict[int, list[tuple[int, int]] | None] = {}
         """The code of entries, by the depth of the last one there."""
         self.types = Types()
+        self.layouts: dict[int, MemberLayout] = {}
+        """The members of structures, by the depth of the last structure there."""
+        self.own_sizes: dict[int, int] = {}
+        """The bytes that a member of a type has for itself, by the offset of the type."""
+        self.instances: dict[int, tuple[int, int | None]] = {}
+        """The offsets of functions and inlined calls and of what they complete, by the depth of the last one there."""
+        self.completed: dict[tuple[int, int], int] = {}
+        """The first instance, by the function that it completes and the entry that an entry in it completes."""
+        self.called_in = 0, 0
+        """The code in which the call before was."""
         self.siblings: dict[int, tuple[int, int]] = {}
         """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
@@ -315,6 +374,16 @@ class _UnitChecks:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
+                self.layouts[depth] = MemberLayout()
+            if plan.placed is not None and self._has_layouts and depth and owners[-2].size is not None:
+                yield from self._placed(plan.placed, offset, depth, values)
+            if plan.instance is not None:
+                self.instances[depth] = offset, values[plan.instance] if plan.instance >= 0 else None
+            for slot, back, index in plan.calls:
+                if not self.called_in[0] <= values[slot] - back < self.called_in[1]:
+                    yield from self._checked(Die(unit, offset, abbreviation, values), index, self._call)
+            if plan.origin is not None:
+                self._completes(values[plan.origin])
             if plan.is_function:
                 self.functions[depth] = offset, abbreviation, values
             if plan.sibling is not None:
@@ -351,6 +420,8 @@ class _UnitChecks:
             depth = len(self.owners) - 1
             around = next((self.spans.get(i) for i in reversed(range(depth)) if self.owners[i].is_ranged), None)
             self.spans[depth], problems = self._ranges(plan, die, around)
+            if die.tag == dw.DW_TAG_subprogram:
+                self.called_in = 0, 0
             yield from problems
 
     def _checked(self, die: Die, index: int, check: ValueCheck) -> Iterator[Problem]:
@@ -392,10 +463,28 @@ class _UnitChecks:
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
+        self._add_relations(plan, abbreviation)
         plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
         rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
-        plan.is_special = plan.parents is not None or plan.sibling is not None or any(rare)
+        related = plan.placed or plan.calls or plan.instance is not None or plan.origin is not None
+        plan.is_special = plan.parents is not None or plan.sibling is not None or bool(related) or any(rare)
         return plan
+
+    def _add_relations(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
+        """Add what is to be compared with the entries around an entry, or with others of the same structure."""
+        tag, slots = plan.tag, abbreviation.layout.slots
+        index = abbreviation.index_of(dw.DW_AT_abstract_origin)
+        is_near = index >= 0 and abbreviation.forms[index] in forms.REF_UNIT
+        if tag in INSTANCES:
+            plan.instance = slots[index] if is_near else -1
+        elif tag in _IN_INSTANCES and is_near:
+            plan.origin = slots[index]
+        place, type_index = abbreviation.index_of(dw.DW_AT_data_member_location), abbreviation.index_of(dw.DW_AT_type)
+        if tag != dw.DW_TAG_member or min(place, type_index) < 0 or not _BITS.isdisjoint(abbreviation.attributes):
+            return
+        form, slot = abbreviation.forms[place], slots[place]
+        if abbreviation.forms[type_index] in forms.REF_UNIT and class_of(form, 0, 5) == "constant":
+            plan.placed = slot, slots[type_index], abbreviation.value(place, ()) if slot < 0 else 0
 
     def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
         """Add what is wrong with a set of attributes."""
@@ -464,6 +553,9 @@ class _UnitChecks:
             use = use_of(plan.tag, name)
             plan.expressions.append((slot, index, self.checks.expressions.passed(self.unit.format, use)))
             return
+        if check == self._call and form == dw.DW_FORM_addr:
+            plan.calls.append((slot, number != dw.DW_AT_call_pc, index))
+            return
         is_number = form != dw.DW_FORM_indirect and kind == "constant"
         if check == self._named_value and is_number:
             known = names(VALUE_KINDS[name])
@@ -496,6 +588,8 @@ class _UnitChecks:
             return next(number for number in range(len(known) + 1) if number not in known) or None
         if name in ("DW_AT_decl_file", "DW_AT_call_file"):
             return self.files + 1
+        if name == "DW_AT_bit_size":
+            return 9  # no type has less than a byte
         if form == dw.DW_FORM_strp:
             return len(unit.source.data(".debug_str" + unit.suffix)) if unit.contributions is None else None
         if form == dw.DW_FORM_line_strp:
@@ -517,7 +611,9 @@ class _UnitChecks:
         if kind == "string":
             return None if form in _STRINGS_ELSEWHERE else self._string
         if kind == "address":
-            return self._address if form in forms.ADDRESS_INDEX and has_addresses(self.unit) else None
+            is_call = number in _CALL_PCS or (number == dw.DW_AT_low_pc and plan.tag == dw.DW_TAG_GNU_call_site)
+            check = self._call if is_call else self._address if form in forms.ADDRESS_INDEX else None
+            return check if has_addresses(self.unit) else None
         if kind == "rnglist":
             return None if plan.tag in _RANGED else self.checks.lists.problems
         if kind == "loclist":
@@ -545,6 +641,22 @@ class _UnitChecks:
             attribute.address()
         except DwarfGpuError as error:
             yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
+
+    def _call(self, attribute: Attribute) -> Iterator[Problem]:
+        """Check that a call is in the function that its entry is in; behind the last instruction it may return to."""
+        try:
+            value = attribute.address()
+        except DwarfGpuError as error:
+            yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
+            return
+        owners = self.owners
+        depth = next((i for i in reversed(range(len(owners))) if owners[i].tag == dw.DW_TAG_subprogram), -1)
+        around = self.spans.get(depth) if depth >= 0 and owners[depth].is_ranged else None
+        at = value - (attribute.number != dw.DW_AT_call_pc)
+        self.called_in = next((span for span in around or () if span[0] <= at < span[1]), (0, 0))
+        if around and self.called_in == (0, 0):
+            values = {"name": attribute.name, "value": value, "around": spans_text(around)}
+            yield self._problem("call-outside", attribute.die, **values)
 
     def _far_reference(self, attribute: Attribute) -> Iterator[Problem]:
         if attribute.form in forms.REF_SUPPLEMENTARY:
@@ -634,6 +746,98 @@ class _UnitChecks:
             yield self._problem("base-size", die, size=size, **values)
         if self._c_model and not has_usual_encoding(name, number):
             yield self._problem("base-encoding", die, **values)
+
+    def _bit_size(self, attribute: Attribute) -> Iterator[Problem]:
+        die = attribute.die
+        is_base = die.tag == dw.DW_TAG_base_type
+        if not is_base and is_cplus(self.unit):  # a bit field of C++ may have more bits than its type
+            return
+        with suppress(DwarfGpuError):
+            size = known_size(self.types.of(die) if is_base else self.types.type_of(die))
+            if size is not None and attribute.value > 8 * size:
+                yield self._problem("bit-size", die, name=attribute.name, value=attribute.value, size=size)
+
+    def _placed(
+        self, placed: tuple[int, int, int], offset: int, depth: int, values: tuple[Any, ...]
+    ) -> Iterator[Problem]:
+        """Yield the overlap of a member with one before it."""
+        if self.owners[-2].tag == dw.DW_TAG_union_type:
+            return
+        slot, type_slot, low = placed
+        low = values[slot] if slot >= 0 else low
+        size = self._own_size(values[type_slot])
+        other = self.layouts[depth - 1].add(low, low + size, offset) if size else None
+        if other is not None:
+            begin, end, before = other
+            names = {"other": self.unit.die_known_at(before).name or "another one", "begin": begin, "end": end}
+            yield self._problem("member-overlap", self.unit.die_known_at(offset), low=low, high=low + size, **names)
+
+    def _own_size(self, target: int) -> int:
+        """Return the bytes that no other member can have of one with a type; 0 where they are not known.
+
+        The end of a class of C++ may be that of other members, where it is padding and the member has
+        ``[[no_unique_address]]``; so may be a whole class that is empty.
+        """
+        size = self.own_sizes.get(target)
+        if size is None:
+            size = 0
+            with suppress(DwarfGpuError):
+                kind = self.types.of(self.unit.die_known_at(target))
+                if not (isinstance(resolved(kind), Struct) and is_cplus(self.unit)):
+                    size = known_size(kind) or 0
+            self.own_sizes[target] = size
+        return size
+
+    @cached_property
+    def _has_layouts(self) -> bool:
+        """Whether members of structures lie beside each other, as they do not in languages with variant records."""
+        from dwarfgpu.program.code.source_files import language_of
+
+        return is_cplus(self.unit) or language_of(self.unit) in _PLAIN_LANGUAGES
+
+    def _completes(self, target: int) -> None:
+        """Note that an entry in an instance completes another one."""
+        owners = self.owners
+        for depth in range(len(owners) - 2, -1, -1):
+            if owners[depth].instance is not None:
+                holder, origin = self.instances[depth]
+                if origin is not None:
+                    self.completed.setdefault((origin, target), holder)
+                return
+
+    def _origins(self) -> Iterator[Problem]:
+        """Yield the instances of one function in which an entry completes an entry of another function."""
+        functions = [offset for offset, tag in self.tags.items() if tag == dw.DW_TAG_subprogram]
+        wrong: set[int] = set()
+        for (origin, target), holder in self.completed.items():
+            before = bisect_right(functions, target) - 1
+            if (before >= 0 and functions[before] == origin) or holder in wrong or target not in self.tags:
+                continue
+            own, other = self._abstract(origin), self._function_around(target)
+            if own is not None and other is not None and own.offset != other.offset:
+                wrong.add(holder)
+                names = {"own": _called(own), "other": _called(other)}
+                yield self._problem("origin-function", self.unit.die_known_at(holder), **names)
+
+    def _abstract(self, offset: int) -> Die | None:
+        """Return the entry at the end of the abstract origins of an entry; None where another unit or none has it."""
+        seen: set[int] = set()
+        while offset in self.tags and offset not in seen:
+            seen.add(offset)
+            die = self.unit.die_known_at(offset)
+            origin = die.number(dw.DW_AT_abstract_origin)
+            if origin is None:
+                return die
+            if origin.form not in forms.REF_UNIT:
+                return None
+            offset = origin.value
+        return None
+
+    def _function_around(self, offset: int) -> Die | None:
+        """Return the abstract instance of the function that an entry is in."""
+        around = self.unit.die_known_at(offset).ancestors()
+        function = next((die for die in around if die.tag in INSTANCES), None)
+        return None if function is None else self._abstract(function.offset)
 
     @cached_property
     def _c_model(self) -> bool:
@@ -730,6 +934,7 @@ class _UnitChecks:
             if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
                 modified.update(zip(offsets, targets, strict=True))
         yield from self._cycles(modified)
+        yield from self._origins()
 
     def _wrong(self, attribute: int, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
         """Yield the references that do not lead to what they should."""
@@ -773,6 +978,7 @@ _OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
     "DW_AT_address_class": lambda checks: checks._space,  # noqa: SLF001
     "DW_AT_LLVM_memory_space": lambda checks: checks._memory_space,  # noqa: SLF001
     "DW_AT_data_member_location": lambda checks: checks._member,  # noqa: SLF001
+    "DW_AT_bit_size": lambda checks: checks._bit_size,  # noqa: SLF001
     "DW_AT_decl_file": lambda checks: checks._file,  # noqa: SLF001
     "DW_AT_call_file": lambda checks: checks._file,  # noqa: SLF001
 }

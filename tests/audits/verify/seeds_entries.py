@@ -61,6 +61,21 @@ def with_member(tag: str, size: int, form: str, offset: int) -> Any:
     return die(tag, ("byte_size", "data1", size), member)
 
 
+def beside_each_other(
+    *members: tuple[int, str], tag: str = "structure_type", form: str = "data1", **fields: Any
+) -> Any:
+    """A structure of 16 bytes, whose members have offsets and types."""
+    each = [die("member", named(f"m{at}"), typed(to), ("data_member_location", form, at)) for at, to in members]
+    return die(tag, ("byte_size", "data1", 16), *each, **fields)
+
+
+def of_two(origin: str, *completed: str) -> tuple[Any, ...]:
+    """An inlined call of a function, in which entries complete variables of the functions f and g."""
+    parts = [die("variable", ("abstract_origin", "ref4", each)) for each in completed]
+    code = ("low_pc", "addr", CODE), ("high_pc", "data4", 8)
+    return (die("inlined_subroutine", ("abstract_origin", "ref4", origin), *code, die("lexical_block", *parts)),)
+
+
 def patched(rule: str, name: str, before: bytes, after: bytes, *locals: Any) -> Seed:
     """A file in which some bytes are others."""
 
@@ -150,8 +165,14 @@ RANGES = rnglist(("start_length", CODE, 4), "end_of_list")
 CLANG_14 = "AMD clang version 14.0.0"
 
 
-def numbers(name: str, encoding: int, size: int) -> Any:
-    return die("base_type", named(name), ("encoding", "data1", encoding), ("byte_size", "data1", size))
+def numbers(name: str, encoding: int, size: int, *more: Any) -> Any:
+    return die("base_type", named(name), ("encoding", "data1", encoding), ("byte_size", "data1", size), *more)
+
+
+WIDE = die("member", named("m"), typed("int"), ("bit_size", "data1", 40), ("data_bit_offset", "data1", 0))
+FUNCTIONS = [
+    die("subprogram", named(name), ("inline", "data1", 1), die("variable", named("v"), typed("int"), label=f"{name}1"),
+        label=name) for name in "fg"]  # fmt: skip
 
 
 SIZED = {
@@ -246,6 +267,14 @@ SEEDS = (
     beside("member-outside", "at its end", with_member("structure_type", 8, "data1", 8)),
     beside("member-outside", "with its last bytes", with_member("structure_type", 8, "data1", 5)),
     beside("member-outside", "of a union", with_member("union_type", 4, "udata", 64)),
+    beside("member-overlap", "two numbers", beside_each_other((0, "int"), (2, "int"))),
+    beside("member-overlap", "one in front", beside_each_other((8, "int"), (0, "int"), (3, "char"), form="udata")),
+    beside("bit-size", "40 bits of an int", die("structure_type", ("byte_size", "data1", 8), WIDE)),
+    beside("bit-size", "a type of 9 bits in a byte", numbers("t", 7, 1, ("bit_size", "data1", 9))),
+    inside("call-outside", "back to where the function begins", die("call_site", ("call_return_pc", "addr", CODE))),
+    inside("call-outside", "in the next function", die("call_site", ("call_pc", "addr", CODE + SIZE))),
+    inside("call-outside", "of DWARF 4", die("GNU_call_site", ("low_pc", "addr", CODE + SIZE + 1))),
+    inside("origin-function", "of a variable", *of_two("f", "f1", "g1"), types=FUNCTIONS),
     beside("unknown-tag", "a number of nobody", die(0x7F, named("t"))),
     of_unit("augmentation", "without brackets", ("LLVM_augmentation", "string", "amdgpu"), producer=CLANG_14),
     of_unit("augmentation", "without a version", ("LLVM_augmentation", "string", "[amdgpu]"), producer=CLANG_14),

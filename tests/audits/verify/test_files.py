@@ -11,9 +11,10 @@ from dwarfgpu.audits.verify.reports import check_file, check_files
 from dwarfgpu.audits.verify.rule_table import RULES
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.repairs import BY_NAME
+from tests.audits.verify import seeds_entries
 from tests.builders.dwarf import die
 from tests.builders.folders import FIXTURES
-from tests.builders.hostile import gpu, named, ops, variable
+from tests.builders.hostile import CODE, SIZE, gpu, named, ops, variable
 from tests.builders.seeds import findings_in
 
 FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
@@ -125,6 +126,30 @@ def test_what_was_right_in_one_place_is_checked_in_another():
     data = gpu(*static, variable("f", location=address[:-1]), types=[with_base, without])
     found = {(finding.rule.name, finding.path[-1]) for finding in findings_in(data)}
     assert found == {("expression-no-frame-base", "DW_TAG_variable c"), ("expression-truncated", "DW_TAG_variable f")}
+
+
+CPLUS = 0x21
+EMPTY = die("structure_type", ("byte_size", "data1", 1), label="empty")
+
+
+@pytest.mark.parametrize(
+    "language, types",
+    [
+        (0x1D, [seeds_entries.beside_each_other((0, "int"), (4, "char"), (5, "char"), (8, "int"))]),
+        (0x1D, [seeds_entries.beside_each_other((0, "int"), (0, "char"), tag="union_type")]),
+        (CPLUS, [EMPTY, seeds_entries.beside_each_other((0, "empty"), (0, "int"))]),  # with [[no_unique_address]]
+        (CPLUS, [die("structure_type", ("byte_size", "data1", 8), seeds_entries.WIDE)]),  # int m : 40
+        (0x09, [seeds_entries.beside_each_other((0, "int"), (0, "char"))]),  # a variant record of Pascal
+    ],
+)
+def test_members_may_share_bytes_and_have_bits_to_spare_where_languages_allow_it(language, types):
+    assert findings_in(gpu(types=types, language=language)) == []
+
+
+def test_calls_end_with_the_function_and_instances_complete_their_own_function():
+    site = die("call_site", ("call_return_pc", "addr", CODE + SIZE)), die("call_site", ("call_pc", "addr", CODE))
+    outer = die("subprogram", named("o"), ("inline", "data1", 1), *seeds_entries.FUNCTIONS, label="o")
+    assert findings_in(gpu(*site, *seeds_entries.of_two("f", "f1", "f1"), types=[outer])) == []
 
 
 def test_an_idiom_is_named():
