@@ -194,7 +194,7 @@ BUDGETS: dict[str, float] = {
     "program.frames": 9.73,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
     "audits.verify": 4.87,  # slots; tables of lists; code that overlaps or is not there, siblings, sizes of base types
     "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 10.11,  # scopes, made arguments, roundings, the source, entries; undefined values
+    "audits.judge": 10.24,  # scopes, made arguments, roundings, the source, entries; undefined values, values apart
     "audits.campaign": 1.70,  # random kernels, reduced sources, passes and their blocks, variants, what is kept, ^C
     "audits.memory_model": 2.43,  # fences of the source without any instruction
     "audits.dump": 1.22,
@@ -215,7 +215,7 @@ BUDGETS: dict[str, float] = {
     "compilers": 0.47,  # a part of the library for groups
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 96.6
+MOST_LINES_OF_TESTS = 96.7
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}

@@ -23,6 +23,7 @@ from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, ValueC
 from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
+from dwarfgpu.audits.judge.values_apart import ValuesApart
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
 from dwarfgpu.immutable import frozen
 
@@ -251,6 +252,7 @@ class StatementComparison:
         self.same = same
         """The other build, if its code is the same: then its history has the same stops."""
         self.values = ValueComparison(history.names, other.names, is_exact=same is not None)
+        self._apart = ValuesApart(history, name, RULES["together"], sightings)
         self._counts: defaultdict[tuple[str, str, DeclarationKey], Counter[str]] = defaultdict(Counter)
         self._alignments: dict[Hashable, list[Counterparts | None]] = {}
         self._references: dict[tuple[int, ...], ReferenceStops] = {}
@@ -305,6 +307,7 @@ class StatementComparison:
                     if id(stop) not in self._order:
                         self.sightings.note(RULES["between"], stop.pc)
                         self._judge_between(item, stop, aligned.reference, stretches, counts)
+        self._apart.report()
         return ComparedPart("between statements", counts[RIGHT], counts[WRONG], 0, counts[UNCERTAIN])
 
     def _executed(self, item: WorkItem) -> Iterator[tuple[StopsOfContext, list[tuple[int, StatementStop]]]]:
@@ -481,22 +484,16 @@ class StatementComparison:
     def _judge_together(
         self, item: WorkItem, stop: StatementStop, sources: dict[DeclarationKey, int]
     ) -> list[DeclarationKey]:
-        """Report variables that have their values in the other build, but never at the same moment; return them.
+        """Return variables that have their values in the other build, but never at the same moment.
 
         Between two stops a variable has the value of the one or of the other.
         """
-        self.sightings.note(RULES["together"], stop.pc)
         moments = {key: found | found << 1 for key, found in sources.items()}
         apart = {key: [each for each in moments if not found & moments[each]] for key, found in moments.items()}
-        every = [key for key, others in apart.items() if others]
-        while any(apart.values()):
-            key = max(apart, key=lambda each: len(apart[each]))
-            shown = (key, *apart.pop(key)[:MAX_NAMED])
-            own, *others = (f"{each.name} is {self._text(stop.value(each, item))}" for each in shown)
-            message = f"{own} while {' and '.join(others)}, which never happens in {self.name}"
-            self._add("together", key, item, stop, message)
-            apart = {each: [other for other in of if other != key] for each, of in apart.items()}
-        return every
+        apart = {key: others for key, others in apart.items() if others}
+        if apart:
+            self._apart.add(item, stop, apart)
+        return [*apart]
 
     def _judge_order(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
+from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, FileFinding, FindingLocation
 from dwarfgpu.errors import DwarfGpuError
@@ -67,6 +68,8 @@ class Subject:
     """The repairs that tell what the producer means."""
     doubt: str | None = None
     """Why it may be no mistake."""
+    is_one: bool = False
+    """Whether all of it is one finding, also where nothing is wrong in between."""
 
 
 @define(eq=False)
@@ -130,6 +133,8 @@ class Sightings:
         """The lanes of each wave in which something was seen at an address, as masks."""
         self._noted: dict[tuple[str, str], set[int]] = {}
         self.function = cache(self._find_function)
+        self.entries = cache(self._find_entries)
+        self._located = LocatedVariables()
         self._causes: dict[tuple[str, str], tuple[str, Subject]] = {}
         """By function and variable, what explains the wrong values of the variable."""
         self._limits: dict[tuple[Any, int], str | None] = {}
@@ -147,6 +152,12 @@ class Sightings:
             return None
         starts = (code.in_program(low) for low, high in functions[-1].die.ranges())
         return functions[-1].die.name, pc - max((start for start in starts if start <= pc), default=pc)
+
+    def _find_entries(self, name: str, pc: int) -> LocatedVariable | None:
+        """Return the entries of the location of a variable that are valid at an address."""
+        state = self.running.attached.state
+        located = chain.from_iterable(map(self._located.at, frames_at(state, state.loaded.at(pc), pc)))
+        return next((each for each in located if each.die.name == name), None)
 
     def limit(self, find: Callable[[LoadedCode], str | None], pc: int) -> str | None:
         """Return the limit of the producer of the code at an address, which is found out once for each file."""
@@ -215,6 +226,9 @@ class Sightings:
                 self._subjects[doubted] = {pc: places[pc] for pc in places if pc not in known}
                 self._lanes[doubted] = {pc: lanes[pc] for pc in places if pc not in known}
                 self._subjects[key], self._lanes[key] = known, certain._lanes[key]
+        for key in certain._subjects.keys() - self._subjects.keys():  # what is apart may have another explanation
+            if _is_difference(key[1]):
+                self._subjects[key], self._lanes[key] = certain._subjects[key], certain._lanes[key]
 
     def has(self, subject: Subject, pc: int) -> bool:
         """Return whether something was seen of a subject at an address."""
@@ -265,7 +279,7 @@ class Sightings:
         """Yield one finding for each range of addresses without one in it where the same was right."""
         counts, lanes = self.functions.get(function), self._lanes[function, subject]
         judged = self._noted.get((function, subject.rule.name), set() if counts is None else counts.seen)
-        seen = sorted(places.keys() | judged)
+        seen = sorted(places if subject.is_one else places.keys() | judged)
         found: list[int] = []
         for pc in [*seen, None]:
             if pc is not None and pc in places:

@@ -152,7 +152,7 @@ kernel void k(global const float *in, global float *out)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx90a", "gfx1100"])
 @pytest.mark.parametrize("source, found", [
-    (UNROLLED, ["square is 676 while k is 2, which never happens in k.O0",
+    (UNROLLED, ["square is 676 while k is 2, which never happens in k.O0; it also contradicts 1 more: best",
                 "k goes back from 3 to 2 in for (int k = 0; k < 4; k++)"]),  # its locations are 0, 1, 3, 2, 4
     (CANCELLED, []),
 ], ids=["rounds of an unrolled loop", "terms that cancel"])  # fmt: skip

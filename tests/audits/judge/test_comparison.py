@@ -119,7 +119,10 @@ def history(stops, column=1):
 
 def compared_histories(own, other, text=None, add=lambda *_each: None):
     """Return what comparing histories gives; ``text`` is that of every statement, or a text for each line."""
-    sightings = SimpleNamespace(note=lambda *_each: None, add=add, function=lambda pc: ("k", pc))
+    sightings = SimpleNamespace(
+        note=lambda *_each: None, add=add, function=lambda pc: ("k", pc), entries=lambda name, _pc: name,
+        wrong_values=tuple,
+    )  # fmt: skip
 
     def text_at(_file, line):
         return text[line] if isinstance(text, dict) else text
