@@ -32,15 +32,16 @@ from dwarfgpu.objfile.call_frames import (
     read_frame_header,
 )
 from dwarfgpu.objfile.contributions import initial_length
-from dwarfgpu.objfile.info.pc_ranges import code_spans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.elf.image import Image
+    from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import UnwindRules
     from dwarfgpu.targets.target import Target
@@ -82,6 +83,8 @@ RULES = rules(
      "the entry for {low:#x} has no code"),
     ("overlap", ERROR, "DWARF 5, 6.4.1", "The ranges of entries do not overlap.", "describe an instruction once",
      "the entry for {other:#x} overlaps the one from {low:#x} to {high:#x}"),
+    ("partial", ERROR, "DWARF 5, 6.4.1", "The entries for a function describe all of its code.",
+     "write the address and the size of the function", "no entry is for {low:#x} to {high:#x} of {name}"),
     ("not-in-code", ERROR, "A.6.4.1", "The range of an FDE is in an executable section.", "set the address of the code",
      "the code from {low:#x} to {high:#x} is not in an executable section"),
     ("unknown-instruction", ERROR, "DWARF 5, 7.24", "Each instruction is known.", "take one of table 7.29 or A.7.24"),
@@ -205,6 +208,8 @@ class CallFrameChecks:
         self.code = code_spans(image)
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
         self.empty: list[Fde] = []
+        self.described: list[tuple[int, int]] = []
+        """The code that live FDEs of all sections are for."""
         self._entries_read: dict[bytes, frozenset[int | None]] = {}
         self._broken_cies: dict[tuple[str, int], bool] = {}
         self._known: dict[tuple[int, bytes, int, bool], bool] = {}
@@ -232,6 +237,7 @@ class CallFrameChecks:
                     locations[entry.offset] = entry.low
                     if entry.low < entry.high and not self._is_dropped(entry):
                         spans.append((entry.low, entry.high, entry.offset))
+            self.described += ((low, high) for low, high, _offset in spans)
             if self.file.image.is_linked:
                 yield from _overlaps(spans, section.name)
             if section.is_eh:
@@ -241,6 +247,22 @@ class CallFrameChecks:
             first = self.empty[0]
             problem = RULES.problem("empty", first.section, first.offset, count=len(self.empty))
             yield evolve(problem, idiom="empty-frames")
+
+    def partial(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
+        """Yield the functions that entries are for in part, after `problems`: addresses, unit and offset of each.
+
+        Code in assembly may end its entry early, as where a new thread begins, whose stack has no caller.
+        """
+        spans = AddressSpans(self.described)
+        for low, high, unit, offset in functions if self.file.image.is_linked else ():
+            if spans.cover(low, high) or not spans.touch(low, high) or _is_assembly(unit):
+                continue
+            die = unit.die_known_at(offset)
+            inner = [(begin, end) for begin, end in spans if begin < high and low < end]
+            start = low if low < inner[0][0] else inner[0][1]
+            end = next((begin for begin, _end in inner if begin > start), high)
+            values = {"low": start, "high": end, "name": die.name or die.linkage_name or "the function"}
+            yield RULES.problem("partial", unit.section, die.section_offset, die, **values)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -511,6 +533,12 @@ class CallFrameChecks:
             found = [each.operands[0] for each in instructions if each.name == "DW_OP_LLVM_call_frame_entry_reg"]
             known = self._entries_read[data] = frozenset(number for number in found if isinstance(number, int))
         return known
+
+
+def _is_assembly(unit: Unit) -> bool:
+    from dwarfgpu.program.code.source_files import language_of
+
+    return language_of(unit) == "asm"
 
 
 def _circle(registers: dict[int, Rule]) -> list[int]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from dwarfgpu.objfile.dwarf import Dwarf
+    from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -140,6 +141,9 @@ RULES = rules(
      "correct DW_AT_data_member_location", "the member, at {low} to {high}, overlaps {other}, at {begin} to {end}"),
     ("bit-size", ERROR, "DWARF 5, 5.7.6", "A value has no more bits than its type has in memory.",
      "correct DW_AT_bit_size", "{name} is {value}, the type has {size} bytes"),
+    ("symbol-size", WARNING, "DWARF 5, 4.1", "A variable has no more bytes than the symbol at its address.",
+     "correct the type of the variable, or the size of the symbol",
+     "the variable has {size} bytes, its symbol {symbol} has {own}"),
     ("call-outside", ERROR, "DWARF 5, 3.4.1", "A call is in the code of the function that its entry is in.",
      "write the address of the call, or of the instruction after it", "{name} is {value:#x}, the function is {around}"),
     ("origin-function", ERROR, "DWARF 5, 3.3.8.2", "All entries of an instance complete the same abstract instance.",
@@ -152,6 +156,8 @@ _IN_INSTANCES = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW
 """What completes entries of the function whose instance it is in."""
 _PLAIN_LANGUAGES = frozenset(("c", "opencl", "rust", "go"))
 _CALL_PCS = frozenset((dw.DW_AT_call_pc, dw.DW_AT_call_return_pc))
+_ADDRESSED = frozenset((b"\x03", b"\xa1"))
+"""DW_OP_addr and DW_OP_addrx."""
 _BITS = frozenset((dw.DW_AT_bit_size, dw.DW_AT_bit_offset, dw.DW_AT_data_bit_offset))
 ANY_FILE = 1 << 64
 """A number that no file has."""
@@ -201,6 +207,8 @@ class CheckPlan:
     """The slot of the reference of an instance to its abstract instance; -1 of another function."""
     members: list[tuple[int, int]] = Factory(list)
     """The offsets of members in the structure that owns them: slot, and index of the attribute."""
+    is_object: bool = False
+    """Whether it is a variable, whose type and symbol may tell different sizes."""
     is_function: bool = False
     is_ranged: bool = False
     size: int | None = None
@@ -241,6 +249,22 @@ class EntryChecks:
         self.count = 0
         self.functions: list[tuple[int, int, Unit, int]] = []
         """The code of functions: first address, end, unit and offset of the entry."""
+
+    @cached_property
+    def has_code_at_0(self) -> bool:
+        """Whether code begins at 0, which else is the address of code that a linker has dropped."""
+        return any(low == 0 and is_code for low, _end, is_code in self.loaded)
+
+    @cached_property
+    def symbols(self) -> dict[int, Symbol]:
+        """The largest symbol of data at each address."""
+        found: dict[int, Symbol] = {}
+        for symbol in self.image.symbols():
+            if symbol.type_number == 1 and symbol.section is not None and symbol.size:
+                known = found.get(symbol.value)
+                if known is None or known.size < symbol.size:
+                    found[symbol.value] = symbol
+        return found
 
     def problems(self, units: Sequence[Unit] | None = None) -> Iterator[Problem]:
         """Yield the problems of units in order: of some, or of all."""
@@ -341,7 +365,7 @@ class _UnitChecks:
         self.siblings: dict[int, tuple[int, int]] = {}
         """The offset of an entry, and where the next one is said to be, by the depth of both."""
 
-    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912 (on the path of every entry)
+    def problems(self) -> Iterator[Problem]:  # noqa: C901, PLR0912, PLR0915 (on the path of every entry)
         unit, tags, owners = self.unit, self.tags, self.owners
         plans: dict[Abbreviation, _Hot] = {}
         for offset, depth, abbreviation, values in unit.entries():
@@ -390,6 +414,8 @@ class _UnitChecks:
                 self.siblings[depth] = offset, values[plan.sibling]
             for slot, index, passed in plan.expressions:
                 data = values[slot]
+                if plan.is_object and data[:1] in _ADDRESSED:
+                    yield from self._object(Die(unit, offset, abbreviation, values), data)
                 if data in passed.everywhere or (data in passed.with_frame_base and self._has_base()):
                     continue
                 if len(data) == passed.address_length and data[0] == passed.address_code:
@@ -460,6 +486,7 @@ class _UnitChecks:
         """Return what is to be looked at in entries, and what is wrong with all of them."""
         tag = abbreviation.tag
         plan = CheckPlan(tag, PARENTS.get(tag), is_function=tag in WITH_FRAMES)
+        plan.is_object = tag == dw.DW_TAG_variable and self.checks.image.is_linked and has_addresses(self.unit)
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
@@ -757,6 +784,19 @@ class _UnitChecks:
             if size is not None and attribute.value > 8 * size:
                 yield self._problem("bit-size", die, name=attribute.name, value=attribute.value, size=size)
 
+    def _object(self, die: Die, location: bytes) -> Iterator[Problem]:
+        """Check the size of a variable at an address, and nowhere else, against that of its symbol."""
+        with suppress(DwarfGpuError):
+            instructions = self.checks.expressions.decoded(location, self.unit.format).instructions
+            operand = instructions[0].operands[0] if len(instructions) == 1 else None
+            if not isinstance(operand, int):
+                return
+            address = operand if instructions[0].name == "DW_OP_addr" else self.unit.tables.address(operand)
+            symbol = self.checks.symbols.get(address)
+            size = None if symbol is None else known_size(self.types.type_of(die))
+            if symbol is not None and size is not None and symbol.size < size:
+                yield self._problem("symbol-size", die, size=size, symbol=symbol.name, own=symbol.size)
+
     def _placed(
         self, placed: tuple[int, int, int], offset: int, depth: int, values: tuple[Any, ...]
     ) -> Iterator[Problem]:
@@ -886,7 +926,8 @@ class _UnitChecks:
         if die.tag == dw.DW_TAG_subprogram:
             outside = [*self._in_code(die, live)]
             if not outside:
-                self.checks.functions += ((low, high, self.unit, die.offset) for low, high in live)
+                placed = (span for span in live if span[0] or self.checks.has_code_at_0)
+                self.checks.functions += ((low, high, self.unit, die.offset) for low, high in placed)
             problems += outside
         elif around:
             spans = AddressSpans(around)
@@ -913,7 +954,11 @@ class _UnitChecks:
 
     def _in_code(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
         image = self.checks.image
-        if not image.is_linked:
+        if not image.is_linked:  # then only the end of the longest section is known
+            last = max((section.address + section.size for section in image.code_sections), default=0)
+            beyond = [(low, high) for low, high in live if last < high]
+            if last and beyond:
+                yield self._problem("not-in-code", die, low=beyond[0][0], high=beyond[0][1])
             return
         for low, high in live:
             section = next((each for each in self.checks.loaded if each[0] <= low < each[1]), None)

@@ -108,7 +108,10 @@ class FileCheck:
             yield from LineChecks(self.file).problems()
             yield from IndexChecks(self.file).problems()
             yield from UnitTableChecks(self.file).problems()
-        yield from CallFrameChecks(self.file, self.expressions).problems()
+        frames = CallFrameChecks(self.file, self.expressions)
+        yield from frames.problems()
+        if self.file.has_dwarf:
+            yield from frames.partial(self.entries.functions)
 
     @cached_property
     def entries(self) -> EntryChecks:

@@ -118,6 +118,10 @@ SEEDS = (
     Seed("expression-call-cycle", "a call of itself", self_call),
     Seed("expression-after-location", "behind a register",
         partial(patched, HOST, "global_int", "DW_AT_location", b"\x09\x50" + b"\x96" * 8)),
+    Seed("entry-symbol-size", "a matrix in a number",
+        partial(patched, HOST, "calls", "DW_AT_type", (0x252).to_bytes(4, "little"))),
+    Seed("entry-not-in-code", "of an object, past all of its sections",
+        partial(patched, "host/values.gcc.O2.v5.o", "add", "DW_AT_high_pc", bytes((0, 0, 16)))),
     Seed("entry-file-number", "of a function", partial(patched, HOST, "program", "DW_AT_decl_file", b"\x63")),
     Seed("entry-file-number", "of a variable", partial(patched, HOST, "inspect", "DW_AT_decl_file", b"\x62")),
 )  # fmt: skip

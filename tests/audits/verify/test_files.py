@@ -152,6 +152,11 @@ def test_calls_end_with_the_function_and_instances_complete_their_own_function()
     assert findings_in(gpu(*site, *seeds_entries.of_two("f", "f1", "f1"), types=[outer])) == []
 
 
+def test_functions_that_a_linker_has_dropped_are_all_at_0():
+    dropped = [seeds_entries.function(0, "data4", size) for size in (4, 8)]
+    assert findings_in(gpu(types=dropped)) == []
+
+
 def test_an_idiom_is_named():
     report = check_file(opened(str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O0.v5.co")))
     assert {"private-variable", "global-variable"} <= {
