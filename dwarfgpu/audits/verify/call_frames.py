@@ -130,6 +130,8 @@ RULES = rules(
     ("slot-alignment", ERROR, "DWARF 5, 6.4.2.3", "A register is saved at a multiple of its size from the CFA.",
      "write the offset, and the factor of offsets with its sign",
      "at {row:#x} {one}, of {size} bytes, is saved at CFA{offset:+d}"),
+    ("slot-register", ERROR, "DWARF 5, 6.4.2.3", "A register is saved by an instruction before, which names it.",
+     "write the register that is saved there", "no instruction before {row:#x} can name {register}, which is saved"),
     ("slot-of-stack", ERROR, "DWARF 5, 6.4.2.3", "The ABI makes the CFA the stack pointer of the caller.",
      "write the register that is saved there", "at {row:#x} {one} is said to be saved at CFA{offset:+d}"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
@@ -207,6 +209,11 @@ class CallFrameChecks:
         image = file.image
         self.code = code_spans(image)
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
+        families = () if self.target is None else self.target.families
+        self.prefixes = {
+            each.first + i: each.encoded_with for each in families if each.encoded_with for i in range(each.count)
+        }
+        """By the registers that only instructions with prefixes can name: these prefixes."""
         self.empty: list[Fde] = []
         self.described: list[tuple[int, int]] = []
         """The code that live FDEs of all sections are for."""
@@ -361,7 +368,11 @@ class CallFrameChecks:
 
     def _has_addresses(self, fde: Fde) -> bool:
         """Return whether instructions depend on where they are, so that the same bytes elsewhere say something else."""
-        return any(instruction.name == "DW_CFA_set_loc" for instruction in self.frames.instructions(fde))
+        return any(
+            each.name == "DW_CFA_set_loc"
+            or any(operand.role == "register" and value in self.prefixes for operand, value in each.pairs())
+            for each in self.frames.instructions(fde)
+        )
 
     def _program(self, fde: Fde) -> Iterator[Problem]:
         """Yield what is wrong with the instructions of an FDE and with the rows that they make."""
@@ -445,7 +456,11 @@ class CallFrameChecks:
             endless: list[tuple[str, dict[str, object]]] = [("kernel-end", {})] * (
                 is_kernel and row.cfa is not None and fde.cie.return_address not in row.registers
             )
-            for name, values in [*endless, *self._rules(row, fde.format.form, is_signal_frame=fde.cie.is_signal_frame)]:
+            for name, values in [
+                *endless,
+                *self._unsaved(fde, row),
+                *self._rules(row, fde.format.form, is_signal_frame=fde.cie.is_signal_frame),
+            ]:
                 if name not in seen:
                     seen.add(name)
                     yield RULES.problem(name, fde.section, fde.offset, row=row.start, **values)
@@ -477,6 +492,17 @@ class CallFrameChecks:
         if slots and self.target is not None and not is_signal_frame:  # whose registers the system has saved
             yield from self._slots(self.target, row.cfa, sorted(slots))
         yield from self._entry_circle(row, form)
+
+    def _unsaved(self, fde: Fde, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield a register that the code cannot have saved; other code has saved the registers of the first row."""
+        if self.prefixes.keys().isdisjoint(row.registers) or row.start == fde.low or not self.file.image.is_linked:
+            return
+        section, first = self.file.image.code_at(fde.low), next(self.frames.rows(fde)).registers
+        code = b"" if section is None else section.data[fde.low - section.address : row.start - section.address]
+        for number in self.prefixes.keys() & row.registers.keys() - first.keys():
+            is_named = any(prefix in code for prefix in self.prefixes[number])
+            if isinstance(row.registers[number], cfi_rules.Offset) and code and not is_named:
+                yield "slot-register", {"register": self.frames.register_name(number)}
 
     def _slots(
         self, target: Target, cfa: CfaRule | None, slots: list[tuple[int, int]]

@@ -58,14 +58,16 @@ def fdes(rule: str, name: str, *ranges: tuple[int, int]) -> Seed:
     return section(rule, name, fill)
 
 
-def on_host(rules: str, *, data: int = -8, augmentation: str = "", start: str = "def_cfa 7 8; offset 16 1") -> bytes:
+def on_host(
+    rules: str, *, data: int = -8, augmentation: str = "", start: str = "def_cfa 7 8; offset 16 1", code: bytes = b""
+) -> bytes:
     """A program for x86-64 of one function; register 7 is rsp, 16 the return address."""
     frames = FrameBuilder("eh_frame")
     z = b"\0" if augmentation else b""
     cie = frames.cie(start, data=data, augmentation=augmentation, augmentation_data=z)
     frames.fde(cie, CODE, SIZE, rules, augmentation_data=z) if z else frames.fde(cie, CODE, SIZE, rules)
     elf = ElfBuilder(machine=62, type=3, osabi=0, abi_version=0)
-    elf.section(".text", bytes(SIZE), flags=SHF_ALLOC | 4, address=CODE, align=16)
+    elf.section(".text", code.ljust(SIZE, b"\0"), flags=SHF_ALLOC | 4, address=CODE, align=16)
     elf.section(".eh_frame", frames.data, flags=SHF_ALLOC, address=CODE + 0x1000)
     return elf.build()
 
@@ -163,6 +165,7 @@ SEEDS = (
     slot("outside", "above the CFA", "advance_loc 1; def_cfa 6 16; offset_extended_sf 3 -1"),
     slot("alignment", "half a register", "advance_loc 1; def_cfa_offset 20; offset 6 5", data=-4,
          start="def_cfa 7 8; offset 16 2"),
+    slot("register", "r16 of APX", "advance_loc 1; def_cfa_offset 16; offset_extended 130 2"),
     slot("of-stack", "rsp for rbp", "advance_loc 1; def_cfa_offset 16; offset 7 2"),
     instructions("empty", "no rules", b"\0"),
     instructions("expression-stack-underflow", "of a CFA", "def_cfa_expression 22"),

@@ -48,6 +48,8 @@ def test_a_broken_entry_is_not_reported_for_its_row_again() -> None:
     "rules, fields",
     [
         ("advance_loc 1; def_cfa_offset 24; offset 3 2; offset 6 3", {}),
+        ("advance_loc 3; offset_extended 130 2", {"code": b"\xd5\x10\x50"}),  # push %r16
+        ("offset_extended 130 2; advance_loc 3; def_cfa_offset 16", {}),  # saved by the code that jumped here
         ("def_cfa 5 0; offset 3 0; offset 7 6; offset 16 7", {"data": 8, "start": "def_cfa 5 0"}),  # as in longjmp
         ("advance_loc 1; offset 7 1; offset 16 2", {"augmentation": "zS"}),  # the system saves all registers
     ],
