@@ -65,6 +65,21 @@ CLASSES: dict[str, frozenset[str]] = {
     "DW_AT_LLVM_iterations": frozenset(("constant", "exprloc", "loclist")),
 }
 
+# --- Forms (DWARF 5, table 7.6) ---------------------------------------------------------------------------------------
+
+FORM_VERSIONS = {
+    **dict.fromkeys(dw.numbers("DW_FORM", "sec_offset exprloc flag_present ref_sig8"), 4),
+    **dict.fromkeys(
+        dw.numbers(
+            "DW_FORM",
+            "strx strx1 strx2 strx3 strx4 addrx addrx1 addrx2 addrx3 addrx4 line_strp strp_sup ref_sup4 ref_sup8 "
+            "loclistx rnglistx data16 implicit_const",
+        ),
+        5,
+    ),
+}
+"""The versions of DWARF that have introduced forms, after version 2."""
+
 # --- Entries ----------------------------------------------------------------------------------------------------------
 
 _CODE = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point))
@@ -108,6 +123,9 @@ REQUIRED: dict[int, tuple[tuple[tuple[str, ...], ...], str]] = {
     dw.DW_TAG_imported_module: ((("DW_AT_import",),), "DWARF 5, 3.2.4"),
     dw.DW_TAG_imported_unit: ((("DW_AT_import",),), "DWARF 5, 3.2.5"),
     dw.DW_TAG_inheritance: ((("DW_AT_type",),), "DWARF 5, 5.7.3"),
+    dw.DW_TAG_member: ((("DW_AT_type",),), "DWARF 5, 5.7.6"),
+    dw.DW_TAG_variable: ((("DW_AT_type",),), "DWARF 5, 4.1"),
+    dw.DW_TAG_formal_parameter: ((("DW_AT_type",),), "DWARF 5, 4.1"),
     dw.DW_TAG_array_type: ((("DW_AT_type",),), "DWARF 5, 5.5"),
     dw.DW_TAG_ptr_to_member_type: ((("DW_AT_type",), ("DW_AT_containing_type",)), "DWARF 5, 5.14"),
     dw.DW_TAG_enumerator: ((("DW_AT_name",), ("DW_AT_const_value",)), "DWARF 5, 5.10"),

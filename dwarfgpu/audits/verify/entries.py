@@ -16,6 +16,7 @@ from attrs import Factory, define
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import (
     CLASSES,
+    FORM_VERSIONS,
     OWNERS,
     PARENTS,
     POINTERS,
@@ -42,7 +43,7 @@ from dwarfgpu.program.types.reader import Types, is_cplus
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from dwarfgpu.objfile.dwarf import Dwarf
@@ -75,7 +76,16 @@ RULES = rules(
     ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them",
      "{name} is there {count} times"),
     ("attribute-class", ERROR, "DWARF 5, 7.5.5", "The form of a value is of a class that the attribute has.",
-     "choose a form of a class in table 7.5", "{name} has {form}, a form of class {kind}"),
+     "choose a form of a class in table 7.5", "{name} has {form}, a form of class {kind}", "{name} has {form}"),
+    ("form-version", ERROR, "DWARF 5, 7.5.6", "The version of a unit has all forms that its entries use.",
+     "write the version of the unit in its header",
+     "the unit has version {version}, {form} of {name} is a form of version {since}"),
+    ("after-end", ERROR, "DWARF 5, 2.3", "The unit entry owns all other entries of its unit.",
+     "end the lists of children where they end, and let the abbreviation of an entry say whether it has children",
+     "the unit entry ends at {end:#x}, further entries follow at {next:#x}"),
+    ("no-end", ERROR, "DWARF 5, 2.3", "A null entry ends the children of each entry.",
+     "write a null entry behind the last child of an entry",
+     "{missing} lists of children have no end where the unit ends"),
     ("attribute-owner", ERROR, "A.A", "An attribute is of an entry that it means something for.",
      "move it to the entry that it describes", "{tag} has {name}", "{name} of a base type that is not DW_ATE_address"),
     ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute",
@@ -424,7 +434,34 @@ class _UnitChecks:
             if not plan.is_plain:
                 yield from self._entry(plan, Die(unit, offset, abbreviation, values))
         self.checks.count += len(tags)
+        yield from self._form_version(plans)
+        yield from self._end(offset, depth + abbreviation.has_children)
         yield from self._references()
+
+    def _form_version(self, used: Iterable[Abbreviation]) -> Iterator[Problem]:
+        """Yield the first form of the entries of a unit that its version does not have."""
+        version = self.unit.version
+        for abbreviation in used:
+            for number, form in zip(abbreviation.attributes, abbreviation.forms, strict=True):
+                since = FORM_VERSIONS.get(form, 0)
+                if since > version:
+                    values = {"form": form_name(form), "name": name_of("DW_AT", number), "since": since}
+                    yield self._problem("form-version", self.unit.root, version=version, **values)
+                    return
+
+    def _end(self, last: int, depth: int) -> Iterator[Problem]:
+        """Yield what is wrong behind the last entry, at an offset: null entries end as many lists as it is deep."""
+        unit = self.unit
+        abbreviation, start = unit.table.at(unit.data, last)
+        values = unit.positions(unit.die_known_at(last))
+        end = values[-1][1] if values else start + abbreviation.layout.lead
+        rest = unit.data[end:]
+        further = len(rest) - len(rest.lstrip(b"\0"))
+        if further < len(rest):
+            places = {"end": unit.offset + end + depth, "next": unit.offset + end + further}
+            yield self._problem("after-end", unit.root, **places)
+        elif further < depth:
+            yield self._problem("no-end", unit.root, missing=depth - further)
 
     def _passed(self, offset: int, depth: int) -> Iterator[Problem]:
         """Yield the siblings that are not the entry at an offset, the first one behind what an entry owns."""
@@ -516,6 +553,7 @@ class _UnitChecks:
     def _add_shape(self, plan: CheckPlan, abbreviation: Abbreviation) -> None:
         """Add what is wrong with a set of attributes."""
         tag, attributes = abbreviation.tag, abbreviation.attributes
+        is_variable = tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter)
         names_here = abbreviation.names(self.unit.dialect, self.unit.version)
         if tag not in names("DW_TAG") and tag < _VENDOR["DW_TAG"]:
             plan.add("unknown-tag", tag=tag)
@@ -525,6 +563,8 @@ class _UnitChecks:
             plan.add("attribute-twice", name=name_of("DW_AT", twice), count=count)
         completes = dw.DW_AT_abstract_origin in attributes or dw.DW_AT_specification in attributes
         groups, clause = REQUIRED.get(tag, ((), ""))
+        if is_variable and (dw.DW_AT_name not in attributes or dw.DW_AT_declaration in attributes):
+            groups = ()  # GCC writes a parameter without any attribute, and declares variables of type void
         for group in groups:
             if not completes and not any(name in names_here for name in group):
                 values = {"tag": name_of("DW_TAG", tag), "names": " or ".join(group)}
@@ -533,7 +573,6 @@ class _UnitChecks:
             plan.add("high-pc-alone")
         if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
             plan.add("ranges-and-pc")
-        is_variable = tag in (dw.DW_TAG_variable, dw.DW_TAG_formal_parameter)
         if is_variable and dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes:
             plan.add("location-and-constant")
         index = abbreviation.index_of(dw.DW_AT_byte_size)
@@ -560,8 +599,11 @@ class _UnitChecks:
         kind = class_of(form, number, version, name)
         slot = abbreviation.layout.slots[index]
         allowed = CLASSES.get(name)
-        if allowed is not None and form != dw.DW_FORM_indirect and not _is_allowed(kind, allowed, name, version):
-            plan.add("attribute-class", name=name, form=form_name(form), kind=kind)
+        is_known = form in forms.FORMS and form != dw.DW_FORM_indirect
+        if allowed is not None and is_known and not _is_allowed(kind, allowed, name, version):
+            plan.add(
+                "attribute-class", name=name, form=form_name(form), **({"kind": kind} if kind != "unknown" else {})
+            )
             plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
             return
         owners = OWNERS.get(name)
@@ -1036,8 +1078,8 @@ def _fits(own: int, tag: int, wanted: frozenset[int] | None) -> bool:
 
 
 def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:
-    """Return whether a value of a class can be that of an attribute. Forms that are not known say nothing."""
-    if kind == "unknown" or kind in allowed:
+    """Return whether a value of a class can be that of an attribute."""
+    if kind in allowed:
         return True
     if version < 4:  # expressions are blocks, offsets into sections and constants look alike (DWARF 3, 7.5.4)
         return kind in ("block", "constant", "exprloc")

@@ -310,13 +310,18 @@ class ExpressionChecks:
             return names
         # which of the idioms it is depends on addresses that are known when the program is linked
         is_whole = self.code.file.image.is_linked and has_addresses(attribute.die.unit)
-        return None if is_whole or not may_be_idiom(expression, attribute.name) else "one that the linked program shows"
+        return (
+            None if is_whole or not self._may_be_idiom(attribute, expression) else "one that the linked program shows"
+        )
+
+    def _may_be_idiom(self, attribute: Attribute, expression: Expression) -> bool:
+        """Return whether a producer may mean something else; of other targets only operations with types are known."""
+        is_known = self.code.file.is_amdgpu or not HAS_TYPES.isdisjoint(expression.data)
+        return is_known and may_be_idiom(expression, attribute.name)
 
     def _repairs(self, attribute: Attribute, expression: Expression) -> str:
         """Return the names of the repairs of an expression; what depends on the same answers is worked out once."""
-        if not may_be_idiom(expression, attribute.name):
-            return ""
-        if not self.code.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
+        if not self._may_be_idiom(attribute, expression):
             return ""
         unit = attribute.die.unit
         place = _AskedSite(self.code.site(expression, attribute), attribute.die, self._sizes)

@@ -96,7 +96,7 @@ CLASSES = (
     die("variable", ("name", "data1", 7), typed("int"), ("location", "exprloc", V0)),
     die("variable", named("a"), ("type", "data4", 7)),        die("variable", named("a"), ("type", "exprloc", V0)),
     die("lexical_block", ("low_pc", "data8", CODE), ("high_pc", "data8", 4)),
-    die("lexical_block", ("ranges", "string", "x")),
+    die("lexical_block", ("ranges", "string", "x")),          die("variable", named("a"), ("type", "sec_offset", 0)),
     die("label", named("l"), ("low_pc", "string", "x")))  # fmt: skip
 OF_KERNEL = (
     ("frame_base", "data4", 7),           ("frame_base", "addr", 7),            ("inline", "string", "x"),
@@ -111,6 +111,9 @@ MISSING = {
     "an enumerator without a name": die("enumeration_type", FOUR_BYTES, die("enumerator", ("const_value", "data1", 1))),
     "an import of nothing": die("imported_declaration", named("i")),
     "an imported module without its name": die("imported_module"),
+    "a member without a type": die("structure_type", FOUR_BYTES, die("member", named("m"))),
+    "a variable without a type": die("variable", named("v")),
+    "a parameter without a type": die("subprogram", named("g"), die("formal_parameter", named("p"))),
     "a base class without a type": die("structure_type", ("byte_size", "data1", 4), die("inheritance")),
     "a pointer to a member of nothing": die("ptr_to_member_type", typed("int")),
     "a pointer to members of no type": die("ptr_to_member_type", ("containing_type", "ref4", "int"))}  # fmt: skip
@@ -210,6 +213,10 @@ SEEDS = (
     *(beside("attribute-missing", name, each) for name, each in MISSING.items()),
     inside("attribute-missing", "an inlined call of nothing", die("inlined_subroutine")),
     inside("attribute-missing", "a parameter of a call without a place", die("call_site", die("call_site_parameter"))),
+    inside("form-version", "a flag in version 3", at_place("a", ("external", "flag_present")), version=3),
+    of_unit("form-version", "a constant in version 4", ("decl_line", "implicit_const", 7), version=4),
+    patched("after-end", "a unit entry without children", b"\x11\1\x03\x08", b"\x11\0\x03\x08", variable("a")),
+    patched("no-end", "a variable with children", b"\x34\0\x03\x08", b"\x34\1\x03\x08", variable("a")),
     *(beside("parent", name, F, each) for name, each in PARENTS.items()),
     inside("parent", "a parameter in a call", die("call_site", die("call_site_parameter", PLACE, LABEL))),
     *(beside("attribute-owner", name, each) for name, each in OWNERS.items()),
@@ -254,7 +261,7 @@ SEEDS = (
     beside("not-in-code", "a function that ends too late", function(CODE, "data4", SIZE + 4)),
     inside("location-and-constant", "of a variable", at_place("a", PLACE, ("const_value", "data1", 1))),
     inside("location-and-constant", "of a parameter",
-           die("formal_parameter", named("a"), ("const_value", "data1", 1), PLACE)),
+           die("formal_parameter", named("a"), typed("int"), ("const_value", "data1", 1), PLACE)),
     inside("string", "past its section", die("variable", ("name", "strp", 0xFFFF), typed("int"))),
     inside("string", "of lines past its section", die("variable", ("name", "line_strp", 0xFFFF), typed("int"))),
     inside("string", "without a table", die("variable", ("name", "strx1#", 7), typed("int"))),

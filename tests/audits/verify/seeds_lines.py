@@ -16,7 +16,8 @@ PATH, DIRECTORY, TIME, LENGTH, MD5 = 1, 2, 3, 4, 5
 
 def with_table(*tables: bytes, offset: int = 0, **how: Any) -> bytes:
     """A code object of one kernel with line tables; its unit refers to one."""
-    return gpu(unit_attributes=[("stmt_list", "sec_offset", offset)], extra={".debug_line": b"".join(tables)}, **how)
+    form = "sec_offset" if how.get("version", 5) > 3 else "data4"
+    return gpu(unit_attributes=[("stmt_list", form, offset)], extra={".debug_line": b"".join(tables)}, **how)
 
 
 def header(rule: str, name: str, *rows: Any, version: int = 5, **fields: Any) -> Seed:

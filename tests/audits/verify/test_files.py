@@ -9,12 +9,14 @@ from dwarfgpu.audits.verify import call_frames, expressions, file_check
 from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.audits.verify.reports import check_file, check_files
 from dwarfgpu.audits.verify.rule_table import RULES
+from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.code.repairs import BY_NAME
 from tests.audits.verify import seeds_entries
-from tests.builders.dwarf import die
+from tests.builders.dwarf import build, die, unit
+from tests.builders.elf import ElfBuilder
 from tests.builders.folders import FIXTURES
-from tests.builders.hostile import CODE, SIZE, gpu, named, ops, variable
+from tests.builders.hostile import CODE, GFX90A, INT, SIZE, gpu, named, ops, variable
 from tests.builders.seeds import findings_in
 
 FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
@@ -155,6 +157,18 @@ def test_calls_end_with_the_function_and_instances_complete_their_own_function()
 def test_functions_that_a_linker_has_dropped_are_all_at_0():
     dropped = [seeds_entries.function(0, "data4", size) for size in (4, 8)]
     assert findings_in(gpu(types=dropped)) == []
+
+
+def test_only_in_files_of_amdgpu_a_frame_base_may_be_found_when_they_are_linked():
+    fbreg = variable("x", location=b"\x91\x08")
+    sections = build(unit(die("compile_unit", named("a.c"), INT, die("subprogram", named("f"), fbreg)))).sections
+    found = []
+    for machine in (EM_X86_64, EM_AMDGPU):
+        elf = ElfBuilder(machine=machine, type=1, flags=GFX90A)
+        for name, data in sections.items():
+            elf.section(name, data)
+        found += [(finding.rule.name, finding.idiom) for finding in findings_in(elf.build())]
+    assert found == [("expression-no-frame-base", None), ("expression-no-frame-base", UNLINKED)]
 
 
 def test_an_idiom_is_named():
