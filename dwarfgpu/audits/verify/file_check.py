@@ -105,7 +105,9 @@ class FileCheck:
         yield from KernelChecks(self.file).problems()
         if self.file.has_dwarf:
             yield from self.entries.problems()
-            yield from LineChecks(self.file).problems()
+            lines = LineChecks(self.file)
+            yield from lines.problems()
+            yield from lines.gaps(self.entries.functions)
             yield from IndexChecks(self.file).problems()
             yield from UnitTableChecks(self.file).problems()
         frames = CallFrameChecks(self.file, self.expressions)

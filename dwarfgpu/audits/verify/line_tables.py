@@ -22,7 +22,7 @@ from dwarfgpu.objfile.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
@@ -87,6 +87,8 @@ RULES = rules(
      "the sequence at {low:#x} has no code"),
     ("overlap", WARNING, "DWARF 5, 6.2.1", "Sequences do not overlap.", "describe an instruction once",
      "the sequence from {low:#x} to {high:#x} overlaps the one from {other:#x} to {end:#x}"),
+    ("gap", WARNING, "DWARF 5, 6.2", "The line tables have rows for all code of a function.",
+     "end the sequence where the code ends", "the sequences have only a part of the code from {low:#x} to {high:#x}"),
     ("not-in-code", ERROR, "DWARF 5, 6.2.2", "A sequence is within an executable section.",
      "set the address of the code", "{low:#x} to {high:#x} is not within an executable section"),
     ("offset", ERROR, "DWARF 5, 3.1.1 (5)", "DW_AT_stmt_list is the offset of a line table.", "correct the offset",
@@ -351,6 +353,14 @@ class LineChecks:
                 yield RULES.problem("overlap", section, offset, **values)
             if high > reach:
                 reach, covered = high, (low, high, offset)
+
+    def gaps(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
+        """Yield the functions that begin in a sequence, and go on where there is none; to be asked after `problems`."""
+        known = AddressSpans((low, high) for low, high, _section, _offset in self.spans)
+        for low, high, unit, offset in functions:
+            if known.touch(low, low + 1) and not known.cover(low, high):
+                die = unit.die_known_at(offset)
+                yield RULES.problem("gap", unit.section, die.section_offset, die, low=low, high=high)
 
     def _functions_at(self, section: str, offset: int, address: int) -> int:
         """Return how many functions of the unit with a table begin at an address, or have lost theirs to a linker."""

@@ -84,6 +84,7 @@ SEEDS = (
     header("address-size", "3 bytes", size=3),                raw("segment-size", "4 bytes", patched(7, "B", 4)),
     header("instruction-length", "0", ("set_address", CODE), ("special", 0, 1), ("fixed_advance_pc", 8), "end_sequence",
            min_length=0),
+    header("gap", "behind the first 8 bytes"),
     header("operations", "0 in version 5", max_operations=0),
     header("operations", "0 in version 4", version=4, max_operations=0),
     header("range", "0", line_range=0),
