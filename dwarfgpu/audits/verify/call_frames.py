@@ -134,6 +134,10 @@ RULES = rules(
      "write the register that is saved there", "no instruction before {row:#x} can name {register}, which is saved"),
     ("slot-of-stack", ERROR, "DWARF 5, 6.4.2.3", "The ABI makes the CFA the stack pointer of the caller.",
      "write the register that is saved there", "at {row:#x} {one} is said to be saved at CFA{offset:+d}"),
+    ("cfa-unsaved", ERROR, "DWARF 5, 6.4.2.2",
+     "A register that the callee preserves is saved before the CFA is computed from it.",
+     "write the register that points to the frame, or where it is saved",
+     "at {row:#x} the CFA is computed from {register}, which no rule says is saved"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
      "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
      "at {row:#x} no rule is for the return address"),
@@ -489,8 +493,13 @@ class CallFrameChecks:
         if has_registers:
             for number in _circle(row.registers):
                 yield "register-cycle", {"register": self.frames.register_name(number)}
-        if slots and self.target is not None and not is_signal_frame:  # whose registers the system has saved
-            yield from self._slots(self.target, row.cfa, sorted(slots))
+        if self.target is not None and not is_signal_frame:  # whose registers the system has saved
+            yield from self._slots(self.target, row.cfa, sorted(slots)) if slots else ()
+            if self.target.grows_down and isinstance(row.cfa, cfi_rules.RegisterOffset):
+                frame = row.cfa.register
+                is_given = frame == self.target.stack_pointer or frame in row.registers
+                if self.target.is_kept(frame) and not is_given:
+                    yield "cfa-unsaved", {"register": self.frames.register_name(frame)}
         yield from self._entry_circle(row, form)
 
     def _unsaved(self, fde: Fde, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
