@@ -138,8 +138,9 @@ RULES = rules(
      "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
     ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
      "{name} is at {offset:#x} of {section}, which has {size} bytes", "{name}: {reason}"),
-    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the table of the unit.", "emit it to .debug_addr",
-     "{name}: {reason}"),
+    ("address", ERROR, "DWARF 5, 7.5.5", "An address by index is in the table of the unit, and in the file.",
+     "emit it to .debug_addr",
+     "{name}: {reason}", "{name} is {value:#x}, behind all sections"),
     ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is in the line table.",
      "number the files as the line table of the unit does",
      "{name} is {value}, the files of the line table end at {last}"),
@@ -707,9 +708,13 @@ class _UnitChecks:
 
     def _address(self, attribute: Attribute) -> Iterator[Problem]:
         try:
-            attribute.address()
+            value = attribute.address()
         except DwarfGpuError as error:
             yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
+            return
+        last = max((end for _low, end, _is_code in self.checks.loaded), default=value)
+        if self.checks.image.is_linked and last < value and not is_dead(value, self.unit.address_size):
+            yield self._problem("address", attribute.die, name=attribute.name, value=value)
 
     def _call(self, attribute: Attribute) -> Iterator[Problem]:
         """Check that a call is in the function that its entry is in; behind the last instruction it may return to."""

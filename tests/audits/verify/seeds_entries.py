@@ -265,6 +265,8 @@ SEEDS = (
     inside("string", "past its section", die("variable", ("name", "strp", 0xFFFF), typed("int"))),
     inside("string", "of lines past its section", die("variable", ("name", "line_strp", 0xFFFF), typed("int"))),
     inside("string", "without a table", die("variable", ("name", "strx1#", 7), typed("int"))),
+    inside("address", "behind all sections", die("label", named("l"), ("low_pc", "addrx", 0x900000)),
+           unit_attributes=[("addr_base", "sec_offset", "addresses")]),
     inside("address", "without a table", die("label", named("l"), ("low_pc", "addrx#", 7))),
     inside("attribute-twice", "a name", die("variable", named("a"), named("b"), typed("int"))),
     inside("attribute-twice", "a line", at_place("a", ("decl_line", "data1", 1), ("decl_line", "data1", 1))),
