@@ -122,7 +122,8 @@ class ListChecks:
         yield from self._entries(attribute, entries, section, function)
         if error is not None:
             yield RULES.unreadable(error, die=die)
-        elif function is not None and not entries:
+        is_end_known = "lists" in section or self.expressions.code.file.image.is_linked  # not an empty range at 0
+        if error is None and is_end_known and function is not None and not entries:
             yield RULES.problem("empty", section, offset, die, name=attribute.name)
 
     def _table(self, unit: Unit, section: str, data: bytes, offset: int) -> TableHeader | None:

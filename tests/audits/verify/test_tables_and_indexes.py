@@ -97,6 +97,13 @@ def test_types_that_llvm_makes_for_expressions_need_not_be_in_an_index(tmp_path:
     assert [problem.rule.name for problem in IndexChecks(file).problems()] == []
 
 
+def test_an_empty_range_at_the_start_of_a_section_does_not_end_a_list(tmp_path, require_tool) -> None:
+    """GCC gives a parameter of an inlined call its place between two views of the first instruction."""
+    text = "static inline int in(int k, int n) { int w = k; return w + n; } int f(int a) { return in(1, a); }"
+    made = compiled(require_tool("g++"), tmp_path, "-g", "-gdwarf-4", "-O2", text=text)
+    assert [finding.message for finding in FileCheck(opened(str(made)), ignored=("idioms",))] == []
+
+
 def test_a_wrong_offset_to_a_group_is_found(tmp_path: Path, require_tool) -> None:
     """The relocation of a unit of the index leads to the group of another."""
     data = bytearray(compiled(require_tool("clang++-22", "clang++"), tmp_path, *TYPE_UNITS, "-gdwarf-5").read_bytes())
