@@ -120,10 +120,10 @@ class ListChecks:
             yield problem if rule is None else evolve(problem, rule=RULES[rule], clause=None)
             return
         yield from self._entries(attribute, entries, section, function)
+        is_end_known = "lists" in section or self.expressions.code.file.image.is_linked  # not an empty range at 0
         if error is not None:
             yield RULES.unreadable(error, die=die)
-        is_end_known = "lists" in section or self.expressions.code.file.image.is_linked  # not an empty range at 0
-        if error is None and is_end_known and function is not None and not entries:
+        elif is_end_known and function is not None and not entries:
             yield RULES.problem("empty", section, offset, die, name=attribute.name)
 
     def _table(self, unit: Unit, section: str, data: bytes, offset: int) -> TableHeader | None:
