@@ -200,6 +200,11 @@ def read_baseline(path: str) -> dict[str, Any]:
     return document
 
 
+def untold(baseline: str, what: str) -> str:
+    """Return that a baseline does not say something, and what to do."""
+    return f"{baseline} does not say {what}: write it again with --json -o {baseline}"
+
+
 def is_less(count: int, before: object) -> bool:
     """Return whether fewer than half were checked of what an earlier answer has, if it says how many that is."""
     return isinstance(before, int) and 2 * count < before

@@ -45,6 +45,11 @@ class TableHeader:
     count: int
     """How many offsets follow in the tables of lists; 0 in ``.debug_addr``, which has no such field."""
 
+    @property
+    def behind_offsets(self) -> int:
+        """Where the offsets end: the first place of a list."""
+        return self.base + self.count * self.offset_size
+
 
 def initial_length(cursor: Cursor) -> tuple[int, int]:
     """Read an initial length: the length of what follows, and the size of offsets in it (DWARF 5, 7.4)."""

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 from dwarfgpu.audits.judge.earlier_judgement import lost_kernels, unknown_before
 from dwarfgpu.audits.judge.judgement import RULES, Judge, JudgedPart, Judgement, judged_together, other_build, sum_of
 from dwarfgpu.audits.judge.lane_history import LaneRecorder, chosen_lane
+from dwarfgpu.audits.verdicts import untold
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.compilers import BUILD, is_source
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError, is_interrupt, until_interrupt
@@ -170,8 +171,7 @@ def _concluded(
     document.hints += [hint for _is_asked_for, hint in gaps]
     unknown = wanted.earlier is not None and unknown_before(wanted.earlier, result.kernels)
     if unknown:
-        baseline = arguments.get("baseline")
-        document.hints.append(f"{baseline} does not say {unknown}: write it again with --json -o {baseline}")
+        document.hints.append(untold(arguments.get("baseline"), unknown))
     return document
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from dwarfgpu import __version__
 from dwarfgpu.audits.run_checks import RULES, judged, lost_checks, run_report
-from dwarfgpu.audits.verdicts import verdict
+from dwarfgpu.audits.verdicts import untold, verdict
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.suppressions import suppressions
@@ -52,8 +52,7 @@ class CheckedRun:
         if lost:
             notices = *notices, f"less is checked than in {baseline}: {result.kernel}: {', '.join(lost)}"
         if earlier is not None and earlier.get("kernel") != result.kernel:
-            unknown = f"{baseline} does not say how much of {result.kernel} was checked"
-            notices = *notices, f"{unknown}: write it again with --json -o {baseline}"
+            notices = *notices, untold(baseline, f"how much of {result.kernel} was checked")
         status = BAD_FILE if lost else self._status(found)
         return evolve(result, checked=judged(checked, found), notices=notices), status
 

@@ -19,7 +19,14 @@ from attrs import evolve
 
 from dwarfgpu.audits.judge.alignment import align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
-from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, ValueComparison, largest_float, value_text
+from dwarfgpu.audits.judge.recorded_values import (
+    NoValue,
+    RecordedValue,
+    ValueComparison,
+    largest_float,
+    recorded_text,
+    value_text,
+)
 from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
@@ -354,11 +361,14 @@ class StatementComparison:
         """Return the stops of the other build around an instruction behind so many stops, if they are known."""
         aligned, numbers = of_context
         count = bisect_left(numbers, behind)
-        calls = [self.history.by_item[item][number].call for number in numbers[max(count - 1, 0) : count + 1]]
+
+        def is_in_call(at: int) -> bool:
+            return 0 <= at < len(numbers) and self.history.by_item[item][numbers[at]].call == stop.call
+
         truths: Sequence[int] = ()
-        if count and calls[0] == stop.call:
+        if is_in_call(count - 1):
             truths = self._around(aligned, count - 1, stop)
-        elif calls[min(count, 1) :] == [stop.call]:
+        elif is_in_call(count):
             truths = aligned.before(count)
         stretches = stretches_of(truths)
         is_known = 0 < len(truths) <= MAX_TRUTHS and aligned.reference.is_read(stretches)
@@ -386,10 +396,9 @@ class StatementComparison:
                         if found is not None:
                             place = lacking.lanes[lacking.positions[item]]
                             value = located.value(key, item)
-                            assert isinstance(value, RecordedValue)  # noqa: S101 (it has one there)
                             message = f"the location of {key.name} {'ends before' if ends else 'begins behind'} this"
                             message += f" instruction, where {gap.text} has its value, too:"
-                            message += f" {value_text(value, self.history.names)}, as in {self.name}"
+                            message += f" {recorded_text(value, self.history.names)}, as in {self.name}"
                             sighting = Sighting(message, lacking.wave, place, lacking.visit)
                             seen.setdefault((key, located.pc, lacking.pc), []).append((found, sighting))
         for (key, _located, pc), sightings in seen.items():
@@ -514,13 +523,12 @@ class StatementComparison:
             last = latest.get(key)
             later = found if last is None else found >> last.number << last.number
             if last is not None and not later and reference.variable(key).is_one_life(_first(found), last.number):
-                after, before = (self._text(each.value(key, item)) for each in (last.shown, stop))
+                after, before = (
+                    recorded_text(each.value(key, item), self.history.names) for each in (last.shown, stop)
+                )
                 message = f"{key.name} is {after} at +{self.sightings.function(last.shown.pc)[1]:#x} and then {before};"
                 self._add("order", key, item, stop, f"{message} in {self.name}, {after} comes after {before}")
             latest[key] = LatestStop(_first(later or found), stop)
-
-    def _text(self, value: Recorded | None) -> str:
-        return value_text(value, self.history.names) if isinstance(value, RecordedValue) else ""
 
     def _is_same(self, value: RecordedValue, known: KnownValue, scale: float | None) -> bool:
         return self.values.difference(value, *known, scale) is None
@@ -563,10 +571,7 @@ class StatementComparison:
         if any(state is HIDDEN for state, _start, _stop in known.runs(stretches)):
             last = known.last_before(stretches[0][0])
             others += [] if last is None else [last]
-        compared = self._compare_value(value, others, is_alive=False, is_certain=True, is_rounded=variable.is_rounded)
-        if compared is None or compared.result == MISSING:
-            return None
-        return self._weighed(item, variable, stop, compared, others, stretches)
+        return self._compare_with(others, stretches, item, variable, stop)
 
     def _compare_with_all(
         self, item: WorkItem, variable: ReferenceVariable, stop: StatementStop
@@ -579,11 +584,23 @@ class StatementComparison:
         is_cut = self.history.is_cut or self.other.is_cut
         if is_cut or key in self._uncertain or key not in self.history.listed or not isinstance(value, RecordedValue):
             return None
-        others, stops = variable.all_values(item), [(0, variable.count)]
-        compared = self._compare_value(value, others, is_alive=False, is_certain=True, is_rounded=variable.is_rounded)
-        if compared is None or compared.result != WRONG:
+        compared = self._compare_with(variable.all_values(item), [(0, variable.count)], item, variable, stop)
+        return None if compared is None or compared.result == RIGHT else compared
+
+    def _compare_with(
+        self,
+        others: list[KnownValue],
+        stretches: list[Stretch],
+        item: WorkItem,
+        variable: ReferenceVariable,
+        stop: StatementStop,
+    ) -> ComparedValue | None:
+        """Return what comparing a value with those of some stops gives; None if nothing is known there."""
+        value, is_rounded = stop.value(variable.key, item), variable.is_rounded
+        compared = self._compare_value(value, others, is_alive=False, is_certain=True, is_rounded=is_rounded)
+        if compared is None or compared.result == MISSING:
             return None
-        return self._weighed(item, variable, stop, compared, others, stops)
+        return self._weighed(item, variable, stop, compared, others, stretches)
 
     def _around(self, stops: AlignedStops, number: int, piece: StatementStop) -> Sequence[int]:
         """Return the stops of the other build between the certain neighbours of what follows a stop.

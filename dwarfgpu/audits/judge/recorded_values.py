@@ -512,6 +512,11 @@ def leaf_text(leaf: Leaf, bits: int, names: PointerNames) -> str:
     return f"{bits:#x}" if leaf.kind == BYTES else str(number_of(leaf, bits))
 
 
+def recorded_text(value: Recorded | None, names: PointerNames) -> str:
+    """Return a value as messages show it; nothing without one."""
+    return value_text(value, names) if isinstance(value, RecordedValue) else ""
+
+
 def value_text(value: RecordedValue, names: PointerNames, *, most: int = 4) -> str:
     """Return a value as text: a scalar, or its first leaves by their paths."""
     pairs = zip(value.leaves, value.patterns, strict=True)

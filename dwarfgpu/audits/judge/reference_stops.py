@@ -210,6 +210,7 @@ class ReferenceVariable:
         ]
         self.known = cache(self._find_known)
         self.terms = cache(self._find_terms)
+        self.all_values = cache(self._find_all_values)
 
     def value(self, item: WorkItem, number: int) -> Recorded | None:
         """Return what it is for a work-item at a stop; None where it is not visible."""
@@ -234,7 +235,7 @@ class ReferenceVariable:
             states[number] = pairs.setdefault((id(value), unknown), (value, unknown))
         return KnownValues(states)
 
-    def all_values(self, item: WorkItem) -> list[KnownValue]:
+    def _find_all_values(self, item: WorkItem) -> list[KnownValue]:
         """Return the values that it ever has; none if these may not be all."""
         everything = [(0, self.count)]
         runs = [state for state, _start, _stop in self.known(item).runs(everything)]

@@ -10,7 +10,7 @@ from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.judge.recorded_values import RecordedValue, value_text
+from dwarfgpu.audits.judge.recorded_values import recorded_text
 from dwarfgpu.audits.judge.sightings import Sighting, Subject
 from dwarfgpu.immutable import frozen
 
@@ -50,7 +50,7 @@ class ValuesApart:
     """Gathers the variables that contradict each other, and reports one finding for each location that explains it."""
 
     def __init__(self, history: StatementHistory, name: str, rule: CheckRule, sightings: Sightings) -> None:
-        self._history, self._name, self._rule, self._sightings = history, name, rule, sightings
+        self._names, self._name, self._rule, self._sightings = history.names, name, rule, sightings
         self._moments: list[_Moment] = []
         self._place = cache(self._find_place)
 
@@ -109,11 +109,8 @@ class ValuesApart:
         """Return the values of the first moment, and the other variables that are contradicted at any."""
         (first, others), *_later = moments
         shown = others[:MOST_VALUES]
-        own, *values = (f"{each.name} is {self._text(first, each)}" for each in (key, *shown))
+        values_of = {each: first.stop.value(each, first.item) for each in (key, *shown)}
+        own, *values = (f"{each.name} is {recorded_text(value, self._names)}" for each, value in values_of.items())
         more = sorted({each.name for _moment, found in moments for each in found} - {each.name for each in shown})
         message = f"{own} while {' and '.join(values)}, which never happens in {self._name}"
         return message + (f"; it also contradicts {len(more)} more: {', '.join(more)}" if more else "")
-
-    def _text(self, moment: _Moment, key: DeclarationKey) -> str:
-        value = moment.stop.value(key, moment.item)
-        return value_text(value, self._history.names) if isinstance(value, RecordedValue) else ""

@@ -130,7 +130,7 @@ def _intent(name: str, text: str) -> tuple[str, str, str, str] | None:
         scope = _scope_of(text, is_open=name.startswith("atomic_"), ordering=orders[0])
         if scope is None:
             return None
-        if "LOCAL_MEM_FENCE" in text and "GLOBAL_MEM_FENCE" in text:
+        if len(_named_spaces(text)) > 1:
             scope = scope.removesuffix(ONE_SPACE)  # it orders what is in the one before what is in the other
         return FENCE, orders[0], scope, _fenced_spaces(text)
     kind = _kind(name)
@@ -214,10 +214,14 @@ def _builtin_fence(text: str) -> tuple[str, str, str, str] | None:
     return FENCE, _ORDERINGS.get(name, name), "system-one-as" if scope == "one-as" else scope, spaces
 
 
+def _named_spaces(text: str) -> list[str]:
+    """Return the address spaces that the flags of a fence name."""
+    return [space for space in ("global", "local") if f"{space.upper()}_MEM_FENCE" in text]
+
+
 def _fenced_spaces(text: str) -> str:
-    is_local = "LOCAL_MEM_FENCE" in text
-    is_global = "GLOBAL_MEM_FENCE" in text
-    return "local" if is_local and not is_global else "global" if is_global and not is_local else "all"
+    named = _named_spaces(text)
+    return named[0] if len(named) == 1 else "all"
 
 
 # --- Where a call is --------------------------------------------------------------------------------------------------

@@ -319,9 +319,6 @@ def _is_augmentation(text: str) -> bool:
 
 def _called(die: Die) -> str:
     """Return the name of a function, or where it is."""
-    origin = die.number(dw.DW_AT_specification)
-    with suppress(DwarfGpuError):
-        die = die if die.name or origin is None else origin.reference()
     return die.name or die.linkage_name or f"the function at {die.section_offset:#x}"
 
 

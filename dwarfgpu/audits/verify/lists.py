@@ -108,8 +108,8 @@ class ListChecks:
                 yield RULES.problem("bad-offset", section, offset, die, **values)
                 return
             table = self._table(unit, section, data, offset)
-            if table is not None and offset < table.base + table.count * table.offset_size:
-                values = {"offset": offset, "section": section, "lists": table.base + table.count * table.offset_size}
+            if table is not None and offset < table.behind_offsets:
+                values = {"offset": offset, "section": section, "lists": table.behind_offsets}
                 yield RULES.problem("bad-offset", section, offset, die, **values)
                 return
             end = None if table is None else table.end

@@ -348,7 +348,7 @@ class ListTable:
     def places(self) -> list[int]:
         """Return where all lists begin, at once; nothing if one of the offsets is wrong."""
         header = self.header
-        stop = header.base + header.count * header.offset_size
+        stop = header.behind_offsets
         if stop > header.end:
             return []
         code = f"{'<' if self.byte_order == 'little' else '>'}{header.count}{'Q' if header.offset_size == 8 else 'I'}"
