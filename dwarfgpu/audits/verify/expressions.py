@@ -175,6 +175,26 @@ def use_of(tag: int, name: str) -> ExpressionUse:
     return IN_TAG.get(tag) or USES.get(name, ANY_RESULT)
 
 
+@frozen
+class _Meant:
+    """What the producer of an expression means, if that is not what it says."""
+
+    idiom: str | None = None
+    """The names of the repairs that tell it."""
+    broken: frozenset[str] = frozenset()
+    """The rules that are broken even so, by operations that no repair has added."""
+    operations: frozenset[tuple[str, tuple[Any, ...]]] = frozenset()
+    """The operations of the repaired expression."""
+    is_open: bool = False
+    """Whether the linked program may show that it has an idiom."""
+
+
+_AS_WRITTEN = _Meant()
+UNLINKED = "one that the linked program shows"
+_OF_UNLINKED = frozenset(("expression-deprecated", "expression-no-frame-base"))
+"""The rules that idioms break which only the linked program shows."""
+
+
 @define(eq=False)
 class PassedExpressions:
     """The expressions of one use in which nothing is wrong, so that they are not checked again."""
@@ -220,8 +240,7 @@ class ExpressionChecks:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             expression = self.decoded(data, form)
-            how: dict[str, Any] = {"in_cfi": use.in_cfi, "initial_depth": use.depth, "result_kind": use.want}
-            findings = verify.verify(expression, rules=self.rules, target=self.target, **how)
+            findings = self._findings(expression, use)
             if use.refused and not any(finding.severity == ERROR for finding in findings):
                 kinds = verify.result_kinds(expression, rules=self.rules, target=self.target).kinds
                 if kinds and kinds <= use.refused:
@@ -232,6 +251,11 @@ class ExpressionChecks:
             in_context = any(each.operation.name in _IN_CONTEXT for each in expression.instructions)
             known = self._known[key] = expression, findings, in_context
         return known
+
+    def _findings(self, expression: Expression, use: ExpressionUse) -> list[Finding]:
+        """Return what is wrong with the operations of an expression and with the kind of its result."""
+        how: dict[str, Any] = {"in_cfi": use.in_cfi, "initial_depth": use.depth, "result_kind": use.want}
+        return verify.verify(expression, rules=self.rules, target=self.target, **how)
 
     def decoded(self, data: bytes, form: Format) -> Expression:
         """Decode an expression; the offsets of its operations count from its first byte."""
@@ -260,12 +284,13 @@ class ExpressionChecks:
             block = attribute.block()
             place = block.section, block.offset
         section, offset = place
-        idiom = cache(partial(self.idiom, attribute, expression))  # found out for what is shown, once for all of that
+        meant = cache(partial(self._meant, attribute, expression, use))  # for what is shown, once for all of that
         for finding in findings:
-            yield self._problem(finding, section, offset, die, idiom)
+            problem = self._problem(finding, section, offset, die)
+            yield evolve(problem, idiom=partial(_explained, meant, problem.rule))
         for instruction, rule, values in in_unit:
             problem = RULES.problem(rule, section, offset + instruction.offset, die, **values)
-            yield evolve(problem, idiom=idiom)
+            yield evolve(problem, idiom=partial(_explained, meant, problem.rule, instruction))
 
     def passed(self, form: Format, use: ExpressionUse) -> PassedExpressions:
         """Return the expressions of a use that have been checked without a finding."""
@@ -294,45 +319,49 @@ class ExpressionChecks:
             yield self._problem(finding, section, offset, None)
 
     @staticmethod
-    def _problem(
-        finding: Finding, section: str, offset: int, die: Die | None, idiom: Callable[[], str | None] | None = None
-    ) -> Problem:
+    def _problem(finding: Finding, section: str, offset: int, die: Die | None) -> Problem:
         at = offset + finding.offset
-        return Problem(rule_of(finding), finding.message, section, at, die, finding.spec, idiom, finding.severity)
+        rule = rule_of(finding)
+        return Problem(rule, finding.message, section, at, die, finding.spec, severity=finding.severity)
 
-    def idiom(self, attribute: Attribute, expression: Expression) -> str | None:
-        """Return the names of the repairs that tell what the producer means, if there are some."""
-        try:
-            names = self._repairs(attribute, expression)
-        except DwarfGpuError:
-            return None
-        if names:
-            return names
-        # which of the idioms it is depends on addresses that are known when the program is linked
+    def _meant(self, attribute: Attribute, expression: Expression, use: ExpressionUse) -> _Meant:
+        """Return what the producer of an expression means."""
         is_whole = self.code.file.image.is_linked and has_addresses(attribute.die.unit)
-        return (
-            None if is_whole or not self._may_be_idiom(attribute, expression) else "one that the linked program shows"
-        )
+        try:
+            meant = self._repaired(attribute, expression, use)
+        except DwarfGpuError:
+            return _AS_WRITTEN
+        return evolve(meant, is_open=not is_whole and self._may_be_idiom(attribute, expression))
 
     def _may_be_idiom(self, attribute: Attribute, expression: Expression) -> bool:
         """Return whether a producer may mean something else; of other targets only operations with types are known."""
         is_known = self.code.file.is_amdgpu or not HAS_TYPES.isdisjoint(expression.data)
         return is_known and may_be_idiom(expression, attribute.name)
 
-    def _repairs(self, attribute: Attribute, expression: Expression) -> str:
-        """Return the names of the repairs of an expression; what depends on the same answers is worked out once."""
+    def _repaired(self, attribute: Attribute, expression: Expression, use: ExpressionUse) -> _Meant:
+        """Return what an expression means by its repairs; what depends on the same answers is worked out once."""
         if not self._may_be_idiom(attribute, expression):
-            return ""
+            return _AS_WRITTEN
         unit = attribute.die.unit
         place = _AskedSite(self.code.site(expression, attribute), attribute.die, self._sizes)
-        key = attribute.name, unit.producer, unit.format, expression.data
+        key = attribute.name, unit.producer, unit.format, use, expression.data
         node = self._idioms.get(key)
         while type(node) is tuple:
             question, branches = node
             node = branches.get(place.answer(*question))
         if node is None:
-            repairs = repairs_of(read_as_meant(expression, place.site(), ALL))
-            node = ", ".join(repair.name for repair in repairs)
+            meant = read_as_meant(expression, place.site(), ALL)
+            repairs = repairs_of(meant)
+            node = _AS_WRITTEN
+            if repairs:
+                written = {None, *(each.name for each in expression.instructions)}
+                wrong = [each for each in self._findings(meant, use) if each.operation in written]
+                operations = frozenset((each.name, each.operands) for each in meant.instructions)
+                node = _Meant(
+                    ", ".join(repair.name for repair in repairs),
+                    frozenset(rule_of(each).name for each in wrong),
+                    operations,
+                )
             if len(self._idioms) >= MAX_KNOWN:
                 self._idioms.clear()
             branches, key_of_node = self._idioms, key
@@ -443,6 +472,15 @@ class _AskedSite:
                 self._sizes.clear()
             self._sizes[target] = self._real.ask("size")
         return self._sizes[target]
+
+
+def _explained(meant: Callable[[], _Meant], rule: CheckRule, at: Instruction | None = None) -> str | None:
+    """Return the idiom that explains why a rule is broken, maybe by the operand of an operation."""
+    found = meant()
+    remains = rule.name in found.broken if at is None else (at.name, at.operands) in found.operations
+    if found.idiom is not None and not remains:
+        return found.idiom
+    return UNLINKED if found.is_open and rule.name in _OF_UNLINKED else None
 
 
 def has_addresses(unit: Unit) -> bool:

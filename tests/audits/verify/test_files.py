@@ -17,6 +17,7 @@ from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import ElfBuilder
 from tests.builders.folders import FIXTURES
 from tests.builders.hostile import CODE, GFX90A, INT, SIZE, gpu, named, ops, variable
+from tests.builders.parameters import for_each
 from tests.builders.seeds import findings_in
 
 FOLDERS = ("amdgpu", "compilers", "features", "host", "llvm24")
@@ -181,6 +182,20 @@ def test_an_idiom_is_named():
     assert quiet.entries == report.entries > 100
 
 
+@for_each("computed, expected",
+    ("DW_OP_lit0", set()),                                   ("DW_OP_swap", {"expression-stack-underflow"}),
+    ("DW_OP_lit0; DW_OP_drop", {"expression-stack-underflow"}),
+    ("DW_OP_lit1; DW_OP_lit0; DW_OP_div", {"expression-division-by-zero"}),
+    ("DW_OP_lit1; DW_OP_convert 7", {"expression-type-operand"}),
+    ("DW_OP_addrx 99", {"expression-address-index"}))  # fmt: skip
+def test_an_idiom_explains_only_what_its_repair_removes(computed, expected):
+    findings = findings_in(
+        gpu(variable("a", location=f"{computed}; DW_OP_lit5; DW_OP_swap; DW_OP_xderef; DW_OP_stack_value"))
+    )
+    assert {finding.rule.name for finding in findings if finding.idiom is None} == expected
+    assert "expression-deprecated" in {finding.rule.name for finding in findings if finding.idiom is not None}
+
+
 def test_one_bad_file_does_not_stop_the_rest(tmp_path):
     broken = tmp_path / "broken.co"
     broken.write_bytes(b"\x7fELF and nothing else")
@@ -201,13 +216,13 @@ def test_idioms_are_found_out_for_what_is_reported_alone(monkeypatch):
     path = str(FIXTURES / "amdgpu/hip-kernels.gfx90a.w64.O2.v5.co")
     everything = list(FileCheck(opened(path)))
     asked = []
-    real = expressions.ExpressionChecks.idiom
+    real = expressions.read_as_meant
 
-    def idiom(self, attribute, expression):
-        asked.append(attribute)
-        return real(self, attribute, expression)
+    def read_as_meant(expression, *how):
+        asked.append(expression)
+        return real(expression, *how)
 
-    monkeypatch.setattr(expressions.ExpressionChecks, "idiom", idiom)
+    monkeypatch.setattr(expressions, "read_as_meant", read_as_meant)
     monkeypatch.setattr(file_check, "MAX_REPORTED", 2)
     check = FileCheck(opened(path))
     reported = list(check)
