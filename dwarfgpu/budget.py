@@ -27,11 +27,13 @@ HINT = "--budget N, or `set budget N` at the prompt, allows more"
 class QuestionBudget:
     """What is left for a question."""
 
-    __slots__ = ("is_spent", "left", "size")
+    __slots__ = ("is_spent", "left", "refusals", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.left = size
+        self.refusals = 0
+        """How often something could not be paid. An answer found meanwhile is not remembered: it may be cut short."""
         self.is_spent = False
         """Whether something is left out of the answer for it."""
 
@@ -75,6 +77,7 @@ def take(count: int = 1) -> bool:
     if budget is None:
         return True
     if budget.left < count:
+        budget.refusals += 1
         budget.is_spent = True
         budget.left = 0
         return False
@@ -88,6 +91,7 @@ def take_half(count: int) -> bool:
     if budget is None:
         return True
     if budget.left - count < budget.size // 2:
+        budget.refusals += 1
         return False
     budget.left -= count
     return True
@@ -112,8 +116,15 @@ def asked() -> QuestionBudget | None:
     return _current.get()
 
 
+def refusals() -> int:
+    """Return how often the budget of the question that is being asked has refused to pay."""
+    budget = _current.get()
+    return 0 if budget is None else budget.refusals
+
+
 def check() -> None:
     """Raise an error if all is spent."""
     budget = _current.get()
     if budget is not None and budget.is_spent:
+        budget.refusals += 1
         raise EvaluationError("limit_exceeded", budget.message, hint=HINT)

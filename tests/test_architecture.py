@@ -29,6 +29,7 @@ GROUND = {
     "strict_json",
     "dwarf_constants",
     "budget",
+    "remembering",
     "regular_files",
     "progress",
     "code_cache",
@@ -44,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
     "budget": {"errors"},
+    "remembering": {"errors", "budget"},
     "regular_files": {"errors"},
     "progress": set(),
     "code_cache": set(),

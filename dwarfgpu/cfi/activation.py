@@ -76,7 +76,6 @@ class Activation(LoneFrame):
         """How many functions must return until this one goes on."""
         self.place = pc - 1 if (is_in_call if callee is None else is_call) else pc
         """The address to look up: of a caller one inside the call, as another function may begin after it."""
-        self._information: Information | DwarfGpuError | None = None
         self._known: dict[int, tuple[Location, bool] | DwarfGpuError] = {}
         """For each register the location of its value on entry, and whether it leaves open of which lane it is."""
         self.executed: str = ""
@@ -94,14 +93,7 @@ class Activation(LoneFrame):
     @property
     def information(self) -> Information:
         """The call frame information at the program location. Raises an error if it is missing or broken."""
-        if self._information is None:
-            try:
-                self._information = self.thread.code.information_at(self.place)
-            except DwarfGpuError as error:
-                self._information = error
-        if isinstance(self._information, DwarfGpuError):
-            raise self._information.with_traceback(None)
-        return self._information
+        return self.thread.code.information_at(self.place)
 
     @property
     def found(self) -> str:
@@ -191,7 +183,9 @@ class Activation(LoneFrame):
                 waiting.append(inner)
                 inner = inner.callee
             for activation in reversed(waiting):
-                activation._remember(key)  # noqa: SLF001
+                known = activation._remember(key)  # noqa: SLF001
+                if key not in activation._known:  # noqa: SLF001 (the budget is spent)
+                    return known
         return self._remember(key)
 
     def _continues(self, number: int) -> bool:
@@ -206,6 +200,7 @@ class Activation(LoneFrame):
 
     def _remember(self, key: int) -> tuple[Location, bool] | DwarfGpuError:
         known: tuple[Location, bool] | DwarfGpuError
+        refusals = budget.refusals()
         try:
             location = self._find(key, self.thread.lanes)
             known = location, is_open(location, self.thread.backend)
@@ -213,7 +208,8 @@ class Activation(LoneFrame):
             known = error
         except (Diverge, LaneFault):
             raise Parted from None
-        self._known[key] = known
+        if budget.refusals() == refusals:
+            self._known[key] = known
         return known
 
     def _find(self, key: int, lanes: LaneSet) -> Location:
@@ -608,6 +604,8 @@ class CallStack:
         self.max_frames = max_frames
         self.end: End | None = None
         """Why the last activation has no caller, once that is known."""
+        self._spent: budget.QuestionBudget | None = None
+        """The budget that was spent when the end was found: another question looks again."""
         self._activations = [Activation(thread, pc, is_in_call=is_in_call)]
         self._seen: set[tuple[int, int, int]] = set()
 
@@ -625,10 +623,14 @@ class CallStack:
 
     def at(self, level: int) -> Activation | None:
         """Return the activation of a level, or None if the stack ends before it."""
+        if self._spent is not None and self._spent is not budget.asked():
+            self.end = self._spent = None
         while level >= len(self._activations) and self.end is None:
+            refusals = budget.refusals()
             activation = self._waiting.pop(0) if self._waiting else self._next(self._activations[-1])
             if isinstance(activation, End):
                 self.end = activation
+                self._spent = None if budget.refusals() == refusals else budget.asked()
             else:
                 self._activations.append(activation)
         return self._activations[level] if level < len(self._activations) else None

@@ -14,6 +14,7 @@ from dwarfgpu.cfi.instructions import instructions
 from dwarfgpu.cfi.rules import RegisterOffset
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
+from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,25 +94,17 @@ class Tables:
 
     def __init__(self, target: Target | None = None) -> None:
         self._target = target
-        self._initial: dict[Common, Initial | DwarfGpuError] = {}
 
+    @remembered
     def initial(self, cie: Common) -> Initial:
-        rules = self._initial.get(cie)
-        if rules is None:
-            try:
-                state = RuleState(self._target)
-                for instruction in instructions_of(cie, cie.augmentation):
-                    _run(state, instruction, cie)
-                registers = state.snapshot()
-                if len(registers) > MAX_INITIAL:
-                    raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
-                rules = Initial(state.cfa, registers)
-            except DwarfGpuError as error:
-                rules = error
-            self._initial[cie] = rules
-        if isinstance(rules, DwarfGpuError):
-            raise rules.with_traceback(None)
-        return rules
+        """Return the rules that the initial instructions of a CIE make."""
+        state = RuleState(self._target)
+        for instruction in instructions_of(cie, cie.augmentation):
+            _run(state, instruction, cie)
+        registers = state.snapshot()
+        if len(registers) > MAX_INITIAL:
+            raise _ill_formed("limit_exceeded", f"a CIE makes more than {MAX_INITIAL} rules", cie)
+        return Initial(state.cfa, registers)
 
     def rows(self, fde: Description) -> Iterator[UnwindRules]:
         """Yield the rows of an entry in address order; after the valid rows, raise an error if one occurs."""

@@ -29,6 +29,7 @@ from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, fol
 from dwarfgpu.objfile.info.pc_ranges import Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES, order_code
 from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +75,6 @@ class FrameSection:
         """The bytes of an address for a CIE that does not say it: before version 4."""
         self.bases = bases
         self.is_eh = name == EH_FRAME
-        self._cies: dict[int, Cie | DwarfGpuError] = {}
         self._beginnings: set[int] = set()
         self._walked = 0
 
@@ -95,22 +95,16 @@ class FrameSection:
         except DwarfGpuError as error:
             raise error.at(section=self.name, offset=offset) from None
 
+    @remembered
     def cie_at(self, offset: int) -> Cie:
         """Return the CIE at an offset, which is read once; raise an error if no CIE begins there."""
-        cie = self._cies.get(offset)
-        if cie is None:
-            try:
-                head = self._head(offset) if self._begins_cie(offset) else None
-                if head is None:
-                    message = f"no CIE begins at {offset:#x}"
-                    raise IllFormed("bad_cie", message, spec=SPEC)
-                cie = self._cie(head)
-            except DwarfGpuError as error:
-                cie = error.at(section=self.name, offset=offset)
-            self._cies[offset] = cie
-        if isinstance(cie, DwarfGpuError):
-            raise cie.with_traceback(None)
-        return cie
+        try:
+            head = self._head(offset) if self._begins_cie(offset) else None
+            if head is None:
+                raise IllFormed("bad_cie", f"no CIE begins at {offset:#x}", spec=SPEC)
+            return self._cie(head)
+        except DwarfGpuError as error:
+            raise error.at(section=self.name, offset=offset) from None
 
     def _begins_cie(self, offset: int) -> bool:
         """Return whether one of the entries, which follow one another, begins at an offset and is a CIE.

@@ -36,6 +36,7 @@ from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
+from dwarfgpu.remembering import remembered
 from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
@@ -60,23 +61,16 @@ class CodeUnwinding:
         self._target = target
         self._code_at = code_at
         self._processor = target.processor
-        self._readings: dict[LoadedCode, CodeReading] = {}
-        self._known: dict[int, Information | NoInformation] = {}
 
     def information_at(self, code: LoadedCode, pc: int, missing: DwarfGpuError) -> Information:
         """Return the rules at an address, or raise `NoInformation` that goes on where an error of the file ends."""
-        known = self._known.get(pc)
-        if known is None:
-            try:
-                known = self._read(code, pc)
-            except DwarfGpuError as error:
-                message = f"{missing.message}, and its code does not tell: {error.message}"
-                known = NoInformation(NO_INFORMATION, message)
-            self._known[pc] = known
-        if isinstance(known, NoInformation):
-            raise known.with_traceback(None)
-        return known
+        try:
+            return self._read(code, pc)
+        except DwarfGpuError as error:
+            message = f"{missing.message}, and its code does not tell: {error.message}"
+            raise NoInformation(NO_INFORMATION, message) from None
 
+    @remembered
     def _read(self, code: LoadedCode, pc: int) -> Information:
         address = code.in_file(pc)
         function = self._reading(code).function_at(address)
@@ -92,11 +86,10 @@ class CodeUnwinding:
         told = partial(self._follows_call, start), self._lost_in_call
         return Information(row, PC_64, start, _expression, False, BY_CODE, *told)
 
+    @remembered
     def _reading(self, code: LoadedCode) -> CodeReading:
-        if code not in self._readings:
-            scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
-            self._readings[code] = CodeReading(self._processor, lanes, scale, functions.at, functions.pointer_at)
-        return self._readings[code]
+        scale, lanes, functions = self._target.stack_scale, self._target.lane_count, _Functions(code)
+        return CodeReading(self._processor, lanes, scale, functions.at, functions.pointer_at)
 
     def _lost_in_call(self, place: int) -> frozenset[int]:
         """Return the registers that a function may have changed that the call at an address made and that is gone."""

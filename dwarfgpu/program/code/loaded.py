@@ -20,6 +20,7 @@ from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
 from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
+from dwarfgpu.remembering import remembered
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
@@ -79,18 +80,10 @@ class LoadedCode:
         )
         self.repair = repair
         """Which repairs the expressions of attributes go through."""
-        self._expressions: dict[tuple[str, int, Format], Expression] = {}
-        self._repaired: dict[tuple[str, Die, Expression], Expression] = {}
-        self._functions: dict[int, Die | None] = {}
-        self._scopes: dict[int, tuple[FunctionScope, ...]] = {}
         self._edges: dict[Die, list[int] | None] = {}
         """Where scopes of a function begin and end, of functions that are asked about again and again."""
         self._asked: dict[Die, int] = {}
         self._scopes_between: dict[tuple[Die, int], tuple[FunctionScope, ...]] = {}
-        self._calls: dict[int, tuple[SourceCall, ...]] = {}
-        self._declared: dict[tuple[Die, int], list[tuple[Die, str]]] = {}
-        self.base_types: dict[tuple[Unit, int], BaseType] = {}
-        """Those that expressions have asked for, by unit and offset."""
         self.unwritten_places: dict[Die | None, dict[Die, int]] = {}
         """Addresses in local memory of variables without a location, by their functions (`local_layout`).
 
@@ -199,18 +192,17 @@ class LoadedCode:
 
     def function_at(self, pc: int) -> Die | None:
         """Return the function with code at an address, if the debugging information has one."""
-        address = self.in_file(pc)
-        if address not in self._functions:
-            functions = self.file.dwarf.index.functions_at(address) if self.file.has_dwarf else []
-            self._functions[address] = functions[-1] if functions else None
-        return self._functions[address]
+        return self._function_in_file(self.in_file(pc))
 
+    @remembered
+    def _function_in_file(self, address: int) -> Die | None:
+        functions = self.file.dwarf.index.functions_at(address) if self.file.has_dwarf else []
+        return functions[-1] if functions else None
+
+    @remembered
     def functions_at(self, pc: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address, innermost first: those inlined there, and the one they are in."""
-        address = self.in_file(pc)
-        if address not in self._scopes:
-            self._scopes[address] = self._functions_between(pc, address)
-        return self._scopes[address]
+        return self._functions_between(pc, self.in_file(pc))
 
     def _functions_between(self, pc: int, address: int) -> tuple[FunctionScope, ...]:
         """Return the functions at an address; between two edges of scopes they are the same everywhere."""
@@ -229,39 +221,36 @@ class LoadedCode:
             self._scopes_between[key] = functions_at(self.file, address)
         return self._scopes_between[key]
 
+    @remembered
     def calls_at(self, pc: int) -> tuple[SourceCall, ...]:
         """Return the functions at an address with their lines in the source, innermost first; at least one."""
-        address = self.in_file(pc)
-        if address not in self._calls:
-            from dwarfgpu.program.code.code_lookup import calls_at
+        from dwarfgpu.program.code.code_lookup import calls_at
 
-            self._calls[address] = calls_at(self.file, address, self.functions_at(pc))
-        return self._calls[address]
+        return calls_at(self.file, self.in_file(pc), self.functions_at(pc))
 
+    @remembered
     def declared_in(self, block: Die, address: int) -> list[tuple[Die, str]]:
         """Return what a block of a function declares at an address of the file, with the names."""
-        key = block, address
-        if key not in self._declared:
-            from dwarfgpu.program.code.scopes import declared_in
+        from dwarfgpu.program.code.scopes import declared_in
 
-            self._declared[key] = found = []
-            for die in declared_in(block, address, self.file.dwarf.index):
-                with noting(die.unit.dwarf.note):  # what is broken hides nothing beside it
-                    if die.name is not None:
-                        found.append((die, die.name))
-        return self._declared[key]
+        found = []
+        for die in declared_in(block, address, self.file.dwarf.index):
+            with noting(die.unit.dwarf.note):  # what is broken hides nothing beside it
+                if die.name is not None:
+                    found.append((die, die.name))
+        return found
 
+    @remembered
     def expression(self, data: bytes, form: Format, section: str, offset: int) -> Expression:
         """Return the expression at an offset of a section, decoded once."""
-        key = section, offset, form
-        expression = self._expressions.get(key)
-        if expression is None:
-            from dwarfgpu.expr.instruction import decode
+        from dwarfgpu.expr.instruction import decode
 
-            expression = self._expressions[key] = decode(
-                data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in
-            )
-        return expression
+        return decode(data, self.dialect, form, section=section, offset=offset, known_in=dialects.known_in)
+
+    @remembered
+    def base_type(self, unit: Unit, offset: int) -> BaseType:
+        """Return the type of the DW_TAG_base_type at an offset of a unit."""
+        return base_type_of(entry_of(unit, offset))
 
     @cached_property
     def local_sizes(self) -> set[int]:
@@ -275,15 +264,16 @@ class LoadedCode:
         """Return the expression of an attribute with the repairs that the policy allows."""
         if not self.file.is_amdgpu and not HAS_TYPES.intersection(expression.data):
             return expression
-        key = attribute.name, attribute.die, expression
-        if key not in self._repaired:
-            from dwarfgpu.program.code.repairs import may_be_idiom, read_as_meant
+        return self._repaired(expression, attribute.die, attribute.index)
 
-            is_idiom = may_be_idiom(expression, attribute.name)
-            self._repaired[key] = (
-                read_as_meant(expression, self.site(expression, attribute), self.repair) if is_idiom else expression
-            )
-        return self._repaired[key]
+    @remembered
+    def _repaired(self, expression: Expression, die: Die, index: int) -> Expression:
+        from dwarfgpu.program.code.repairs import may_be_idiom, read_as_meant
+
+        attribute = die.attributes[index]
+        if not may_be_idiom(expression, attribute.name):
+            return expression
+        return read_as_meant(expression, self.site(expression, attribute), self.repair)
 
     def base_register(self, base: Attribute) -> int | None:
         """Return the register that a frame base is; None where it is no register."""
@@ -326,8 +316,6 @@ class Loaded:
         self.codes: Sequence[LoadedCode] = tuple(codes)
         self.executable = executable
         """The file that a process was made of, if that is known."""
-        self._information: dict[int, Information | DwarfGpuError] = {}
-        self._unwinding: dict[Target, LoadedUnwinding] = {}
 
     def at(self, pc: int) -> LoadedCode | None:
         """Return the file whose code contains an address."""
@@ -365,32 +353,20 @@ class Loaded:
             return (NOWHERE,)
         return code.calls_at(pc)
 
+    @remembered
     def information_at(self, pc: int) -> Information:
         """Return the call frame information of an address, looked up once."""
-        information = self._information.get(pc)
-        if information is None:
-            try:
-                information = self._look_up(pc)
-            except DwarfGpuError as error:
-                information = error
-            self._information[pc] = information
-        if isinstance(information, DwarfGpuError):
-            raise information.with_traceback(None)
-        return information
-
-    def unwinding(self, target: Target) -> LoadedUnwinding:
-        """Return the call frame information for waves of a target, with that which reading the code finds."""
-        if target not in self._unwinding:
-            self._unwinding[target] = LoadedUnwinding(self, target)
-        return self._unwinding[target]
-
-    def _look_up(self, pc: int) -> Information:
         code = self.at(pc)
         if code is None:
             from dwarfgpu.cfi.activation import OUTSIDE_CODE, NoInformation
 
             raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is not in any loaded code")
         return code.information_at(pc)
+
+    @remembered
+    def unwinding(self, target: Target) -> LoadedUnwinding:
+        """Return the call frame information for waves of a target, with that which reading the code finds."""
+        return LoadedUnwinding(self, target)
 
 
 class LoadedUnwinding:
@@ -456,10 +432,7 @@ class FileUnit:
 
     def base_type(self, offset: int) -> BaseType:
         """Return the type of the DW_TAG_base_type at a unit offset."""
-        known, key = self.code.base_types, (self.unit, offset)
-        if key not in known:
-            known[key] = base_type_of(self._entry(offset))
-        return known[key]
+        return self.code.base_type(self.unit, offset)
 
     def address(self, index: int) -> int:
         """Return an entry of ``.debug_addr``, relocated."""
@@ -474,7 +447,7 @@ class FileUnit:
         if (known := self._entries.get(reference)) is not None:
             return known
         if reference.base == "unit":
-            die = self._entry(reference.offset)
+            die = entry_of(self.unit, reference.offset)
         else:
             die = self.unit.dwarf.die_at(reference.offset, ".debug_info" + self.unit.suffix)
         unit = self if die.unit is self.unit else FileUnit(die.unit, self.code, self.pc)
@@ -486,15 +459,6 @@ class FileUnit:
             None if constant is None else constant_bytes(constant),
         )
         return known
-
-    def _entry(self, offset: int) -> Die:
-        try:
-            return self.unit.die_at(offset)
-        except DwarfGpuError as error:
-            if error.kind != "bad_reference":
-                raise
-            message = f"no debugging information entry begins at offset {offset:#x} of the unit"
-            raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
 
     def expression(self, block: Block) -> Expression:
         """Return an expression of the unit, decoded once."""
@@ -538,6 +502,17 @@ def location_list(attribute: Attribute) -> EntryList:
 
 
 # --- Base types and constants -------------------------------------------------------------------------------------
+
+
+def entry_of(unit: Unit, offset: int) -> Die:
+    """Return the entry that an operand names by its offset in the unit."""
+    try:
+        return unit.die_at(offset)
+    except DwarfGpuError as error:
+        if error.kind != "bad_reference":
+            raise
+        message = f"no debugging information entry begins at offset {offset:#x} of the unit"
+        raise IllFormed("bad_operand", message, spec="A.2.5.4.2 (5)") from None
 
 
 def base_type_of(die: Die) -> BaseType:

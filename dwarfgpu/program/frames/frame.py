@@ -472,8 +472,10 @@ class Frame(Handle):
         """The lanes that are active at its place (A.3.3.5 (6)); None where that is not known."""
         changes = self.state.backend.changes
         if self._mask_of != changes:
-            self._mask_of = changes
+            refusals = budget.refusals()
             self._mask, self.mask_error = self._find_mask()
+            if budget.refusals() == refusals:
+                self._mask_of = changes
         return self._mask
 
     def _find_mask(self) -> tuple[int | None, DwarfGpuError | None]:

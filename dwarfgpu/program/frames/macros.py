@@ -6,10 +6,11 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, MacroEvent, macro_events
 from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +97,6 @@ class Macros:
     """The macros of the units of a program."""
 
     def __init__(self) -> None:
-        self._events: dict[Unit, list[MacroEvent] | DwarfGpuError] = {}
         self._defined: dict[tuple[Unit, str, int], Definitions] = {}
 
     def at(self, code: LoadedCode | None, unit: Unit | None, source: SourceLine | None) -> Definitions:
@@ -111,16 +111,12 @@ class Macros:
             found = self._defined[key] = self._read(code, unit, key[1], key[2])
         return found
 
+    @remembered
+    def _events(self, unit: Unit) -> list[MacroEvent]:
+        return macro_events(unit)
+
     def _read(self, code: LoadedCode | None, unit: Unit, path: str, line: int) -> Definitions:
-        events = self._events.get(unit)
-        if events is None:
-            try:
-                events = macro_events(unit)
-            except DwarfGpuError as error:
-                events = error
-            self._events[unit] = events
-        if isinstance(events, DwarfGpuError):
-            raise events
+        events = self._events(unit)
         table = None if code is None or not events else line_table(code.file, unit, of_entries=True)
         directory = unit.directory or ""
         names: dict[int, str] = {}
