@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import EvaluationError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+    def remembered(function: F) -> F:
+        """Run a method once for each of its arguments."""
+
 
 DEFAULT = 1 << 20
 """What a question may cost if nothing else is set."""
@@ -128,3 +135,40 @@ def check() -> None:
     if budget is not None and budget.is_spent:
         budget.refusals += 1
         raise EvaluationError("limit_exceeded", budget.message, hint=HINT)
+
+
+class _Remembered:
+    """A method that runs once for each of its arguments; later calls get its answer, or raise its error.
+
+    What was found while a budget refused to pay is not remembered: the next question may cost more.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name, self.__doc__ = function.__name__, function.__doc__
+
+    def __get__(self, owner: Any, _class: type | None = None) -> Any:
+        if owner is None:
+            return self
+        function, known = self.function, dict[Any, Any]()
+
+        def ask(*key: Any) -> Any:
+            answer = known.get(key, known)
+            if answer is known:
+                before = refusals()
+                try:
+                    answer = function(owner, *key)
+                except DwarfGpuError as error:
+                    answer = error
+                if refusals() == before:
+                    known[key] = answer
+            if isinstance(answer, DwarfGpuError):
+                raise answer.again()
+            return answer
+
+        owner.__dict__[self.name] = ask  # where the next call finds it
+        return ask
+
+
+if not TYPE_CHECKING:
+    remembered = _Remembered

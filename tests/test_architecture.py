@@ -29,7 +29,6 @@ GROUND = {
     "strict_json",
     "dwarf_constants",
     "budget",
-    "remembering",
     "regular_files",
     "progress",
     "code_cache",
@@ -45,7 +44,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the ground: nothing of the project
     "errors": set(),
     "budget": {"errors"},
-    "remembering": {"errors", "budget"},
     "regular_files": {"errors"},
     "progress": set(),
     "code_cache": set(),

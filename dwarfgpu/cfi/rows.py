@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import field
 
+from dwarfgpu.budget import remembered
 from dwarfgpu.cfi.instructions import instructions
 from dwarfgpu.cfi.rules import RegisterOffset
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
-from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

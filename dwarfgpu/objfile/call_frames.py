@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.budget import remembered
 from dwarfgpu.dwarf_constants import DW_EH_PE_absptr, DW_EH_PE_omit
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import FIXED, Format, pointer_kind
@@ -29,7 +30,6 @@ from dwarfgpu.objfile.contributions import ADDRESS_SIZES, each_contribution, fol
 from dwarfgpu.objfile.info.pc_ranges import Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES, order_code
 from dwarfgpu.objfile.section_source import decode
-from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

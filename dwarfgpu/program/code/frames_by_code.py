@@ -12,6 +12,7 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
+from dwarfgpu.budget import remembered
 from dwarfgpu.cfi.activation import BY_CODE, NO_INFORMATION, Information, NoInformation
 from dwarfgpu.cfi.rows import UnwindRules
 from dwarfgpu.cfi.rules import CfaExpression, ExpressionBytes, ExpressionRule, RegisterRule, SameValue, UndefinedRule
@@ -36,7 +37,6 @@ from dwarfgpu.isa.instruction import CALLS
 from dwarfgpu.objfile.elf.header import PT_GNU_RELRO, SHF_EXECINSTR
 from dwarfgpu.objfile.elf.loading import words_of_loader
 from dwarfgpu.objfile.info.pc_ranges import ranges_of
-from dwarfgpu.remembering import remembered
 from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAVE, VGPR_32, VGPR_64
 from dwarfgpu.targets.amdgpu.registers import sgpr
 

@@ -12,6 +12,7 @@ from attrs import field
 
 from dwarfgpu import budget, dialects
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.budget import remembered
 from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError, noting
 from dwarfgpu.expr.context import DieInfo, DieReference
 from dwarfgpu.expr.types import ENCODINGS, BaseType
@@ -20,7 +21,6 @@ from dwarfgpu.machines.protocol import TRAPS
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD, SHN_UNDEF
 from dwarfgpu.objfile.lists.list_encoding import EntryList, read_list
 from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
-from dwarfgpu.remembering import remembered
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
+from dwarfgpu.budget import remembered
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, MacroEvent, macro_events
 from dwarfgpu.program.code.code_lookup import line_table, tidy
-from dwarfgpu.remembering import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
