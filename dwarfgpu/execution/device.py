@@ -34,7 +34,14 @@ from dwarfgpu.execution.batch import (
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
 from dwarfgpu.execution.breakpoints import Arrival
 from dwarfgpu.execution.device_memory import GlobalMemory, MappedSegments
-from dwarfgpu.execution.faults import ILLEGAL_INSTRUCTION, MEMORY_VIOLATION, MachineFault, Pause, UnknownInstruction
+from dwarfgpu.execution.faults import (
+    BROKEN,
+    ILLEGAL_INSTRUCTION,
+    MEMORY_VIOLATION,
+    MachineFault,
+    Pause,
+    UnknownInstruction,
+)
 from dwarfgpu.execution.halts import Halt, executing, lane_masks
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.execution.repetition import Repetition
@@ -78,8 +85,6 @@ MOST_BLOCKS = 4096
 """The compiled blocks that are kept; waves that change MODE again and again have other ones each time."""
 TURNS = (4, 40, 400)
 """The most instructions of a turn where the order is by chance: each turn has one of these limits."""
-BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 """Options of mallopt(3)."""
 ALONE = 1 << 20

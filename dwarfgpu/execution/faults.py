@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"
 ILLEGAL_INSTRUCTION = "ILLEGAL_INSTRUCTION"
+BROKEN = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What an instruction raises whose operands make no sense, such as registers that a wave does not have."""
 READ_ONLY, WRITE_ONLY, FREED = "read-only", "write-only", "freed"
 """What a buffer is that does not allow all accesses."""
 

@@ -28,11 +28,12 @@ from dwarfgpu.execution.caches import (
     reach_of_control,
 )
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
-from dwarfgpu.execution.faults import MachineFault
+from dwarfgpu.execution.faults import BROKEN, MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import (
     ACCUMULATION_BASE,
+    SCALAR,
     SCALAR_BASE,
     MemoryAction,
     action_of,
@@ -272,7 +273,7 @@ class WeakMemory(MemoryAccess):
             every, rows = (np.concatenate(parts) for parts in zip(*keys, strict=True))
             operation.keys, first = np.unique(every * (len(self.units) + 1) + rows, return_index=True)
             operation.keys, operation.rows_of_keys = every[first], rows[first]
-        if instruction.action.space in ("private", "scalar") or not (
+        if instruction.action.space == SCALAR or not (
             keys or operation.is_local or instruction.writes_back is not None
         ):
             operation.due[:] = self.now
@@ -295,7 +296,7 @@ class WeakMemory(MemoryAccess):
             return self._touched
         except MachineFault as fault:
             raise fault.with_traceback(None) from None
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        except BROKEN as problem:
             raise MachineFault(f"the instruction cannot be executed ({problem})") from None
         finally:
             self._touched = None

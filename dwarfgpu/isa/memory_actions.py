@@ -47,6 +47,8 @@ class MemoryAction:
     operation: str = ""
     """load, store, rmw or rmw-return; empty for what is no access."""
     space: str = ""
+    is_by_descriptor: bool = False
+    """Whether it is private only if its descriptor turns out to be that of the stack."""
     counters: tuple[str, ...] = ()
     """What it counts in until it is complete."""
     is_ordered: bool = True
@@ -160,8 +162,8 @@ def _scalar(instruction: GpuInstruction, major: int) -> MemoryAction:
     if name.startswith(_NO_ACCESS) and not instruction.destinations:
         return NO_ACTION
     written = frozenset(register for operand in instruction.destinations for register in registers_of(operand))
-    operation = STORE if "store" in name else LOAD
-    return MemoryAction(operation, SCALAR, (counters_of(major).scalar,), is_ordered=False, written=written)
+    operation = RMW if "atomic" in name else STORE if "store" in name else LOAD
+    return MemoryAction(operation, SCALAR, counters=(counters_of(major).scalar,), is_ordered=False, written=written)
 
 
 def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
@@ -174,24 +176,23 @@ def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
     if encoding == "DS":
         operation = _local_operation(name, has_result=bool(written))
         space = LOCAL if operation else ""
-        return MemoryAction(operation, space, (names.local,), written=written)
-    returns = "atomic" in name and _returns(instruction)
-    is_atomic = "atomic" in name or "cmpswap" in name
-    operation = (RMW_RETURN if returns else RMW) if is_atomic else STORE if "store" in name else LOAD
-    if is_atomic and not returns:
-        written = frozenset()
+        return MemoryAction(operation, space, counters=(names.local,), written=written)
+    operation = STORE if "store" in name else LOAD
+    if "atomic" in name:
+        operation, written = (RMW_RETURN, written) if _returns(instruction) else (RMW, frozenset())
     if encoding in {"MIMG", "VIMAGE", "VSAMPLE"}:
         counter = names.store if operation in {STORE, RMW} else _image_counter(name, encoding, names)
-        return MemoryAction(operation, GLOBAL, (counter,), bits=_bits(instruction, major), written=written)
+        return MemoryAction(operation, GLOBAL, counters=(counter,), bits=_bits(instruction, major), written=written)
     counters: tuple[str, ...] = (names.store if operation in {STORE, RMW} else names.load,)
     space = GLOBAL
-    if encoding == "SCRATCH" or (encoding in {"MUBUF", "VBUFFER"} and _is_stack(instruction)):
+    is_by_descriptor = encoding == "MUBUF" and _may_be_stack(instruction, major)
+    if encoding == "SCRATCH" or is_by_descriptor:
         space = PRIVATE
     elif encoding == "FLAT":
         space = GENERIC
         if major >= 9:
             counters = (*counters, names.local)
-    return MemoryAction(operation, space, counters, bits=_bits(instruction, major), written=written)
+    return MemoryAction(operation, space, is_by_descriptor, counters, bits=_bits(instruction, major), written=written)
 
 
 def _image_counter(name: str, encoding: str, names: CounterNames) -> str:
@@ -200,9 +201,12 @@ def _image_counter(name: str, encoding: str, names: CounterNames) -> str:
     return names.sample if encoding == "VSAMPLE" else names.load
 
 
-def _is_stack(instruction: GpuInstruction) -> bool:
-    """Return whether a buffer instruction accesses scratch: with the descriptor of scratch, or an offset of a lane."""
-    if instruction.modifiers.get("addr64"):
+def _may_be_stack(instruction: GpuInstruction, major: int) -> bool:
+    """Return whether a buffer instruction accesses the stack if its descriptor is that of scratch.
+
+    From GFX11 on, flat scratch is set up by the hardware, and compilers use scratch instructions alone.
+    """
+    if major >= 11 or instruction.modifiers.get("addr64"):
         return False
     descriptor, offset = instruction.operand("srsrc"), instruction.operand("soffset")
     has_stack = offset is not None and offset.kind is OperandKind.SGPR

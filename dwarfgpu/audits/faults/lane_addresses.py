@@ -16,9 +16,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution import access_shapes as shapes
 from dwarfgpu.execution.batch import EXEC, EXEC_HI, M0, VCC, VCC_HI, WaveBatch, lane_flags
 from dwarfgpu.execution.block_writer import BlockWriter
-from dwarfgpu.execution.device import BROKEN
 from dwarfgpu.execution.device_memory import GlobalMemory
-from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
+from dwarfgpu.execution.faults import BROKEN, MachineFault, UnknownInstruction
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions

@@ -85,7 +85,7 @@ class _UnknownNeeded(Exception):
 
 def spin_of(machine: Machine, wave: int) -> Spin | None:
     """Return the loop that a wave cannot leave, whatever SCC is, which no state has; None if that is not certain."""
-    from dwarfgpu.execution.device import BROKEN
+    from dwarfgpu.execution.faults import BROKEN
 
     if getattr(machine, "weak_memory", None) is not None:  # registers may still be about to be loaded
         return None

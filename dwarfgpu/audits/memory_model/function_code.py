@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -12,7 +12,7 @@ from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import CALLS, JUMPS
-from dwarfgpu.isa.memory_actions import GENERIC, PRIVATE, Register, action_of, needed_registers, registers_of
+from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, PRIVATE, Register, action_of, needed_registers, registers_of
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.instructions import machine_of
 
@@ -212,6 +212,8 @@ class CodeFunctions:
             at += max(instruction.size, 4)
         for index in _private_accesses(steps):
             steps[index] = evolve(steps[index], action=evolve(steps[index].action, space=PRIVATE))
+        for index in _shared_buffers(steps):
+            steps[index] = evolve(steps[index], action=evolve(steps[index].action, space=GLOBAL))
         blocks = _blocks(addresses, steps, targets)
         return FunctionCode(name, is_kernel, mode, tuple(addresses), tuple(steps), blocks, decode.major)
 
@@ -257,6 +259,27 @@ def _private_accesses(steps: Sequence[CodeStep]) -> Iterator[int]:
                 ]
                 is_private = any(each == PRIVATE_BASE or each in private for each in made)
                 (private.add if is_private else private.discard)(register)
+
+
+def _shared_buffers(steps: Sequence[CodeStep]) -> Iterator[int]:
+    """Yield the buffer accesses that may be of the stack and are not: the function makes their descriptor.
+
+    That of the stack is there when a function begins, and its last word is only copied. Instructions are followed in
+    their order, whatever block they are in.
+    """
+    made: set[Hashable] = set()
+    if not any(step.action.is_by_descriptor for step in steps):
+        return
+    for index, step in enumerate(steps):
+        instruction = step.instruction
+        descriptor = instruction.operand("srsrc") if step.action.is_by_descriptor else None
+        if descriptor is not None and registers_of(descriptor)[-1] in made:
+            yield index
+        is_copy = instruction.name in {"s_mov_b32", "s_mov_b64"}
+        copied = registers_of(instruction.sources[0]) if is_copy else ()
+        for operand in instruction.destinations:
+            for register, source in zip_longest(registers_of(operand), copied):
+                (made.add if source is None or source in made else made.discard)(register)
 
 
 def _step(instruction: GpuInstruction, major: int) -> CodeStep:

@@ -223,7 +223,8 @@ class CheckedMemory(MemoryAccess):
         elif name.startswith("s_endpgm"):
             self._tell(writer, self._end, address)
         is_access = bool(action.operation) or name in _COUNTERS
-        if RACE in self.settings.checks and is_access and action.space != actions.PRIVATE:
+        may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
+        if RACE in self.settings.checks and is_access and may_be_shared:
             release = address in self._behind_local
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
             if action.operation == actions.LOAD:

@@ -202,13 +202,16 @@ class RaceCheck(KeptState):
         self.shadows[segment.start] = Shadow(segment, self.order.row_of)
 
     def begin(self, batch: WaveBatch, site: int) -> None:
-        """Begin an instruction of some waves."""
+        """Begin an instruction of some waves, which has rows from its first access on."""
+        self.now, self.first, self.batch, self.waves = site, 0, batch, batch.waves
+        self.places.clear()
+
+    def _begin_rows(self) -> None:
+        batch, site = self.batch, self.now
         if self.order.rows + batch.count > self.most_rows:
             self._forget_rows()
-        self.now, self.first, self.batch, self.waves = site, self.order.rows, batch, batch.waves
-        self.places.clear()
-        first, last = self.first, self.first + batch.count
-        self.order.rows = last
+        self.first = first = self.order.rows
+        self.order.rows = last = first + batch.count
         if last > len(self.wave_of):
             self._make_room(2 * last, slice(None))
         self.wave_of[first:last] = batch.waves + self.order.first
@@ -253,6 +256,8 @@ class RaceCheck(KeptState):
 
     def number_as_local(self, batch: WaveBatch) -> None:
         """Count the instruction as one of local memory, which a flat one turns out to be."""
+        if not self.first:
+            self._begin_rows()
         self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
@@ -264,6 +269,7 @@ class RaceCheck(KeptState):
         """Look at an access, ``[wave, lane]``, before it is done; ``new`` returns the bytes that lanes write."""
         if mask is not None and not mask.any():
             return
+        shadow = self._shadow(segment)
         is_plain = mask is None and not size & 3 and offsets.shape[1] == self.lanes
         row = first_of_row(offsets, size) if is_plain else None
         if row is None:
@@ -271,14 +277,15 @@ class RaceCheck(KeptState):
         else:
             access = ListedRead(self.first, self.waves, None, 1, row, None, size)
         if action == READ:
-            self._read(self._shadow(segment), access)
+            self._read(shadow, access)
         else:
-            self._write(self._shadow(segment), access, action, new)
+            self._write(shadow, access, action, new)
 
     def read_places(self, segment: MemorySegment, places: LocalPlaces, offset: int, mask: Rows, count: int) -> None:
         """Look at a read of some dwords, so many dwords behind places of local memory."""
+        shadow = self._shadow(segment)
         read = ListedRead(self.first, self.waves, places.index.astype(np.int32), 4, 4 * offset, mask, 4 * count)
-        self._read(self._shadow(segment), read)
+        self._read(shadow, read)
 
     def write_places(
         self, segment: MemorySegment, places: LocalPlaces, offset: int, count: int, new: Callable[[], Rows]
@@ -298,6 +305,8 @@ class RaceCheck(KeptState):
 
     def _shadow(self, segment: MemorySegment) -> Shadow:
         """Begin an access of the next place of the instruction."""
+        if not self.first:
+            self._begin_rows()
         shadow = self.shadows.get(segment.start)
         if shadow is None:
             shadow = self.shadows[segment.start] = Shadow(segment)

@@ -146,7 +146,7 @@ class _Followed:
             words = self.words.get(register, frozenset())
             if action.space in (actions.PRIVATE, actions.GENERIC):
                 self._put({(place, offset + 4 * word[1]): words})
-            if action.space != actions.PRIVATE:
+            if action.space != actions.PRIVATE or action.is_by_descriptor:
                 self.found |= {Update(at, word, read) for read, is_changed in words if is_changed}
         self._put(
             {register: self.words.get((place, offset + 4 * n), frozenset()) for n, register in enumerate(written)}

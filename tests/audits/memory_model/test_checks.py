@@ -181,6 +181,17 @@ def test_the_strongest_ordering_of_an_access(assemble):
     assert list(rows.values()) == [("plain", ""), ("release", "system"), ("acquire", "system"), ("plain", "")]
 
 
+def test_a_buffer_is_the_stack_only_by_its_descriptor(assemble):
+    """Up to GFX10: that which a function gets in s[0:3], or a copy of it."""
+    copied = "s_mov_b64 s[8:9], s[0:1]; s_mov_b64 s[10:11], s[2:3]; buffer_store_dword v0, v1, s[8:11], 0 offen"
+    made = "s_mov_b32 s7, 0x27000; buffer_load_dword v2, v1, s[4:7], 0 offen; s_mov_b32 s3, s7"
+    stack = "buffer_store_dword v0, off, s[0:3], s32"
+    file = assemble(f"{stack}; {copied}; {made}; {stack}", "gfx90a")
+    assert [row.instruction.split(",")[-2].strip() for row in accesses(MemoryCheck(file))] == ["s[4:7]", "s[0:3]"]
+    wide = assemble("buffer_store_b32 v0, v1, s[0:3], 0 offen", "gfx1100")
+    assert [row.operation for row in accesses(MemoryCheck(wide))] == ["store"]
+
+
 def test_what_is_outstanding_at_an_address(assemble):
     file = assemble("global_load_b32 v2, v[0:1], off; ds_load_b32 v3, v0; s_waitcnt vmcnt(0); s_waitcnt lgkmcnt(0)")
     check = MemoryCheck(file)

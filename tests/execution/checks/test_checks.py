@@ -11,6 +11,7 @@ import pytest
 from dwarfgpu.cli import main
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks import findings as f
+from dwarfgpu.execution.checks.races import RaceCheck
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.control.debugging import Debugging
 from dwarfgpu.execution.control.running import Running
@@ -18,7 +19,7 @@ from dwarfgpu.execution.halts import CHECK
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from tests.builders.commands import run
 from tests.builders.parameters import some_of
-from tests.execution.checks.pair_builds import pair_build
+from tests.execution.checks.pair_builds import buffer_build, pair_build
 from tests.execution.checks.random_faults import IN_FILE, differences
 
 HERE = Path(__file__).parent
@@ -67,7 +68,7 @@ def lines_of(kernel):
     return {marks["//"], marks["///"]}
 
 
-def problems(built, target, level):
+def problems(built, target, level, names=NAMES):
     """What is wrong with what is found of one build."""
     for kernel, kind in RACES.items():
         faulty = [row for row in found(built(target, level), kernel) if row.severity == "error"]
@@ -78,7 +79,7 @@ def problems(built, target, level):
             lines = {side.position.line for side in row.sides}
             if row.kind == kind and not lines <= lines_of(kernel) | {0}:
                 yield kernel, lines, lines_of(kernel)
-            if kernel in NAMES and not re.fullmatch(NAMES[kernel], row.variable or ""):
+            if kernel in names and not re.fullmatch(names[kernel], row.variable or ""):
                 yield kernel, row.variable
         yield from (("mended", kernel, row.kind) for row in found(built(target, level, "-DMENDED"), kernel))
 
@@ -91,6 +92,21 @@ def test_each_fault_is_found_and_nothing_else(built):
 def test_the_same_on_other_processors(built):
     others = [*some_of(BUILDS[::-1], 2), ("gfx90a", "O0")]
     assert {build: rows for build in others if (rows := [*problems(built, *build)])} == {}
+
+
+PRELOADED = "-mllvm", "-amdgpu-kernarg-preload-count=16"
+
+
+@pytest.mark.parametrize("target, options", [
+    ("gfx942", PRELOADED), ("gfx1100", ()),
+    *(pytest.param(each, (), marks=pytest.mark.slow) for each in ("gfx90a", "gfx942", "gfx1030", "gfx1200")),
+])  # fmt: skip
+def test_the_same_is_found_where_all_memory_is_in_buffers(require_tool, tmp_path, target, options):
+    """With arguments in registers, a buffer instruction is the first one that accesses memory."""
+    clang = require_tool("clang-22")
+    build = cache(lambda *build: buffer_build(clang, tmp_path, "pairs.cl", *build, *options))
+    names = {kernel: name for kernel, name in NAMES.items() if "tile" not in name}
+    assert [*problems(build, target, "O1", names)] == []
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx942", marks=pytest.mark.slow), "gfx1100", "gfx1200"])
@@ -629,6 +645,15 @@ def test_races_of_two_variables_at_the_same_places_are_two_findings(kernel, name
     writes = [row for row in check_report(running).findings if row.kind == "write-write race"]
     assert {re.match(r"\w+", row.variable)[0] for row in writes} == names
     assert {row.count for row in writes} == {56}
+
+
+def test_a_defect_of_a_check_is_not_a_stop_of_the_kernel(built, monkeypatch):
+    def begin(*_args):
+        raise AttributeError("first")
+
+    monkeypatch.setattr(RaceCheck, "begin", begin)
+    with pytest.raises(AttributeError):
+        found(built("gfx1100", "O2"), "in_group")
 
 
 VECTORS = """#include <hip/hip_runtime.h>
