@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.audits.memory_model.checker import ALL_RULES, CheckWish, MemoryCheck
-from dwarfgpu.audits.memory_model.families import FAMILIES, family_of, mode_of
 from dwarfgpu.audits.memory_model.file_reports import MemoryReport, check_code, check_paths
 from dwarfgpu.audits.memory_model.intents import stated
 from dwarfgpu.audits.memory_model.sequences import SequenceCell, cells
@@ -30,6 +29,7 @@ from dwarfgpu.questions.verification import (
 )
 from dwarfgpu.render import memory_model as render
 from dwarfgpu.render import verification as text_of
+from dwarfgpu.targets.amdgpu.memory_families import FAMILIES, family_of, mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.memory_model.families import DIFFERENCES, KNOWN_BUGS, difference_name
 from dwarfgpu.render.layout import counted, fitted, problem_json, shown
 from dwarfgpu.render.records import Record, fact, nested
 from dwarfgpu.render.verification import rule_counts
+from dwarfgpu.targets.amdgpu.memory_families import DIFFERENCES, KNOWN_BUGS, difference_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

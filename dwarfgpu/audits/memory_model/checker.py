@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.memory_model.families import KNOWN_BUGS, family_of, family_rules, mode_of
 from dwarfgpu.audits.memory_model.function_code import CodeFunctions
 from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of, statement_body
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
@@ -29,16 +28,17 @@ from dwarfgpu.program.code.kernel_parameters import source_name
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution
+from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, family_of, family_rules, mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.memory_model.families import FamilyRules
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.audits.memory_model.intents import MemoryIntent, StatedIntent
     from dwarfgpu.audits.memory_model.sequences import SequenceCell, SequenceStep
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
+    from dwarfgpu.targets.amdgpu.memory_families import FamilyRules
 
 _TEXT = "AMDGPU usage, Memory Model"
 RULES = rules(

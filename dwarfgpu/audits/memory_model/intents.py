@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 
 from dwarfgpu.audits.judge.source_statements import quiet
-from dwarfgpu.audits.memory_model.families import ONE_SPACE, SCOPE_NAMES
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.memory_families import ONE_SPACE, SCOPE_NAMES
 
 FENCE, BARRIER = "fence", "barrier"
 MAX_CALL = 600

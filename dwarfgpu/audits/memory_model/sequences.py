@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.audits.memory_model.families import (
+from dwarfgpu.immutable import frozen
+from dwarfgpu.targets.amdgpu.memory_families import (
     FAMILIES,
     NOTHING,
     ONE_SPACE,
@@ -22,7 +23,6 @@ from dwarfgpu.audits.memory_model.families import (
     ScopeLevel,
     differences_of,
 )
-from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

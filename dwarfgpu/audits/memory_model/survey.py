@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePosition, requirement
-from dwarfgpu.audits.memory_model.families import SCOPES, family_rules
 from dwarfgpu.audits.memory_model.intents import MemoryIntent
 from dwarfgpu.audits.memory_model.outstanding import BEFORE
 from dwarfgpu.audits.memory_model.sequences import cell
@@ -17,6 +16,7 @@ from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import GENERIC, LOCAL, has_bits
+from dwarfgpu.targets.amdgpu.memory_families import SCOPES, family_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

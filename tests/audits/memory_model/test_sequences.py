@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dwarfgpu.audits.memory_model.families import (
+from dwarfgpu.audits.memory_model.sequences import ACCESS, DIRECT, WAIT, SequenceCell, cell, cells, keys
+from dwarfgpu.errors import Unsupported, UsageError
+from dwarfgpu.targets.amdgpu.memory_families import (
     DIFFERENCES,
     FAMILIES,
     ONE_SPACE,
@@ -15,8 +17,6 @@ from dwarfgpu.audits.memory_model.families import (
     family_rules,
     mode_of,
 )
-from dwarfgpu.audits.memory_model.sequences import ACCESS, DIRECT, WAIT, SequenceCell, cell, cells, keys
-from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.targets.amdgpu.processors import processors
 from tests.builders.errors import raised
 from tests.builders.parameters import told
