@@ -190,23 +190,33 @@ TWO_SOURCES: dict[str, Any] = {
 
 
 def changed_in_turn(view: Any, index: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:
-    """Do an atomic operation for each lane, in their order; return the old numbers."""
+    """Do an atomic operation for each lane; of lanes at one place, in their order. Return the old numbers."""
     typed = view.view(f"{shape.number}{shape.size}")
     data = data.view(f"{shape.number}{shape.size}")
     other = None if other is None else other.view(data.dtype)
-    if len(index) > 1 and len(np.unique(index)) != len(index):
-        old = np.empty_like(view, shape=len(index))
-        raw = old.view(typed.dtype)
-        for number, place in enumerate(index.tolist()):
-            one = slice(place, place + 1)
-            raw[number] = typed[place]
-            typed[one] = _changed(
-                typed[one], shape, data[number : number + 1], None if other is None else other[number]
-            )
+    if len(index) < 2 or len(np.unique(index)) == len(index):
+        before = typed[index]
+        typed[index] = _changed(before, shape, data, other)
+        return before.view(view.dtype)
+    old = np.empty_like(view, shape=len(index))
+    raw = old.view(typed.dtype)
+    order = np.argsort(index, kind="stable")
+    placed = index[order]
+    firsts = np.flatnonzero(np.concatenate(([True], placed[1:] != placed[:-1])))
+    counts = np.diff(np.append(firsts, len(placed)))
+    if shape.action == "add" and typed.dtype.kind in "ui":  # a running sum, less what it was at each place
+        after = np.cumsum(data[order], dtype=typed.dtype)
+        before = after - data[order]
+        raw[order] = before + np.repeat(typed[placed[firsts]] - before[firsts], counts)
+        lasts = firsts + counts - 1
+        typed[placed[lasts]] = raw[order[lasts]] + data[order[lasts]]
         return old
-    before = typed[index]
-    typed[index] = _changed(before, shape, data, other)
-    return before.view(view.dtype)
+    for turn in range(int(counts.max())):
+        lanes = order[firsts[counts > turn] + turn]
+        places = index[lanes]
+        raw[lanes] = typed[places]
+        typed[places] = _changed(typed[places], shape, data[lanes], None if other is None else other[lanes])
+    return old
 
 
 def _changed(old: Lanes, shape: AccessShape, data: Lanes, other: Lanes) -> Lanes:

@@ -495,6 +495,7 @@ class Device:
 
     def _execute(self, batch: WaveBatch, block: CompiledBlock) -> bool:
         """Execute a block; return whether the batch is whole and goes on. Else it is where it belongs."""
+        key = batch.pc, batch.mode
         try:
             following = block.function(batch)
         except MachineFault as fault:
@@ -506,6 +507,10 @@ class Device:
             return False
         self.executed += block.count * batch.count
         batch.spent += block.count
+        if self.memory.atomic_lanes:
+            if self.compiled is not None:
+                self.compiled.add_atomics(key, self.memory.atomic_lanes)
+            self.memory.atomic_lanes = 0
         if not isinstance(following, int):
             return self._is_whole(batch, following)
         if following < 0:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dwarfgpu.execution.access_shapes import shape_of
+from dwarfgpu.execution.access_shapes import ACTIONS, TWO_SOURCES, AccessShape, changed_in_turn, shape_of
 from dwarfgpu.execution.batch import NOTHING, WaveBatch, lane_flags, lane_mask
 from dwarfgpu.execution.block_writer import joined, put_long
 from dwarfgpu.execution.device import Device
@@ -109,6 +109,31 @@ def test_what_is_no_access_of_memory():
     assert shape_of("v_add_u32") is None
     assert shape_of("image_load") is None
     assert shape_of("global_load_tr_b128") is None
+
+
+IN_TURN = [(action, "u") for action in (*ACTIONS, *TWO_SOURCES) if not action.startswith("pk_")] + [
+    *(("min", "i"), ("max", "i"), ("add", "f"), ("min", "f"), ("max", "f"), ("cmpswap", "f"))
+]
+
+
+@pytest.mark.parametrize("size", [4, 8])
+@pytest.mark.parametrize("action, number", IN_TURN)
+def test_lanes_at_one_place_change_it_in_their_order(action, number, size):
+    random, shape = np.random.default_rng(size), AccessShape(action, "global", size, number=number)
+    count, word = 200, np.dtype(f"u{size}")
+    index = random.choice([0, 0, 0, 5, 6, 9], count)
+    numbers = [random.integers(0, 4 if action in TWO_SOURCES else 1 << 30, count) for _ in range(2)]
+    numbers = [(each / 7 if number == "f" else each).astype(f"{number}{size}").view(word) for each in numbers]
+    other = numbers[1] if action in TWO_SOURCES else None
+    together, one_by_one = (np.arange(10, dtype=word) for _ in range(2))
+    old = changed_in_turn(together, index, shape, numbers[0], other)
+    for lane in range(count):
+        rows = slice(lane, lane + 1)
+        before = changed_in_turn(
+            one_by_one, index[rows], shape, numbers[0][rows], other if other is None else other[rows]
+        )
+        assert before == old[rows]
+    assert together.tolist() == one_by_one.tolist()
 
 
 def test_a_limit_of_instructions_leaves_waves_that_go_on_with_their_registers():

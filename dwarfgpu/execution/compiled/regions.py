@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 HOT = 100
 """How often the interpreter executes a block before it is compiled; so often always if it is the rest of one."""
+ATOMIC_LANES = 1 << 10
+"""The lanes of an atomic operation that the interpreter does in the time in which it executes a small block."""
 MOST_BYTES = 1 << 25
 """The machine code that is kept; LLVM has it twice, as it was compiled and as it is executed."""
 MOST_REGIONS = 256
@@ -87,6 +89,8 @@ class CompiledRegions:
         A region has blocks of one kernel.
         """
         self.heat: dict[tuple[int, int], int] = {}
+        self._atomic: set[tuple[int, int]] = set()
+        """The blocks that atomic operations have heated: however many waves there are, compiled code is faster."""
         self.entries: dict[tuple[int, int], tuple[CompiledRegion, int]] = {}
         self._followers: dict[tuple[int, int], set[tuple[int, int]]] = {}
         """Where waves went from each block that was counted, or that they left compiled code from."""
@@ -120,7 +124,7 @@ class CompiledRegions:
             self._heats.clear()
         self.ready = self._ready(batches)
         if sum(batch.count for batch in batches) > MOST_LAUNCHED:
-            self.heat = {}
+            self.heat = {key: heat for key, heat in self.heat.items() if key in self._atomic}
             return
         heat, before = self._heats.setdefault(batches[0].pc if batches else NOWHERE, ({}, {}))
         for key, now in heat.items():
@@ -135,6 +139,7 @@ class CompiledRegions:
             return None
         if max(len(self.heat), len(self._followers)) >= MOST_BLOCKS:
             self.heat.clear()
+            self._atomic.clear()
             self._followers.clear()
             self._compilations.clear()
         heat = self.heat.get(key, 0)
@@ -145,6 +150,13 @@ class CompiledRegions:
             except CompilerError as error:
                 self.problem = str(error)
         return self.entries.get(key)
+
+    def add_atomics(self, key: tuple[int, int], lanes: int) -> None:
+        """Heat a block by the lanes whose atomic operations the interpreter has done."""
+        heat = self.heat.get(key, 0)
+        if lanes >= ATOMIC_LANES and heat < HOT - 1:  # it is compiled when waves are there again
+            self.heat[key] = min(HOT - 1, heat + lanes // ATOMIC_LANES)
+            self._atomic.add(key)
 
     def forget(self, address: int) -> None:
         """Forget regions that execute an instruction: waves are to stop there."""

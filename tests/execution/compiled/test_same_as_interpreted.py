@@ -451,6 +451,22 @@ def test_a_kernel_that_is_launched_often_is_compiled(build, monkeypatch, most, e
     assert ends or not blocks  # it is no loop
 
 
+@pytest.mark.parametrize("lanes, is_compiled", [(4, True), (COUNT + 1, False)])
+def test_atomic_operations_of_many_lanes_heat_the_blocks_of_large_launches(build, monkeypatch, lanes, is_compiled):
+    """Their counts are kept from launch to launch, though those of other blocks are not."""
+    monkeypatch.setattr(regions, "MOST_LAUNCHED", 0)
+    monkeypatch.setattr(regions, "ATOMIC_LANES", lanes)
+    path = build("gfx90a", "O2")
+    devices = [ready(path, "totals", hot)[0] for hot in (0, regions.HOT)]
+    for _ in range(3):
+        for device in devices:
+            device.run()
+        assert_same(*devices)
+        for device in devices:
+            start(device.machine, path, "totals", COUNT)
+    assert bool(devices[1].compiled.entries) is is_compiled
+
+
 def test_vector_registers_do_not_share_a_place_in_the_caches_of_the_host(build):
     """A cache finds a place by the last 12 bits of an address; 16 waves of 64 lanes are as many bytes."""
     device, _launched = ready(build("gfx90a", "O2"), "private_array", 1, 1024)
