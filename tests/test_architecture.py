@@ -176,7 +176,7 @@ NOT_FOR_A_FILE = {
 """What questions about a file without a state must not load."""
 
 BUDGETS: dict[str, float] = {
-    "": 3.03,  # code on disk, for compiled blocks and for sources; answers that an object remembers
+    "": 3.25,  # code on disk; sources; answers that an object remembers; programs that end with this one
     "encoding": 0.64,
     "targets": 3.11,  # which way stacks grow, which prefixes registers need; memory models of families
     "objfile": 12.15,  # functions by their abstract instances
@@ -209,13 +209,13 @@ BUDGETS: dict[str, float] = {
     "repl": 1.51,
     "gdbplugin": 2.17,
     "serve": 1.08,
-    "dap": 2.65,  # 40 requests of editors
+    "dap": 2.67,  # 40 requests of editors; clients without a token
     "cases": 1.4,
     "fleet": 2.13,
-    "compilers": 0.47,  # a part of the library for groups
+    "compilers": 0.48,  # a part of the library for groups; limits
 }
 """How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 98.5
+MOST_LINES_OF_TESTS = 98.8
 """Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
 
 IMPORTERS = {"import_module", "__import__"}
