@@ -40,6 +40,11 @@ def show_on(stream: IO[str] | None) -> None:
     _current = shown = None
 
 
+def is_watched() -> bool:
+    """Return whether a user sees the progress, and can end what takes too long."""
+    return _stream is not None
+
+
 def announce(text: str) -> None:
     """Write a line about what takes many seconds, where no terminal shows progress; the same line once."""
     if is_announced and text not in announced:

@@ -31,6 +31,7 @@ GROUND = {
     "budget",
     "regular_files",
     "progress",
+    "children",
     "code_cache",
 }
 TOOLBOX = {"bits", "lanes", "encoding", "targets"}
@@ -45,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "budget": {"errors"},
     "regular_files": {"errors"},
+    "children": {"errors", "regular_files"},
     "progress": set(),
     "code_cache": set(),
     "immutable": set(),
@@ -119,6 +121,9 @@ WHEN_IT_RUNS: dict[str, set[str]] = {
 ONLY_IN: dict[str, set[str]] = {
     "dask": {"fleet"},
     "distributed": {"fleet", "cli.fleet"},
+    "subprocess": {"children"},  # all programs end with this one, and so do their files
+    "tempfile": {"children"},
+    "multiprocessing": {"audits.verify.reports", "fleet.cluster"},
     "elftools": {"elftools"},  # the bridge, and what tests compare with
     "gdb": {"machines.gdb", "gdbplugin"},
     "numpy": {
@@ -135,7 +140,7 @@ ONLY_IN: dict[str, set[str]] = {
     "pygments": {"repl", "cli"},
     "yaml": {"objfile.kernels.metadata"},
 }
-"""Foreign packages, and the only places that may import them."""
+"""Packages, and the only places that may import them."""
 
 RECURSIVE = [["expr.evaluation", "expr.machine"]]
 """Modules that need each other: an operation may evaluate an expression."""

@@ -6,10 +6,10 @@ import json
 import shlex
 import time
 from contextlib import ExitStack
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.cli.session import Session
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import COLUMNS, WITH_FILES, Question, check_words, names_file, question_named
@@ -43,10 +43,7 @@ def fleet(session: Session, options: Any) -> int:
         begin_workers()
     inputs = find_inputs(options.inputs, options.code)
     with ExitStack() as stack:  # a folder that nobody named is there for as long as it is needed
-        path = options.out
-        folder = AnswerFolder(
-            stack.enter_context(TemporaryDirectory(prefix="dwarfgpu-fleet-")) if path is None else path
-        )
+        folder = AnswerFolder(options.out or str(stack.enter_context(PrivateFolder()).path))
         _run(session, folder, question, inputs, options)
         return _report(session, folder, question, is_kept=options.out is not None)
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import DELAY, announce, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from dwarfgpu.children import Children
 
 OLDEST, NEWEST = 13, 24
 """The versions that are looked for by number."""
@@ -31,8 +33,8 @@ INSTALL = {
 }
 """How one gets a clang with lld, by system."""
 _VERSION = re.compile(r"version (\d+)")
-_WAIT = 0.1
-"""Seconds between two looks at a process that builds."""
+_LONG = 30
+"""Seconds after which a user who watches is told how to end it."""
 
 
 @frozen
@@ -44,35 +46,36 @@ class Clang:
     banner: str
     """All that it says of its version, which is what code that it made depends on."""
 
-    def run(self, words: Sequence[str], *, doing: str = "") -> tuple[int, str]:
-        """Run it; return the exit status and what it wrote. ``doing`` is told if it takes long."""
+    def run(
+        self,
+        words: Sequence[str],
+        children: Children,
+        *,
+        doing: str = "",
+        takes_long: bool = False,
+        limit: float = float("inf"),
+    ) -> tuple[int, str]:
+        """Run it; return the exit status and what it wrote; raise `TimeoutError` after ``limit`` seconds.
+
+        A terminal shows what it is ``doing``. If that usually takes long, a line says so elsewhere.
+        """
         progress = begin(f"s: {doing}")
-        told = time.monotonic() + DELAY if doing else float("inf")
-        with subprocess.Popen(  # noqa: S603 (the clang of the user)
-            [self.path, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "LC_ALL": "C"},
-        ) as process:
-            parts = []
-            try:
-                while True:
-                    try:
-                        parts.append(process.communicate(timeout=_WAIT * 10)[0])
-                        break
-                    except subprocess.TimeoutExpired:
-                        if doing:
-                            progress.advance()
-                        if time.monotonic() > told:
-                            announce(doing)
-                            told = float("inf")
-            except BaseException:
-                process.kill()
-                raise
-            finally:
-                progress.end()
-        return process.returncode, b"".join(parts).decode(errors="replace")
+        begun = time.monotonic()
+
+        def show() -> None:
+            seconds = int(time.monotonic() - begun)
+            progress.note = " (^C ends it)" if seconds >= _LONG else ""
+            progress.advance(seconds - progress.done)
+            if takes_long and seconds >= DELAY:
+                announce(doing)
+
+        try:
+            done = children.run(
+                [self.path, *words], limit=limit, variables={"LC_ALL": "C"}, is_merged=True, waiting=show
+            )
+        finally:
+            progress.end()
+        return done.returncode, done.stdout.decode(errors="replace")
 
 
 def find_clang() -> Clang:
@@ -81,7 +84,7 @@ def find_clang() -> Clang:
     for path in _candidates():
         try:
             banner, targets = _about(path, Path(path).stat().st_mtime_ns)
-        except (OSError, subprocess.SubprocessError):
+        except OSError:
             refused.append(f"{path} does not start")
             continue
         version = _VERSION.search(banner)
@@ -99,10 +102,11 @@ def find_clang() -> Clang:
 @cache
 def _about(path: str, _changed: int) -> tuple[str, ...]:
     """Return the version and the targets of a clang, which is asked once unless its file changes."""
-    return tuple(
-        subprocess.run([path, word], capture_output=True, text=True, check=True, timeout=20).stdout  # noqa: S603
-        for word in ("--version", "-print-targets")
-    )
+    with PrivateFolder() as children:
+        answers = [children.run([path, word], limit=20) for word in ("--version", "-print-targets")]
+    if any(answer.returncode for answer in answers):
+        raise OSError(f"{path} does not say what it is")
+    return tuple(answer.stdout.decode(errors="replace") for answer in answers)
 
 
 def _candidates() -> Iterator[str]:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import Clang, find_clang
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.progress import is_watched
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.resolve import resolve
 
@@ -32,6 +33,8 @@ LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu"
 USUAL_PROCESSOR = "gfx1100"
 LEVELS = ("0", "1", "2", "3", "s", "z", "g", "fast")
 """How much clang may optimize."""
+LIMIT = 300
+"""The seconds that a clang may take which nobody watches, and so nobody would end."""
 ABI = 5
 """The version of code objects, unless an option of clang names another; 4 of a clang before 15, which has no other."""
 OLDEST_OF_HIP = 17
@@ -85,6 +88,8 @@ class Recipe:
     """Words for clang."""
     is_linked: bool = True
     """Whether the built-in functions are linked at once, which takes half of the time, or only if some are missing."""
+    is_watched: bool = True
+    """Whether a user at a terminal waits for it, and ends it if it takes too long."""
 
 
 @frozen
@@ -115,16 +120,23 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
         message = f"HIP needs clang {OLDEST_OF_HIP} or later, and {clang.path} has version {clang.version}"
         raise UsageError(message, kind="no_compiler", hint="set CLANG to a newer one")
     library = Library(clang, target, recipe.options)
-    with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as name:
-        folder = Path(name)
-        out = str(folder / "k.co")
+    limit = float("inf") if recipe.is_watched and is_watched() else LIMIT
+    with PrivateFolder() as folder:
+        out = str(folder.path / "k.co")
         mended = _OTHER_ALLOCATOR if recipe.level == "0" and clang.version in _WRONG_RELOADS else ()
         words = [*_language_words(language, target), *library.options, "-g", f"-O{recipe.level}", *mended]
         words += recipe.options
         usual = [_FIRST, _ALL] if library.has(_ALL) else [_FIRST]
         parts = usual if recipe.is_linked else []
         while True:
-            status, messages = clang.run([*words, *library.linked(parts, folder), path, "-o", out])
+            linked = library.linked(parts, folder)
+            try:
+                status, messages = clang.run(
+                    [*words, *linked, path, "-o", out], folder, doing=f"compiling {path}", limit=limit
+                )
+            except TimeoutError:
+                message = f"{clang.path} has not compiled it in {limit} seconds"
+                raise NotCompiled(path, message, "", f"at a terminal, `dwarfgpu compile {path}` waits longer") from None
             undefined = dict(_UNDEFINED.findall(messages))
             wanted = {part for name in undefined for part in _parts_of(name)}.difference(parts) or {_RARE}
             if status == 0 or not undefined or wanted <= {*parts}:
@@ -177,34 +189,33 @@ class Library:
                 self._built[part] = content
         return part in self._built
 
-    def linked(self, parts: list[str], folder: Path) -> list[str]:
+    def linked(self, parts: list[str], folder: PrivateFolder) -> list[str]:
         """Return the words that link parts, which are written into a folder."""
         words: list[str] = []
         for part in sorted(parts, key=_PARTS.index, reverse=True):
-            path = folder / f"{part}.bc"
-            path.write_bytes(self._bitcode(part))
+            path = folder.path / f"{part}.bc"
+            path.write_bytes(self._bitcode(part, folder))
             # clang calls some functions only after libraries are linked: all of these parts is
             how = "-mlink-bitcode-file" if part == _PRINT else "-mlink-builtin-bitcode"
             words += ["-Xclang", how, "-Xclang", str(path)]
         return words
 
-    def _bitcode(self, part: str) -> bytes:
+    def _bitcode(self, part: str, folder: PrivateFolder) -> bytes:
         if not self.has(part):
-            self._built[part] = content = self._build(part)
+            self._built[part] = content = self._build(part, folder)
             self._cache.write(self.key(part), content)
         return self._built[part]
 
-    def _build(self, part: str) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-            out = f"{folder}/library.bc"
-            words = [*self._words(part), "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
-            doing = f"building the built-in functions for {self._target.name} (once, about 15 s)"
-            status, messages = self._clang.run(words, doing=doing)
-            if status:
-                _check_processor(self._clang, self._target, messages)
-                message = f"{self._clang.path} cannot build the built-in functions: {_first_error(messages)}"
-                raise MalformedFile("not_compiled", message, hint="CLANG names another clang")
-            return read_input(out)
+    def _build(self, part: str, folder: PrivateFolder) -> bytes:
+        out = str(folder.path / "library.bc")
+        words = [*self._words(part), "-O2", "-w", "-emit-llvm", "-c", str(_FOLDER / part), "-o", out]
+        doing = f"building the built-in functions for {self._target.name} (once, about 15 s)"
+        status, messages = self._clang.run(words, folder, doing=doing, takes_long=True)
+        if status:
+            _check_processor(self._clang, self._target, messages)
+            message = f"{self._clang.path} cannot build the built-in functions: {_first_error(messages)}"
+            raise MalformedFile("not_compiled", message, hint="CLANG names another clang")
+        return read_input(out)
 
     def _words(self, part: str) -> list[str]:
         language = part.rpartition(".")[2]

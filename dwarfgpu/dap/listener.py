@@ -10,9 +10,11 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.children import end_with
 from dwarfgpu.dap.session import DebugSession
 from dwarfgpu.dap.wire import Wire
 from dwarfgpu.errors import UsageError
+from dwarfgpu.progress import show_on
 from dwarfgpu.regular_files import signals_raise
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
         raise UsageError(
             "--port needs fork, which this system does not have", hint="let the editor start `dwarfgpu dap`"
         )
+    show_on(None)  # the editor shows progress, and nobody sits at a terminal to end what takes too long
     token = options.token or secrets.token_urlsafe(16)
     with signals_raise(), socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -52,7 +55,9 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the sessions
         while True:
             connection, _address = listener.accept()
+            parent = os.getpid()
             if not os.fork():  # a session changes the folder and the settings of its process
+                end_with(parent)
                 listener.close()
                 _serve_connection(connection, token)
             connection.close()

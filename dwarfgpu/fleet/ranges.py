@@ -14,10 +14,8 @@ import ctypes
 import io
 import os
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import weakref
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -28,6 +26,7 @@ from weakref import WeakKeyDictionary
 from attrs import evolve
 
 from dwarfgpu import regular_files
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
@@ -277,8 +276,9 @@ class _Mirror:
     """The local files of this process, in a folder in which they have the places that they have in their URLs."""
 
     def __init__(self) -> None:
-        self.folder = tempfile.mkdtemp(prefix="dwarfgpu-ranges-")
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        own = PrivateFolder()
+        atexit.register(own.end)
+        self.folder = str(own.path)
         self.files: dict[str, RemoteFile | MalformedFile] = {}
         """The files by their local paths, the one used last at the end; an error if it cannot be had."""
         self.schemes: set[str] = set()

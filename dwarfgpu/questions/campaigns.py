@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from attrs import asdict
@@ -24,6 +23,7 @@ from dwarfgpu.audits.campaign.causes import (
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS
 from dwarfgpu.audits.campaign.source_levels import LEVELS, LOST
 from dwarfgpu.audits.campaign.source_variants import SourceVariants
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import Interrupt, NotFound, UsageError, nearest_hint, until_interrupt
 from dwarfgpu.progress import begin
@@ -73,8 +73,8 @@ def _fuzz(arguments: Arguments) -> Document:
         raise arguments.wrong("needs one kernel at least")
     if arguments.has("campaign"):
         return _judged(CampaignFolder(arguments.get("campaign")), seed, count)
-    with TemporaryDirectory(prefix="dwarfgpu-") as path:
-        return _judged(CampaignFolder(path), seed, count, is_kept=False)
+    with PrivateFolder() as folder:
+        return _judged(CampaignFolder(str(folder.path)), seed, count, is_kept=False)
 
 
 def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = True) -> Document:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from dwarfgpu.children import run_shell
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.registry import PYTHON_DOES, Arguments, Command, python_does
@@ -352,18 +353,9 @@ def pipe(debugger: Debugger, arguments: Arguments) -> None:
 
 def run_program(debugger: Debugger, program: str, text: str | None) -> None:
     """Run a program, with a text for it to read if there is one; what it writes goes where output goes."""
-    import subprocess
-
     has_terminal = debugger.output.height is not None and text is None
-    result = subprocess.run(  # noqa: S602 (that is what the command is for)
-        program,
-        shell=True,
-        check=False,
-        input=None if text is None else text.encode(errors="backslashreplace"),
-        stdin=subprocess.DEVNULL if text is None and not has_terminal else None,
-        stdout=None if has_terminal else subprocess.PIPE,
-        stderr=None if has_terminal else subprocess.STDOUT,
-    )
+    data = None if text is None else text.encode(errors="backslashreplace")
+    result = run_shell(program, data, has_terminal=has_terminal)
     if result.stdout:
         debugger.output.write(own(result.stdout.decode(errors="backslashreplace")))
     debugger.shell_status = result.returncode

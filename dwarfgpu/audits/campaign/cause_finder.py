@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from dwarfgpu.audits.campaign.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFi
 from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer, without_blank_lines
 from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
 from dwarfgpu.audits.campaign.source_variants import CODE, WITH_HOST, compared_with
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -164,10 +164,9 @@ def dwarf_text(path: str, variable: str, span: range) -> str:
     tool = shutil.which(str(clang.with_name(name))) or shutil.which(name) or shutil.which("llvm-dwarfdump")
     if tool is None:
         return ""
-    done = subprocess.run(  # noqa: S603 (the tool of the user's compiler)
-        [tool, f"--name={variable}", path], capture_output=True, text=True, check=False, timeout=60
-    )
-    lines = [line for line in done.stdout.split("\n") if line.strip() and "file format" not in line]
+    with PrivateFolder() as folder:
+        written = folder.run([tool, f"--name={variable}", path], limit=60).stdout.decode(errors="replace")
+    lines = [line for line in written.split("\n") if line.strip() and "file format" not in line]
     text = "\n".join(lines).replace(f"{Path(path).parent}/", "")
     entries = re.split(r"\n(?=0x)", text)
     own = [entry for entry in entries if any(int(start, 16) in span for start in RANGE.findall(entry))]

@@ -6,12 +6,11 @@ Only sources that `random_sources` has made are executed: they stay within their
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import tempfile
-from pathlib import Path
 
 from dwarfgpu.audits.campaign.random_sources import OPTIONS
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.compilers.sources import LIMIT
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.execution.launch.made_arguments import GROUP
 
@@ -27,10 +26,10 @@ class HostKernels:
 
     def __init__(self, text: str) -> None:
         clang = find_clang()
-        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-            source, path = Path(folder) / "host.cl", Path(folder) / "host.so"
+        with PrivateFolder() as folder:
+            source, path = folder.path / "host.cl", folder.path / "host.so"
             source.write_text(HEAD + text, encoding="utf-8")
-            status, messages = clang.run([*WORDS, str(source), "-o", str(path)])
+            status, messages = clang.run([*WORDS, str(source), "-o", str(path)], folder, limit=LIMIT)
             if status:
                 first = messages.strip().split("\n")[0]
                 raise Unsupported("host", f"{clang.path} compiles nothing for this computer: {first}")
@@ -52,5 +51,5 @@ def host_kernels(text: str) -> HostKernels | None:
     """Return a random source for the host; None where nothing can be compiled for it."""
     try:
         return HostKernels(text)
-    except (DwarfGpuError, OSError, subprocess.SubprocessError):
+    except (DwarfGpuError, OSError):
         return None

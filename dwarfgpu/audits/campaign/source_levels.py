@@ -136,7 +136,8 @@ class SourceLevels:
 
     def compiled(self, level: str, options: Iterable[str] = ()) -> Compiled:
         """Return what the compiler makes of the source at a level."""
-        recipe = Recipe(self.processor, level, (*self.options, *options), is_linked=self.calls_library)
+        words = (*self.options, *options)
+        recipe = Recipe(self.processor, level, words, is_linked=self.calls_library, is_watched=False)
         return compile_source(self.path, recipe)
 
     def verdicts(self, *, host: HostKernels | None = None, only: str | None = None) -> Iterator[LevelVerdict]:

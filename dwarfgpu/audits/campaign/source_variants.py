@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from attrs import evolve
 from dwarfgpu.audits.campaign.campaign_folder import is_random, text_of
 from dwarfgpu.audits.campaign.host_results import host_kernels
 from dwarfgpu.audits.campaign.source_levels import RESULT, UNOPTIMIZED, RecordedBuild, is_defined, judged
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.states.program import open_program
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class SourceVariants:
     def __init__(self, source: SourceLevels, kernel: str) -> None:
         self.source = source
         self.kernel = kernel
-        self._home = tempfile.TemporaryDirectory(prefix="dwarfgpu-")
-        self.folder = Path(self._home.name)
+        self._home = PrivateFolder()
+        self.folder = self._home.path
         self.is_random = is_random(Path(source.path))
         """Whether the host may execute it: variants of it stay within their buffers, too."""
         self.file_name = f"{kernel}.cl" if self.is_random else Path(source.path).name
@@ -57,7 +57,7 @@ class SourceVariants:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._home.cleanup()
+        self._home.end()
 
     @cached_property
     def text(self) -> str:

@@ -11,9 +11,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +32,7 @@ from dwarfgpu.audits.judge.statement_record import (
     StatementRows,
     StatementStop,
 )
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.objfile.elf.header import EM_X86_64, ET_EXEC, PT_INTERP
 from dwarfgpu.program.code.kernel_parameters import BODY
@@ -160,28 +159,25 @@ class HostBuild:
 
         items = self._items()
         state = self.program.state
-        with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-            output, task_path = (Path(folder) / name for name in ("stops.jsonl", "task.json"))
+        with PrivateFolder() as folder:
+            output, task_path = (folder.path / name for name in ("stops.jsonl", "task.json"))
             task = self._task(judged, items, StatementRows(state.loaded))
             task_path.write_text(json.dumps({**task, "output": str(output)}), encoding="utf-8")
             driver = str(Path(__file__).with_name("host_driver.py"))
             command = [sys.executable, "-S", driver, str(task_path)] if self._is_library else [self._path]
             script = Path(str(scripts.__file__)).with_name("host_statements.py")
             words = [self._gdb, "-nx", "-batch", "-iex", "set auto-load no", "-x", str(script), "--args", *command]
-            environment = {**os.environ, "DWARFGPU_STATEMENTS": str(task_path), "DEBUGINFOD_URLS": ""}
-            environment.pop("PYTHONHOME", None)
+            variables = {"DWARFGPU_STATEMENTS": str(task_path), "DEBUGINFOD_URLS": "", "PYTHONHOME": None}
             try:
-                done = subprocess.run(  # noqa: S603 (the user has named the program)
-                    words, capture_output=True, text=True, check=False, timeout=LONGEST_RUN, env=environment,
-                    errors="replace", stdin=subprocess.DEVNULL,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
+                done = folder.run(words, limit=LONGEST_RUN, variables=variables)
+            except TimeoutError:
                 self.problem = f"{self.name} has not ended after {LONGEST_RUN} seconds"
                 return StatementHistory(PointerNames([]))
             text = output.read_text(encoding="utf-8") if output.exists() else ""
             records = [json.loads(line) for line in text.splitlines()]
         if not records or "bias" not in records[0]:
-            last = (done.stderr.strip().splitlines() or [f"GDB ended with status {done.returncode}"])[-1]
+            written = done.stderr.decode(errors="replace").strip().splitlines()
+            last = (written or [f"GDB ended with status {done.returncode}"])[-1]
             self.problem = f"{self.name}: {records[0]['problem']}: {last}" if records else f"{self.name}: {last}"
             return StatementHistory(PointerNames([]))
         end = records[-1] if records[-1].get("end") else {}

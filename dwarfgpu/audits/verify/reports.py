@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -64,8 +66,12 @@ def each_file(check: Callable[[str], list[T]], paths: Sequence[str], jobs: int) 
             yield from reports
         return
     from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
 
-    with ProcessPoolExecutor(min(jobs, len(paths))) as pool:
+    from dwarfgpu.children import end_with
+
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    with ProcessPoolExecutor(min(jobs, len(paths)), context, end_with, (os.getpid(),)) as pool:
         for reports in counted(pool.map(check, paths), "files", len(paths)):
             yield from reports
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
@@ -345,13 +346,10 @@ def candidates(machine: DisassemblyTarget, chosen: str) -> Iterator[str]:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    import subprocess
-
     try:
-        done = subprocess.run(  # noqa: S603 (one of the names above)
-            [path, "--version"], check=False, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        with PrivateFolder() as folder:
+            done = folder.run([path, "--version"], limit=SECONDS)
+    except OSError:
         return ()
     match = _VERSION.search(done.stdout)
     return () if match is None else tuple(map(int, match[1].split(b".")))
@@ -359,27 +357,17 @@ def _version(path: str) -> tuple[int, ...]:
 
 def run(path: str, machine: DisassemblyTarget, code: bytes, address: int) -> str:
     """Return what a disassembler writes about some code."""
-    import subprocess
-    import tempfile
-
     name = os.path.basename(path)  # noqa: PTH119
     is_assembler = name.startswith(NAME)
-    with tempfile.TemporaryDirectory(prefix="dwarfgpu-") as folder:
-        file = os.path.join(folder, "code.o")  # noqa: PTH118
-        with open(file, "wb") as out:  # noqa: PTH123
-            # on one line, so that the column of a warning tells the byte
-            assembly = "".join(_BYTE % byte for byte in code).encode()
-            out.write(assembly if is_assembler else code_image(code, address, machine.image))
+    with PrivateFolder() as folder:
+        file = folder.path / "code.o"
+        # on one line, so that the column of a warning tells the byte
+        assembly = "".join(_BYTE % byte for byte in code).encode()
+        file.write_bytes(assembly if is_assembler else code_image(code, address, machine.image))
         try:
-            done = subprocess.run(  # noqa: S603 (the program is one of those above, or the user's)
-                [path, *_options(name, machine), file],
-                check=False,
-                capture_output=True,
-                timeout=SECONDS,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, "LC_ALL": "C"},
-            )
-        except subprocess.TimeoutExpired:
+            words = [path, *_options(name, machine), str(file)]
+            done = folder.run(words, limit=SECONDS, variables={"LC_ALL": "C"})
+        except TimeoutError:
             raise DisassemblerFailed("timeout", f"{name} took longer than {SECONDS} seconds") from None
         except OSError as error:
             raise DisassemblerFailed("not_run", f"{path}: {error.strerror or error}") from None
