@@ -171,8 +171,8 @@ DEFAULTS = {
     "vdst": 4, "sdst": 20, "src0": 264, "src1": 268, "src2": 272, "vsrc1": 12, "ssrc0": 24, "ssrc1": 28, "simm16": 0,
     "sdata": 20, "sbase": 4, "soffset": 28, "offset": 16, "addr": 8, "data0": 12, "data1": 16, "data": 20, "vdata": 20,
     "vaddr": 8, "srsrc": 3, "ssamp": 5, "saddr": 40, "vsrc": 8, "attr": 5, "attrchan": 1, "srcx0": 264, "vsrcx1": 12,
-    "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc2": 12, "vsrc3":
-    16,
+    "vdstx": 20, "srcy0": 264, "vsrcy1": 12, "vdsty": 20, "vsrc0": 4, "vsrc2": 12, "vsrc3": 16, "scale_src0": 284,
+    "scale_src1": 288,
 }  # fmt: skip
 
 

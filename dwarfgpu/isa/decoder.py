@@ -34,7 +34,7 @@ SIZE_SHIFT = 20
 """Where the format of a matrix is, in the value of a field of a source whose width depends on it."""
 SIZES = {2: 192, 3: 192, 4: 128}
 """The bits of matrices of 6-bit and 4-bit floats."""
-WORDS = 12
+WORDS = 16
 """The bytes of the longest instruction without a literal or further addresses."""
 WITH_UNUSED_FIELDS = {"VOP1", "VOP2", "VOPC", "VOP3", "VOPD", "DS", "SOPP"}
 """The formats in which a field that an operation does not have changes nothing else."""
@@ -47,7 +47,7 @@ POSITIONS = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3, "vdata": 3,
 
 def has_literals(layout: InstructionFormat, *, has_long: bool) -> bool:
     """Return whether a literal can follow an instruction."""
-    return layout.size == 4 or has_long
+    return layout.size == 4 or (has_long and layout.variant != "scale")
 
 
 def is_scalar(code: int) -> bool:

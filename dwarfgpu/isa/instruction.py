@@ -6,7 +6,7 @@ encoded as VOP2, VOP3, SDWA or DPP. Then everything is in the operands and the m
 
     instruction.name                      "v_add_f32"
     instruction.mnemonic                  "v_add_f32_e64", as disassemblers write it
-    instruction.encoding                  "VOP3"; variants: instruction.variant is "", "sdwa", "dpp" or "dpp8"
+    instruction.encoding                  "VOP3"; variants: instruction.variant is "", "sdwa", "dpp", "dpp8" or "scale"
     instruction.operands                  all operands, in the order of the text
     instruction.destinations / .sources   those that are written / read; a DST_SRC operand is in both
     instruction.operand("src0")           the operand of a field, or None
@@ -110,7 +110,7 @@ class InstructionForm:
     """SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P VOPD VINTERP VINTRP LDSDIR DS MUBUF MTBUF MIMG VIMAGE
     VSAMPLE VBUFFER FLAT GLOBAL SCRATCH EXP."""
     variant: str
-    """How the encoding is extended: sdwa, dpp, dpp8, or empty."""
+    """How the encoding is extended: sdwa, dpp, dpp8, scale (the scales of a product of matrices), or empty."""
     opcode: int
     writers: tuple[tuple[str, Callable[[int, Mapping[str, int]], str]], ...] = field(default=(), repr=False)
     """The functions that write its modifiers, in the order of the text."""
@@ -151,7 +151,7 @@ class GpuInstruction:
 
     @property
     def variant(self) -> str:
-        """How the encoding is extended: sdwa, dpp, dpp8, or empty."""
+        """How the encoding is extended: sdwa, dpp, dpp8, scale, or empty."""
         return self.form.variant
 
     @property

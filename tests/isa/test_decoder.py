@@ -51,6 +51,28 @@ def test_modifiers_of_sources_and_of_the_result():
 
 
 @for_each(
+    "words, written",
+    (
+        "d3ac0800 10023318 d3ad0c00 44521904",
+        "16x16x128_f8f6f4 v[0:3], v[4:7], v[12:17], v[20:23], v24, v25 op_sel:[1,0,0] op_sel_hi:[0,1,0] cbsz:4 blgp:2",
+    ),
+    (
+        "d3ac1800 00023318 d3ae8c00 4c521904",
+        "32x32x64_f8f6f4 a[0:15], a[4:7], v[12:17], a[20:35], v24, v25 op_sel:[1,1,0] op_sel_hi:[0,0,0] cbsz:4 blgp:2",
+    ),
+)
+def test_a_product_with_scales_is_one_instruction(words, written):
+    """Its first 8 bytes name the scales (CDNA 4 ISA document, 7.2.1); llvm-mc 22 wrote the words."""
+    found = instruction("gfx950", words)
+    assert (text(found), found.size) == (f"v_mfma_scale_f32_{written}", 16)
+    assert (found.encoding, found.variant) == ("VOP3P", "scale")
+    names = ["vdst", "src0", "src1", "src2", "scale_src0", "scale_src1"]
+    assert roles(found) == [*zip(names, [OperandRole.DST, *[OperandRole.SRC] * 5], strict=True)]
+    alone = instruction("gfx950", " ".join(words.split()[:2]))
+    assert (alone.name, alone.size) == ("v_mfma_ld_scale_b32", 8)
+
+
+@for_each(
     "processor, words, value, written",
     ("gfx900", "7e0402f2", 0x3F800000, "1.0"),  # v_mov_b32
     ("gfx900", "7e0402c1", 0xFFFFFFFF, "-1"),
