@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
+from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from random import Random
@@ -45,6 +47,13 @@ OUTSIDE = np.uint64((1 << 64) - 1)
 _EXCHANGE = re.compile(r"ds_(?:wrxchg2|storexchg_2addr_?)(st64|stride64)?_rtn_(b32|b64)$")
 _ADD_LANE = re.compile(r"(ds|global)_(read|load|write|store)_(?:dword_addtid|addtid_b32)$")
 _TO_LOCAL = re.compile(r"(global|scratch)_load_lds_(\w+)$")
+
+
+@cache
+def local_mask(processor: str) -> int:
+    """Return the bits of M0 that are the place in local memory of a load to it."""
+    row = processor_named(processor)
+    return (1 << (row.local_memory_size - 1).bit_length()) - 1 if row else 0xFFFF
 
 
 class MemoryAccess:
@@ -325,18 +334,22 @@ class MemoryAccess:
         writer.write(f"{writer.name(self.store)}(b, {writer.name(space)}, {address}, 4, [{word}])")
 
     def _write_to_local(self, writer: BlockWriter, instruction: GpuInstruction, name: str) -> None:
-        """Write a load that puts what it reads into local memory: at M0[15:0] + offset + 4 times the lane."""
+        """Write a load that puts what it reads into local memory: at M0 + offset + 4 times the lane.
+
+        More than one dword takes the room of four, whose last one dwordx3 leaves alone (CDNA 4, 9.1.9; AMDGPUUsage of
+        LLVM 22, llvm.amdgcn.load.to.lds). M0 has as many bits as local memory needs: 18 on GFX950, 16 before.
+        """
         shape = shape_of(name)
         if shape is None or shape.action != "load" or shape.half is not None or shape.pair:
             raise UnknownInstruction(f"{instruction.mnemonic} to local memory")
         address = self._address(writer, instruction, shape)
         space = writer.name(shape.space)
         writer.write(f"x = {writer.name(self.load)}(b, {space}, {address}, {shape.size}, {shape.count})")
-        step = 4 * shape.count
-        place = f"uniform(s[{M0}] & 0xffff).astype('i8') + {writer.name(self.lane_numbers * step)}"
+        step = 4 if shape.count == 1 else 16
+        base = f"uniform(s[{M0}] & {local_mask(writer.processor):#x}).astype('i8')"
         extended = f".view('i{shape.size}').astype('i4').view('u4')" if shape.is_signed else ".astype('u4')"
         words = ", ".join(f"x[{number}]{extended if shape.size < 4 else ''}" for number in range(shape.count))
-        place = f"{place} + {_offset_of(instruction)}"
+        place = f"{base} + {writer.name(self.lane_numbers * step)} + {_offset_of(instruction)}"
         writer.write(f"{writer.name(self.store)}(b, {writer.name(LOCAL)}, {place}, 4, [{words}])")
 
     # --- Addresses ------------------------------------------------------------------------------------------------

@@ -376,12 +376,16 @@ SWMMAC = (
     "v_swmmac_f32_16x16x32_f16", "v_swmmac_f32_16x16x32_bf16", "v_swmmac_f16_16x16x32_f16",
     "v_swmmac_bf16_16x16x32_bf16", "v_swmmac_i32_16x16x32_iu8", "v_swmmac_i32_16x16x32_iu4",
     "v_swmmac_i32_16x16x64_iu4", "v_swmmac_f32_16x16x32_fp8_fp8", "v_swmmac_f32_16x16x32_bf8_fp8")  # fmt: skip
+WIDE = (
+    "v_smfmac_f32_16x16x64_f16", "v_smfmac_f32_32x32x32_bf16", "v_smfmac_i32_16x16x128_i8",
+    "v_smfmac_f32_32x32x64_fp8_bf8")  # fmt: skip
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 """The two of each four K of A that are not 0."""
 
 
 @for_each("processor, name, lanes",
     *(pytest.param("gfx942", name, 64, marks=() if "16x16x32_f16" in name else pytest.mark.slow) for name in SMFMAC),
+    *(pytest.param("gfx950", name, 64, marks=pytest.mark.slow if "32x32" in name else ()) for name in WIDE),
     *(
         ("gfx1200", name, lanes)
         for name in SWMMAC
@@ -399,12 +403,20 @@ def test_sparse_products(require_tool, processor, name, lanes):
         right, right_codes = some(right_kind, (1, size, depth), processor)
         other, other_codes = some({"i32": "i8"}.get(result, result), (size, size), processor)
         put_dense(bench, A, left_kind, size, depth // 2, 1, left_codes)
-        put_dense(bench, B, right_kind, size, depth, 1, right_codes)
-        if processor == "gfx942":
+        if processor == "gfx950":  # two dense blocks, one after the other (CDNA 4 ISA document, 7.5.1.3)
+            half, count = depth // 2, 4 * 32 // BITS[right_kind]
+            for first, codes in ((B, right_codes[..., :half]), (B + 4, right_codes[..., half:])):
+                places = {
+                    (j + size * (k // count), k % count): codes[0, j, k] for j in range(size) for k in range(half)
+                }
+                put(bench, first, right_kind, places)
+        else:
+            put_dense(bench, B, right_kind, size, depth, 1, right_codes)
+        if processor != "gfx1200":
             place, option = large if size == 32 else middle, f" abid:{part}"
         else:
             place, option = place_in_gfx12, f" index_key:{part}" if part else ""
-        block = 0 if processor == "gfx942" else lanes
+        block = 0 if processor != "gfx1200" else lanes
         spots = {(i, j): place(i, j, block) for i in range(size) for j in range(size)}
         put(bench, D, result, {(lane, item): other_codes[spot] for spot, (item, lane) in spots.items()})
         pairs = RANDOM.integers(0, 6, (size, depth // 4))

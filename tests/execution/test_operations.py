@@ -436,6 +436,22 @@ def test_loads_into_local_memory(bench):
     assert (it.local.view(np.uint32)[0, 8:72] == values[::-1]).all()
 
 
+@for_each("text", "global_load_lds_dwordx3 v[0:1], off", "buffer_load_dwordx3 v2, s[4:7], 0 offen lds")
+def test_lanes_of_wide_loads_into_local_memory_are_16_bytes_apart(bench, text):
+    """M0 has 18 bits, and three dwords leave the fourth alone (CDNA 4 ISA document, 9.1.9)."""
+    it = bench("gfx950")
+    it.bytes.view(np.uint32)[:192] = np.arange(192)
+    it.local = np.full((1, 160 << 10), 0xFF, np.uint8)
+    it.memory.use(it.local, np.arange(1), it.scratch)
+    it.vector(0, MEMORY + 12 * np.arange(64, dtype=np.uint64))
+    resource(it, 4, MEMORY, 4096, 0x27000)
+    it.vector(2, 12 * np.arange(64, dtype=np.uint32))
+    it.run(f"s_mov_b32 m0, 0x10020\n{text}")
+    written = it.local.view(np.uint32)[0, 0x10020 // 4 :][:256].reshape(64, 4)
+    assert (written[:, :3] == np.arange(192).reshape(64, 3)).all()
+    assert (written[:, 3] == 0xFFFFFFFF).all()
+
+
 def test_the_global_data_share_stops_the_wave(bench):
     assert "of global data share" in str(raised(UnknownInstruction, bench("gfx906").run, "ds_add_u32 v0, v1 gds"))
 

@@ -10,6 +10,7 @@ shape and its types, the operands how many blocks there are. Where an element is
   RDNA 3: lanes 16 to 31 have odd rows; wave64: each group of 16 lanes every fourth row. RDNA 4: lanes 16 to 31 have
   rows 8 to 15; wave64: groups of 16 lanes have rows 0 to 3, 8 to 11, 4 to 7 and 12 to 15.
 * **Sparse** operations have two of each four K of A; a lane of a third register has their positions, 2 bits each.
+  Eight registers of B of an SMFMAC are two dense blocks: the first four have the first half of the K (CDNA 4, 7.5.1.3).
 
 Sources: AMD's ISA documents and "AMD Matrix Instruction Calculator"; for waves of 64 lanes of RDNA 4 also the head of
 Mesa's radv_nir_lower_cooperative_matrix.c.
@@ -99,13 +100,11 @@ class MatrixModifiers:
 
 def _elements(words: Lanes, kind: str, modifiers: MatrixModifiers, *, is_signed: bool) -> Lanes:
     """Return registers ``[wave, lane, register]`` as elements ``[wave, lane, element]``: floats or 64-bit integers."""
-    if kind == "f32":
-        return words.view(np.float32)
+    if kind in ("f32", "f64"):
+        return words.view(f"f{_WIDTHS[kind] // 8}")
     if kind == "xf32":
         bits = words + np.uint32(0xFFF) + (words >> np.uint32(13) & np.uint32(1)) & np.uint32(0xFFFFE000)
         return np.where(np.isfinite(words.view(np.float32)), bits, words).view(np.float32)
-    if kind == "f64":
-        return words.view(np.float64)
     if kind == "f16":
         return words.view(np.float16).astype(np.float32)
     if kind == "bf16":
@@ -121,12 +120,10 @@ def _elements(words: Lanes, kind: str, modifiers: MatrixModifiers, *, is_signed:
 
 def _negated(elements: Lanes, position: int, modifiers: MatrixModifiers) -> Lanes:
     """Return elements of A or B after the modifiers that negate those in low and in high halves."""
-    if modifiers.negated_low >> position & 1:
-        elements = elements.copy()
-        elements[..., 0::2] *= -1
-    if modifiers.negated_high >> position & 1:
-        elements = elements.copy()
-        elements[..., 1::2] *= -1
+    for half, negated in enumerate((modifiers.negated_low, modifiers.negated_high)):
+        if negated >> position & 1:
+            elements = elements.copy()
+            elements[..., half::2] *= -1
     return elements
 
 
@@ -194,7 +191,6 @@ def multiplied(
     C may also be ``[1, 1, 1]``: an element of its type that is the same everywhere.
     """
     waves = max(words.shape[0] for words in (left, right, other))
-    integer = shape.result == "i32"
     is_wide = modifiers.generation < 11
     blocks = blocks_of(shape, left.shape[2], modifiers.lanes, modifiers.generation)
     a, b = (
@@ -203,7 +199,7 @@ def multiplied(
     )
     if is_wide and shape.left != "f64" and modifiers.lane_pattern:
         b = b[:, _pattern(modifiers.lane_pattern)]
-    if not is_wide and not integer:
+    if not is_wide and shape.result != "i32":
         a, b = _negated(a, 0, modifiers), _negated(b, 1, modifiers)
     flushes = modifiers.processor == "gfx90a" and shape.left in _SMALLEST
     if flushes:
@@ -220,13 +216,15 @@ def multiplied(
         a = a[:, :, (block >> modifiers.broadcast << modifiers.broadcast) + modifiers.chosen_block]
     lane, item = places_of_results(shape, blocks, modifiers.lanes, modifiers.generation)
     total = _addends(shape, modifiers, other, lane, item)
+    if positions is not None:
+        b = _by_depth(b, has_two_blocks=shape.family == "smfmac" and right.shape[2] == 8)
     for group in range(a.shape[1]):
         for number in range(a.shape[4]):
             column = a[:, group, :, :, number, None]
             if positions is None:
                 row = b[:, group, :, None, :, number]
             else:
-                row = _chosen(b[:, group], positions, group, number, shape, modifiers)
+                row = _chosen(b, positions, group, number, a, modifiers.chosen_block)
             total = _fused(column, row, total)
     if flushes:
         total = _without_denormals(total, 2.0**-126)
@@ -241,18 +239,19 @@ def blocks_of(shape: MatrixShape, registers: int, lanes: int, generation: int) -
     return 0 if elements % size or (elements != size and generation >= 11) else elements // size
 
 
-def _chosen(
-    b: Lanes, positions: Lanes, group: int, number: int, shape: MatrixShape, modifiers: MatrixModifiers
-) -> Lanes:
+def _by_depth(b: Lanes, *, has_two_blocks: bool) -> Lanes:
+    """Return B of a sparse operation in the order of K: ``[wave, K, column]``."""
+    waves, groups, _blocks, columns, _count = b.shape
+    parts = b.reshape(waves, groups, columns, 2 if has_two_blocks else 1, -1)
+    return parts.transpose(0, 3, 1, 4, 2).reshape(waves, -1, columns)
+
+
+def _chosen(b: Lanes, positions: Lanes, group: int, number: int, a: Lanes, part: int) -> Lanes:
     """Return the rows of B that belong to an element of a sparse A: ``[wave, block, row, column]``."""
-    count = b.shape[3] // 2
-    part = modifiers.chosen_block * 2 * count % 32
-    lanes = positions[:, group * shape.rows : (group + 1) * shape.rows]
-    place = (lanes >> np.uint32(part + 2 * number) & np.uint32(3)).astype(np.int64) + number // 2 * 4
-    waves = max(len(place), len(b))
-    place = np.broadcast_to(place, (waves, shape.rows))
-    wave = np.arange(waves)[:, None] if len(b) > 1 else np.zeros((1, 1), np.int64)
-    return b[wave, 0, :, place][:, None]
+    rows, count = a.shape[3:]
+    lanes = positions[:, group * rows : (group + 1) * rows, None]
+    place = lanes >> np.uint32(part * 2 * count % 32 + 2 * number) & np.uint32(3)
+    return np.take_along_axis(b, place.astype(np.int64) + (group * count + number) // 2 * 4, axis=1)[:, None]
 
 
 def _addends(shape: MatrixShape, modifiers: MatrixModifiers, other: Lanes, lane: Lanes, item: Lanes) -> Lanes:
