@@ -40,7 +40,7 @@ UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_STORE = (
 
 @frozen
 class CountedBits:
-    """The bits of elements of a buffer that belong to members of a structure; the others are padding."""
+    """The bits of elements of an object that belong to members of a structure; the others are padding."""
 
     start: int
     end: int
@@ -49,29 +49,22 @@ class CountedBits:
 
 @frozen
 class Padding:
-    """The buffers whose elements have padding."""
+    """The objects in some memory of which some have padding."""
 
-    buffers: tuple[CountedBits, ...] = ()
+    objects: tuple[CountedBits, ...] = ()
 
-    def without(self, address: Any, flags: Any, word: Any) -> Any:
-        """Return the flags of lanes that store a number with an undefined bit which is no padding."""
-        flags = flags & (word != 0)
-        if not self.buffers:
-            return flags
-        left = np.zeros_like(flags)
-        for row, lane in zip(*np.nonzero(flags), strict=True):
-            place = int(address[row, lane])
-            bits = int(np.broadcast_to(word, flags.shape)[row, lane])
-            for byte in bits.to_bytes(word.dtype.itemsize, "little"):
-                left[row, lane] |= bool(byte & self._counted(place))
-                place += 1
-        return left
-
-    def _counted(self, place: int) -> int:
-        for buffer in self.buffers:
-            if buffer.start <= place < buffer.end:
-                return buffer.element[(place - buffer.start) % len(buffer.element)]
-        return 0xFF
+    def without(self, address: Any, word: Any) -> Any:
+        """Return numbers of lanes, that are at some addresses, without the bits that are padding in every object."""
+        if not self.objects or not word.any():
+            return word
+        places = np.asarray(address).astype(np.int64)[..., None] + np.arange(word.dtype.itemsize)
+        counted, is_inside = np.zeros(places.shape, np.uint8), np.zeros(places.shape, bool)
+        for each in self.objects:
+            inside = (each.start <= places) & (places < each.end)
+            element = np.frombuffer(each.element, np.uint8)
+            counted |= np.where(inside, element[(places - each.start) % len(element)], np.uint8(0))
+            is_inside |= inside
+        return word & np.where(is_inside, counted, np.uint8(0xFF)).view(word.dtype)[..., 0]
 
 
 @frozen

@@ -29,6 +29,7 @@ from dwarfgpu.execution.checks.findings import (
     USE,
     WRITE,
     CheckFinding,
+    Padding,
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.undefined_memory import UndefinedMemory
@@ -113,6 +114,8 @@ class InitCheck(KeptState):
         self.found: dict[tuple[Any, ...], CheckFinding] = {}
         self.on_finding: Callable[[CheckFinding, WaveBatch, int, tuple[str, int]], None] = lambda *_finding: None
         """Is told of a finding while its wave is there: the row of the wave, and a register or a place in memory."""
+        self.padding_of_waves: Callable[[str, WaveBatch, int], Padding] = lambda *_access: Padding()
+        """Returns the objects in private or local memory, where waves are that access it."""
         self.pc = 0
         self._origins: list[tuple[UndefinedOrigin, ...]] = [()]
         self._numbers: dict[tuple[UndefinedOrigin, ...], int] = {}
@@ -422,9 +425,15 @@ class InitCheck(KeptState):
     # --- Memory ---------------------------------------------------------------------------------------------------
 
     def _loaded(self, batch: WaveBatch, space: str, address: Any, flags: Lanes, words: list[Lanes]) -> None:
-        """Take note of where the undefined bits of numbers come from that were read one after the other."""
+        """Take note of where the undefined bits of numbers come from that were read one after the other.
+
+        Padding counts as written: copies of structures read it, and nobody else does.
+        """
         place = 0
-        for word in words:
+        padding = self.padding_of_waves(_SPACES[space], batch, self.pc) if space in _SPACES else self.padding
+        start = address & 0xFFFFFFFF if space == LOCAL else address  # instructions add in 32 bits
+        for number in range(len(words)):
+            words[number] = word = padding.without(start + place, words[number])
             found = _undefined_bytes(batch, address, flags, word)
             origins: Origins | None = None
             if found is not None:
@@ -469,7 +478,7 @@ class InitCheck(KeptState):
                 found = _undefined_bytes(batch, address, flags, word)
                 if found is not None:
                     self._note_written(batch, (space, found[0] + place), origins)
-            elif (left := self.padding.without(address + address.dtype.type(place), flags, word)).any():
+            elif (left := flags & (self.padding.without(address + address.dtype.type(place), word) != 0)).any():
                 self._add(wrong, left, origins, self.pc)
             place += word.dtype.itemsize
         for origin, lanes in wrong.items():
@@ -561,7 +570,7 @@ class InitCheck(KeptState):
                 if origin.register in self._partly:
                     sides.insert(0, self.side(LEFT_OUT, self._partly[origin.register], wave, lanes))
             if address is not None and origin.space == "local":
-                address &= 0xFFFFFFFF  # instructions add in 32 bits
+                address &= 0xFFFFFFFF
             finding = self.found[key] = CheckFinding(
                 INIT, kind, tuple(sides), origin.space, address, origin.size, register
             )

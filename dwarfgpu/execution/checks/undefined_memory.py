@@ -63,7 +63,7 @@ class UndefinedMemory(MemoryAccess):
         self.loaded: Callable[..., None] = lambda *_place: None
         """Is told of undefined bits that were read: the batch, the space, addresses, flags of lanes, and the numbers.
 
-        All lanes may have one address, which is a number then, without flags.
+        All lanes may have one address, which is a number then, without flags. It may put others in place of numbers.
         """
         self.stored: Callable[..., None] = self.loaded
         """Is told of undefined bits before they are written."""
@@ -145,6 +145,7 @@ class UndefinedMemory(MemoryAccess):
         for number, offset in enumerate(offsets):
             part = words[number * count : (number + 1) * count]
             self._note(self.loaded, batch, LOCAL, address.astype(np.int64) + offset, part)
+            words[number * count : (number + 1) * count] = part
         return words
 
     def load_scalar(self, address: Any, size: int, count: int, is_signed: bool) -> list[Any]:  # noqa: FBT001 (of a text)

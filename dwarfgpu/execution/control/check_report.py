@@ -9,22 +9,25 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, SAME_VALUE
+from dwarfgpu.execution.batch import return_addresses
+from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, SAME_VALUE, Padding
+from dwarfgpu.execution.control.placed import memory_of
+from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
+from dwarfgpu.execution.control.watching import PRIVATE
 from dwarfgpu.execution.faults import FREED
-from dwarfgpu.expr.storages import Memory, Register
+from dwarfgpu.execution.launch.padding import padding_in
+from dwarfgpu.expr.storages import Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.kernel_parameters import is_body
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import calls_of, stack_levels
 from dwarfgpu.program.frames.launch_record import POINTERS
-from dwarfgpu.program.frames.local_memory import LocalObject, local_objects
 from dwarfgpu.program.frames.variable import STATIC, all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import Located
@@ -187,45 +190,70 @@ class WaveVariables:
         for check in (memory.init_check, memory.align):
             if check is not None:
                 check.on_finding = self.name
+        if memory.init_check is not None:
+            memory.init_check.padding_of_waves = self.padding
+        self._padding: dict[Any, Padding] = {}
 
     def name(self, finding: CheckFinding, batch: WaveBatch, row: int, place: tuple[str, int]) -> None:
         """Name the variable of a wave that is in a register, or at a private address."""
         if place[0] not in ("private", "v", "s", "a"):
             return
-        side, wave = finding.sides[-1], int(batch.waves[row])
-        pc, batch.pc = batch.pc, side.pc
+        side = finding.sides[-1]
+        lane = (side.lanes & -side.lanes).bit_length() - 1 if side.lane is None else side.lane
+        for variable, lanes in self._variables(batch, row, side.pc, max(lane, 0)):
+            if variable.name and (part := _part_at(variable, lanes, place)) is not None:
+                finding.variable = f"{variable.name}{part}", True
+                return
+
+    def _variables(self, batch: WaveBatch, row: int, pc: int, lane: int) -> list[tuple[Any, LaneSet]]:
+        """Return the variables of a wave and its callers, each with the lane."""
+        wave, before, batch.pc = int(batch.waves[row]), batch.pc, pc
+        lanes, found = LaneSet.product(b.array([wave], 64), b.array([lane], 64)), []
         try:
             self.running.machine.device.written(batch)
-            lane = (side.lanes & -side.lanes).bit_length() - 1 if side.lane is None else side.lane
-            lanes = LaneSet.product(b.array([wave], 64), b.array([max(lane, 0)], 64))
             for frame in islice(self.running.attached[wave], MOST_DEPTH):
-                for variable in frame.variables():
-                    if variable.name and (part := _part_at(variable, lanes, place)) is not None:
-                        finding.variable = f"{variable.name}{part}", True
-                        return
+                found += [(variable, lanes) for variable in frame.variables()]
         except (DwarfGpuError, Diverge, LaneFault):
-            return
+            pass
         finally:
-            batch.pc = pc
+            batch.pc = before
+        return found
+
+    def padding(self, space: str, batch: WaveBatch, pc: int) -> Padding:
+        """Return the objects in local memory, or in the private memory of waves at an address, if one has padding."""
+        calls, *others = {return_addresses(each) for each in batch.each_calls()}
+        registers = [batch.scalar[number] for number in STACK_REGISTERS]
+        key = (space,) if space == "local" else (pc, None if others else calls, *registers)
+        if not all(isinstance(each, (str, int, tuple)) for each in key):
+            return Padding()  # it is not known which variables are there
+        if key not in self._padding:
+            self._padding[key] = padding_in(self._objects(space, batch, pc))
+        return self._padding[key]
+
+    def _objects(self, space: str, batch: WaveBatch, pc: int) -> Iterator[tuple[int, int, Any]]:
+        """Yield the address, the size and the type of objects in local or private memory."""
+        for each in self.running.local_objects if space == "local" else ():
+            if each.address is not None and each.is_certain:
+                yield each.address, each.size, each.type
+        for variable, lanes in self._variables(batch, 0, pc, 0) if space == PRIVATE else ():
+            memory, size = memory_of(variable, lanes), known_size(variable.type)
+            if memory is not None and memory[0] == PRIVATE and size:
+                yield memory[1], size, variable.type
 
 
 def _part_at(variable: Any, lanes: LaneSet, place: tuple[str, int]) -> str | None:
     """Return the part of a variable that is in a register or at a private address; None if it is elsewhere."""
+    if place[0] == PRIVATE:
+        memory = memory_of(variable, lanes)
+        offset = -1 if memory is None or memory[0] != PRIVATE else place[1] - memory[1]
+        return element_at(variable.type, offset)[0] if 0 <= offset < (known_size(variable.type) or 0) else None
     try:
         found = variable.find(lanes).place
     except (DwarfGpuError, Diverge, LaneFault):
         return None
     location = found.storage.location.single if isinstance(found.storage, Located) else None
-    if location is None:
-        return None
-    if isinstance(location.storage, Register):
-        return "" if location.storage.register.name == f"{place[0]}{place[1]}" else None
-    if not isinstance(location.storage, Memory) or place[0] != "private":
-        return None
-    first = int(np.asarray(location.bit_offset).flat[0]) // 8 + found.bit_offset // 8
-    size = known_size(variable.type) or 0
-    is_there = location.storage.space.name == "private_lane" and first <= place[1] < first + size
-    return element_at(variable.type, place[1] - first)[0] if is_there else None
+    storage = None if location is None else location.storage
+    return "" if isinstance(storage, Register) and storage.register.name == f"{place[0]}{place[1]}" else None
 
 
 class FindingNames:
@@ -275,7 +303,7 @@ class FindingNames:
     def _only_local(self, finding: CheckFinding) -> tuple[str | None, Any]:
         """Return the element that an access outside of local memory means, if the line names what fills that memory."""
         (side,) = finding.sides
-        functions, words = {*self._functions(side.pc)}, self._words(side.pc)
+        functions, words = self.running.machine.source.functions(side.pc) - {None}, self._words(side.pc)
         for variable in all_variables(self.running.program.outside):
             kind = resolved(variable.type)
             is_there = owner_of(variable) in functions and variable.kind != "parameter" and variable.name in words
@@ -360,31 +388,24 @@ class FindingNames:
 
     def _in_line(self, pc: int) -> str | None:
         """Return the only variable of the functions at an address that its line names."""
-        functions, words = {*self._functions(pc)}, self._words(pc)
+        functions, words = self.running.machine.source.functions(pc) - {None}, self._words(pc)
         known = (variable for variable in all_variables(self.running.program.outside) if variable.kind != "parameter")
         names = {variable.name for variable in known if variable.name in words and owner_of(variable) in functions}
         return names.pop() if len(names) == 1 else None
-
-    def _functions(self, pc: int) -> Iterator[str]:
-        for call in self.running.attached.state.loaded.calls_at(pc):
-            yield from filter(None, (call.function, call.linkage_name))
-
-    @cached_property
-    def _local_objects(self) -> list[LocalObject]:
-        return local_objects(self.running.program.outside, self.running.attached[0].launch)
 
     def _local(self, address: int, words: list[set[str]]) -> tuple[str | None, bool, Any]:
         """Return the variable or the argument at an address of local memory.
 
         If the file does not tell where variables are, it is the only one that both lines name.
         """
-        for each in self._local_objects:
+        for each in self.running.local_objects:
             if (offset := each.offset_of(address)) is not None:
                 size = known_size(each.type) or 0
                 index, rest = divmod(offset, size) if each.is_argument and size else (None, offset)
                 part, kind = element_at(each.type, rest)
                 return f"{each.name}{'' if index is None else f'[{index}]'}{part}", each.is_certain, kind
-        named = [each for each in self._local_objects if each.address is None and all(each.name in of for of in words)]
+        unplaced = (each for each in self.running.local_objects if each.address is None)
+        named = [each for each in unplaced if all(each.name in of for of in words)]
         if len({each.name for each in named}) != 1:
             return None, False, None
         kind = resolved(named[0].type)

@@ -7,24 +7,20 @@ pointers that a line follows decide, and where one is not known nothing is said.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.checks.findings import NamedArray
-from dwarfgpu.expr.storages import Memory
+from dwarfgpu.execution.control.placed import memory_of
+from dwarfgpu.execution.control.watching import PRIVATE
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.code.source_files import SourceText, SourceTexts
 from dwarfgpu.program.frames.launch_record import LOCAL, POINTERS
-from dwarfgpu.program.frames.reasons import unavailable
 from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
-from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.frames.local_memory import LocalObject
-    from dwarfgpu.program.frames.variable import Variable
 
 _SIZES = {
     "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "unsigned": 4, "float": 4,
@@ -97,7 +92,7 @@ class SourceAccesses:
 
     def _alignment(self, pc: int) -> Alignment | None:
         text, code = self._line(pc)
-        functions = self._functions(pc)
+        functions = self.functions(pc)
         found = [*self._cast(code), *self._followed(code, functions, text)]
         known = [each for each in found if each is not None]
         return min(known) if known and len(known) == len(found) else None
@@ -121,7 +116,8 @@ class SourceAccesses:
             code = f"{self.expanded(text.line(before) or '', text)} {code}"
         return text, code
 
-    def _functions(self, pc: int) -> set[str | None]:
+    def functions(self, pc: int) -> set[str | None]:
+        """Return the names of the functions of an instruction, also of those that are inlined there, and None."""
         calls = self.running.attached.state.loaded.calls_at(pc)
         return {name for call in calls for name in (call.function, call.linkage_name)} | {None}
 
@@ -159,7 +155,7 @@ class SourceAccesses:
         """Return the arrays in local memory that a line names; none if it is not known where one is."""
         if pc in self._local_places:
             return self._local_places[pc]
-        (text, code), functions = self._statement(pc), self._functions(pc)
+        (text, code), functions = self._statement(pc), self.functions(pc)
         found: list[NamedArray] = []
         known = {each.name for each in self.running.local_objects}
         for name in {*self._named[pc], *(known & {*_WORDS.findall(code)})}:  # also those that are no arrays
@@ -194,7 +190,7 @@ class SourceAccesses:
         macros = self._macros(text)
         if not code or any(match[1] not in macros for match in _UNKNOWN_MACRO.finditer(code)):
             return []
-        named, functions = set(), self._functions(pc)
+        named, functions = set(), self.functions(pc)
         if any(self._may_refer(name, functions) for name in {*_WORDS.findall(code), "this"}):
             return []
         for name in {match[1] for pattern in (_ARRAY, _FOLLOWED, _STARRED) for match in pattern.finditer(code)}:
@@ -228,20 +224,20 @@ class SourceAccesses:
             private = [
                 name for name in self._named[pc] if all(each.name != name for each in self.running.local_objects)
             ]
-            arrays = [(known[name], _in_private_memory(known[name], lanes)) for name in private]
-            beside = []
-            for name in words & {*known} - {*self._named[pc]}:
-                with suppress(DwarfGpuError, Diverge, LaneFault):
-                    beside.append(_in_private_memory(known[name], lanes))
+            arrays = [(known[name], memory_of(known[name], lanes)) for name in private]
+            beside = [known[name] for name in words & {*known} - {*self._named[pc]}]
+            places = [(memory_of(each, lanes), known_size(each.type)) for each in beside]
         except (DwarfGpuError, Diverge, LaneFault, LookupError):
             return []
         finally:
             batch.pc = before
-        others = tuple((place[0], sum(place)) for place in beside if place is not None)
+        ends = tuple((place[1], place[1] + size) for place, size in places if place and place[0] == PRIVATE and size)
         found = []
         for variable, place in arrays:
-            if place is not None:
-                found.append(NamedArray(variable.name, *place, variable.type, others))
+            size = known_size(variable.type)
+            if place is None or not size:
+                return []
+            found += [NamedArray(variable.name, place[1], size, variable.type, ends)] if place[0] == PRIVATE else []
         return found
 
     # --- Text ---------------------------------------------------------------------------------------------------------
@@ -364,15 +360,3 @@ def _of_members(kind: Struct, text: SourceText, name: str, depth: int) -> int | 
         if name in ("", member.name):
             least = aligned if least is None else min(least, aligned)
     return least
-
-
-def _in_private_memory(variable: Variable, lanes: LaneSet) -> tuple[int, int] | None:
-    """Return the address and the size of a variable; None of one elsewhere, `Unavailable` if that is not known."""
-    place = variable.find(lanes).place
-    location = place.storage.location.single if isinstance(place.storage, Located) else None
-    size = known_size(variable.type)
-    if location is None or not isinstance(location.storage, Memory) or not size:
-        raise unavailable("no_location", f"{variable.name} is in no memory")
-    if location.storage.space.name != "private_lane":
-        return None
-    return int(np.asarray(location.bit_offset).flat[0]) // 8 + place.bit_offset // 8, size

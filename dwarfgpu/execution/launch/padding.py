@@ -19,15 +19,19 @@ LARGEST = 1 << 16
 
 def padding_of(buffers: Iterable[PlannedBuffer]) -> Padding:
     """Return the buffers whose elements have padding, as far as the types of pointers say."""
-    found = []
-    for buffer in buffers:
-        size = None if buffer.pointed is None else known_size(buffer.pointed)
-        if buffer.pointed is not None and size and size <= LARGEST:
-            bits = counted_bits(buffer.pointed)
-            if bits != (1 << 8 * size) - 1:
-                element = bits.to_bytes(size, "little")
-                found.append(CountedBits(buffer.address, buffer.address + buffer.size, element))
-    return Padding(tuple(found))
+    return padding_in((buffer.address, buffer.size, buffer.pointed) for buffer in buffers if buffer.pointed is not None)
+
+
+def padding_in(objects: Iterable[tuple[int, int, Type]]) -> Padding:
+    """Return the padding of objects: the address and the size of each, and the type of it or of its elements."""
+    found, has_padding = [], False
+    for address, room, type_ in objects:
+        size = known_size(type_) or 0
+        if 0 < size <= LARGEST:
+            bits = counted_bits(type_)
+            has_padding |= bits != (1 << 8 * size) - 1
+            found.append(CountedBits(address, address + room, bits.to_bytes(size, "little")))
+    return Padding(tuple(found) if has_padding else ())
 
 
 def counted_bits(type: Type, depth: int = 0) -> int:

@@ -110,6 +110,36 @@ def test_oclgrind_says_the_same_of_the_same_source(require_tool, tmp_path, mende
     assert differing == (["half_of_word"] if mended else ["padding"])
 
 
+PADDED = re.findall(r"kernel void (\w+)", (HERE / "padded.cl").read_text("utf-8"))
+OPTIMIZED = {"read_as_words", "returned", "of_the_caller", "read_as_bytes"}
+"""Kernels whose fault optimization removes, and one whose structure clang 22 then gives no location."""
+
+
+def found_of_padded(path, kernel):
+    args = {"out": "zeros(128)", "raw": "noinit(64)"}
+    running = Running(launch(machine_for(path, kernel), path, kernel, grid=64, work_group=64, args=args, check="init"))
+    halt = running.run(limit=100_000)
+    assert halt.has_ended, halt
+    return check_report(running).findings
+
+
+@pytest.mark.parametrize(
+    "target, level", [("gfx1100", "O0"), ("gfx90a", "O2"), pytest.param("gfx942", "O0", marks=pytest.mark.slow)]
+)
+def test_padding_counts_as_written(require_tool, tmp_path, target, level):
+    """C 6.2.6.1 (6): it has no value, so nobody reads it; whoever copies all bytes of a structure copies it, too."""
+    right, wrong = (
+        pair_build(require_tool("clang-22"), tmp_path, "padded.cl", target, level, *options)
+        for options in ((), ("-DFAULT",))
+    )
+    for kernel in PADDED:
+        if level == "O0" or kernel not in OPTIMIZED:
+            assert (kernel, found_of_padded(right, kernel)) == (kernel, ())
+            rows = found_of_padded(wrong, kernel)
+            assert {row.kind for row in rows} == {f.UNDEFINED_STORE}, kernel
+            assert all(re.search(r"\.i$|^p$", row.variable) for row in rows), [row.variable for row in rows]
+
+
 CORPUS = [("cl", "gfx1100", "O2"), *(pytest.param(*each, marks=pytest.mark.slow) for each in (
     ("cl", "gfx90a", "O0"), ("cl", "gfx1200", "O2"), ("hip", "gfx942", "O2"), ("hip", "gfx1030", "O0")))]  # fmt: skip
 
