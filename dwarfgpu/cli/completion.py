@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,32 +25,59 @@ SCRIPTS = {"bash": "dwarfgpu.bash", "zsh": "_dwarfgpu", "fish": "dwarfgpu.fish"}
 """The file that each shell runs. A word for which dwarfgpu knows nothing is the name of a file."""
 BREAKS = "@=:"
 """Where bash begins a new word inside a word; it replaces only what follows."""
+_SPECIAL = {"": r"[^\w@%+=:,./-]", "'": "'", '"': r'[$`"\\!]'}
+"""What bash would not take as it is, by the quote that is open."""
 
 
 def completed(shell: str, words: list[str], summaries: Mapping[str, str], parser_of: ParserOf) -> list[str]:
     """Return what completes the last word; bash gives the line as one word, others the words behind `dwarfgpu`."""
+    begin, quote = 0, ""
     if shell == "bash":
-        words = _split("".join(words))[1:]
+        words, begin, quote = _split("".join(words))
+        del words[0]
     found: Iterable[tuple[str, str]] = ()
     word = words[-1] if words else ""
     with suppress(DwarfGpuError, OSError):  # the line is not complete, so it may well be wrong
         found = sorted(_candidates(words[:-1], word, summaries, parser_of).items())
-    found = [(text, about) for text, about in found if text.startswith(word) and text != word]
+    # a name out of a file may have any characters: one that would be two lines is left out
+    found = [(text, about) for text, about in found if text.startswith(word) and text != word and text.isprintable()]
     if shell == "bash":
-        begin = max(word.rfind(letter) for letter in BREAKS) + 1
-        return [text[begin:] for text, _ in found]
+        return [_escaped(text[begin:], quote) for text, _ in found]
     if shell == "zsh":
-        return [":".join((text.replace(":", "\\:"), about)) for text, about in found]
-    return [f"{text}\t{about}" for text, about in found]
+        found = [(re.sub(r"[:\\]", r"\\\g<0>", text), about) for text, about in found]
+    mark = ":" if shell == "zsh" else "\t"
+    return [f"{text}{mark}{''.join(filter(str.isprintable, about))}" for text, about in found]
 
 
-def _split(line: str) -> list[str]:
-    """Return the words of a line up to the cursor, where a quote may be open."""
-    for end in ("", "'", '"'):
-        with suppress(ValueError):
-            words = shlex.split(line + end)
-            return words if words and not line[-1:].isspace() else [*words, ""]
-    return [line]
+def _escaped(text: str, quote: str) -> str:
+    """Return a text as bash reads it, where a quote may be open; the shell quotes for zsh and fish."""
+
+    def escaped(found: re.Match[str]) -> str:
+        letter = f"\\{found[0]}"
+        return f"{quote}{letter}{quote}" if found[0] in "'!" else letter  # these cannot be escaped inside of quotes
+
+    written = re.sub(_SPECIAL[quote], escaped, text)
+    return quote + written if quote and written.startswith(quote) else written  # the first one replaces the open one
+
+
+def _split(line: str) -> tuple[list[str], int, str]:
+    """Return the words of a line up to the cursor, how much of the last one bash keeps, and the quote that is open."""
+    words, begin, quote, is_word = [""], 0, "", False
+    letters = iter(line)
+    for letter in letters:
+        if letter == quote or (not quote and letter in "'\""):
+            quote = "" if quote else letter
+            begin, is_word = len(words[-1]), True
+        elif letter == "\\" and quote != "'":
+            escaped = next(letters, "")
+            words[-1] += escaped if not quote or escaped in '$`"\\' else letter + escaped
+        elif quote or not letter.isspace():
+            words[-1] += letter
+            begin = len(words[-1]) if letter in BREAKS and not quote else begin
+        elif words[-1] or is_word:
+            words.append("")
+            begin, is_word = 0, False
+    return words, begin, quote
 
 
 def _candidates(before: list[str], word: str, summaries: Mapping[str, str], parser_of: ParserOf) -> Mapping[str, str]:
@@ -101,7 +128,8 @@ def _values(name: str, action: argparse.Action, given: Mapping[str, str], word: 
     if words:
         return dict.fromkeys(map(str, words), "")
     ask = KINDS.get((name, kind)) or KINDS.get(("", kind))
-    return {} if ask is None else ask(given, word)
+    found = {} if ask is None else ask(given, word)
+    return {text: about for text, about in found.items() if not text.startswith("-")}  # which would be an option
 
 
 # --- What options and operands can be ---------------------------------------------------------------------------------

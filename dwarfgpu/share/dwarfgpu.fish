@@ -1,5 +1,5 @@
 function __dwarfgpu
-  set -l found (dwarfgpu completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  set -l found (command dwarfgpu completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
   if test -n "$found"
     printf '%s\n' $found
   else

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.cli import main
-from dwarfgpu.cli.completion import SCRIPTS
+from dwarfgpu.cli.completion import SCRIPTS, _escaped
 from dwarfgpu.cli.run import parsers, summaries
 from tests.builders.commands import ROOT, run
 from tools.manual import manual
@@ -87,6 +87,19 @@ def test_bash():
     assert completed("dwarfgpu asm --target=gfx90") == ["gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909",
                                                         "gfx90a", "gfx90c"]  # fmt: skip
     assert completed("dwarfgpu info READ") == [], "bash then looks for files"
+
+
+def test_bash_reads_a_text_back():
+    """Readline takes a quote at the beginning in place of the one that is open, and closes it."""
+    texts = ["a b", "'a' \"b\" $c `d` !e \\f", "*\u00e9~{a,b}", "'", '"', "!", "\\"]
+    shown = [_escaped(text, quote) for quote in ("", "'", '"') for text in texts]
+    quotes = [quote for quote in ("", "'", '"') for _ in texts]
+    typed = [text if text.startswith(quote) else quote + text for text, quote in zip(shown, quotes, strict=True)]
+    line = " ".join(text + quote for text, quote in zip(typed, quotes, strict=True))
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f"printf '%s\\0' {line}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\0")[:-1] == texts * 3
 
 
 @pytest.mark.slow
