@@ -8,6 +8,7 @@ ever. A file that is too large to be read is mapped. Whether it has changed is c
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -31,6 +32,7 @@ _STEP = 1 << 20
 _FLAGS = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):  # as far as the system has them
     _FLAGS |= getattr(os, _name, 0)
+_MOST_LINKS = 40
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 find_remote: Callable[[str], Any] | None = None
@@ -266,23 +268,46 @@ def _changed(path: str, what: str) -> MalformedFile:
     return MalformedFile(CHANGED, f"{path}: the file {what} since it was opened", hint="open it again")
 
 
-def check_output(path: str) -> None:
-    """Raise an error if the system can have no such path: any text can be written in a script."""
-    if "\0" in path:
+def check_output(path: str) -> str:
+    """Return where the links in a path lead; raise an error if the path must not be written.
+
+    Where everybody may make files, as in /tmp, a link must belong to this user or to the owner of the folder, as Linux
+    has it for ``fs.protected_symlinks``: others could choose which file is replaced.
+    """
+    if "\0" in path:  # any text can be written in a script
         message = f"{path} cannot be written: the name of a file has no NUL character"
         raise UsageError(message, kind="unwritable")
+    if sys.platform == "win32":
+        return os.path.realpath(path)
+    place, names, links = "/" if path.startswith("/") else ".", path.split("/"), 0
+    while names:
+        name = names.pop(0)
+        at = os.path.normpath(os.path.join(place, name))  # noqa: PTH118
+        try:
+            link = os.readlink(at)  # noqa: PTH115
+        except OSError:  # it is none
+            place = at
+            continue
+        owner, folder = os.lstat(at).st_uid, os.stat(place)  # noqa: PTH116
+        is_open = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+        if is_open and owner not in (os.getuid(), folder.st_uid):
+            message = f"{path} is not written: another user has made the link {at}, to {link}"
+            raise UsageError(message, kind="unwritable", hint="choose another name")
+        place, names, links = "/" if link.startswith("/") else place, link.split("/") + names, links + 1
+        if links > _MOST_LINKS:
+            raise UsageError(f"{path} cannot be written: {os.strerror(errno.ELOOP)}", kind="unwritable")
+    return place
 
 
 @contextmanager
 def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """Write a file beside its place and rename it when it is whole; a pipe or a device is written as it is."""
-    check_output(path)
+    target = check_output(path)  # a link stays a link
     try:
         if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 (`pathlib` costs start-up time)
             with open(path, mode, **options) as stream:  # noqa: PTH123
                 yield stream
             return
-        target = os.path.realpath(path)  # a link stays a link
         passing = f"{target}.{os.getpid()}.part"
         with _removed(passing), open(passing, mode.replace("w", "x"), **options) as stream:  # noqa: PTH123
             yield stream

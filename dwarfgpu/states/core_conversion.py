@@ -15,6 +15,7 @@ from dwarfgpu.machines.gpu_core.mapped_registers import copied
 from dwarfgpu.machines.machine import NONE, LoadedCodeObject, Machine
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.program.frames.selectors import waves_of
+from dwarfgpu.regular_files import whole_output
 from dwarfgpu.states.snapshot_files import dispatch_text
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
@@ -96,10 +97,8 @@ def convert_core(
             raise UsageError(f"{folder / name} exists", hint="choose another name, or remove it first")
     snapshot.save(small, destination)
     for name, data in files.items():
-        try:
-            (folder / name).write_bytes(data)
-        except OSError as error:
-            raise UsageError(f"{folder / name} cannot be written: {error.strerror or error}") from None
+        with whole_output(str(folder / name)) as file:
+            file.write(data)
     return converter.summary(small, destination, tuple(files))
 
 

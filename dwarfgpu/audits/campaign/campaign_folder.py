@@ -54,7 +54,7 @@ class CampaignFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if not named.exists():
-                named.write_text(f"{self.compiler}\n", encoding="utf-8")
+                write_whole(named, f"{self.compiler}\n")
         except OSError as error:
             message = f"a campaign cannot be kept in {path}: {error.strerror}"
             raise UsageError(
@@ -71,7 +71,7 @@ class CampaignFolder:
             path = self.path / f"random-{seed}-{number:04}.cl"
             if not path.exists():
                 first = number * KERNELS
-                path.write_text(random_source(seed, first, min(KERNELS, count - first)) + "\n", encoding="utf-8")
+                write_whole(path, random_source(seed, first, min(KERNELS, count - first)) + "\n")
             yield path
 
     def source(self, name: str) -> Path:
