@@ -214,7 +214,7 @@ BUDGETS: dict[str, float] = {
     "repl": 1.51,
     "gdbplugin": 2.17,
     "serve": 1.08,
-    "dap": 2.67,  # 40 requests of editors; clients without a token
+    "dap": 2.69,  # 40 requests of editors; clients without a token
     "cases": 1.4,
     "fleet": 2.13,
     "compilers": 0.48,  # a part of the library for groups; limits
