@@ -69,6 +69,9 @@ def _begin(session: DebugSession, arguments: RequestArguments) -> None:
     token = arguments.maybe_text("token") or ""
     if session.token is not None and not compare_digest(token.encode(), session.token.encode()):
         raise UsageError(f'`{arguments.command}` needs the "token" that `dwarfgpu dap` has printed')
+    if not session.is_admitted:
+        session.is_admitted = True
+        session.admit()
     if session.debugger.attached is not None:
         raise UsageError("the session has a kernel already: `restart` launches it again")
     session.configuration = dict(arguments.given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import secrets
+import select
 import signal
 import socket
 from functools import partial
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 MAX_PORT = (1 << 16) - 1
+MOST_STRANGERS = 8
+"""How many clients at a time may not have shown the token yet; others wait until they are accepted."""
+PATIENCE = 30.0
+"""Seconds that a client has to show the token."""
 MOST = 1 << 16
 """The bytes that are read at once."""
 
@@ -53,14 +58,29 @@ def serve(options: Any, say: Callable[[str], object]) -> None:
         listener.listen(8)
         say(f'[Debug Adapter Protocol at {HOST}:{listener.getsockname()[1]}; configurations need "token": "{token}"]')
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the sessions
+        strangers: list[int] = []
         while True:
-            connection, _address = listener.accept()
-            parent = os.getpid()
-            if not os.fork():  # a session changes the folder and the settings of its process
-                end_with(parent)
-                listener.close()
-                _serve_connection(connection, token)
-            connection.close()
+            accepting = [listener.fileno()] if len(strangers) < MOST_STRANGERS else []
+            for ready in select.select([*strangers, *accepting], [], [])[0]:
+                if ready == listener.fileno():
+                    strangers.append(_accept(listener, token))
+                else:
+                    os.close(ready)
+                    strangers.remove(ready)
+
+
+def _accept(listener: socket.socket, token: str) -> int:
+    """Serve the next client; return the pipe that is closed when it has shown the token, or has gone."""
+    connection, _address = listener.accept()
+    known, stranger = os.pipe()
+    parent = os.getpid()
+    if not os.fork():  # a session changes the folder and the settings of its process
+        end_with(parent)
+        listener.close()
+        _serve_connection(connection, token, stranger)
+    connection.close()
+    os.close(stranger)
+    return known
 
 
 def _serve_streams() -> None:
@@ -78,14 +98,20 @@ def _write(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
-def _serve_connection(connection: socket.socket, token: str) -> None:
-    """Talk to a client in a process of its own, which ends then."""
+def _serve_connection(connection: socket.socket, token: str, stranger: int) -> None:
+    """Talk to a client in a process of its own, which ends then, or soon if the client shows no token."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)  # SIGALRM ends the process
+
+    def admit() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        os.close(stranger)
+
     status = 1
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wire = Wire(partial(connection.recv, MOST), connection.sendall, is_strict=True)
-        DebugSession(wire, token=token).serve()
+        DebugSession(wire, token=token, admit=admit).serve()
         status = 0
     finally:
         os._exit(status)

@@ -75,10 +75,13 @@ class Handles:
 class DebugSession:
     """A debug session with one client."""
 
-    def __init__(self, wire: Wire, *, token: str | None = None) -> None:
+    def __init__(self, wire: Wire, *, token: str | None = None, admit: Callable[[], object] = lambda: None) -> None:
         self.wire = wire
         self.token = token
         """What `launch` and `attach` must contain; None if the client is known to be the user's own."""
+        self.admit = admit
+        """What is called when they do for the first time."""
+        self.is_admitted = False
         self.debugger = Debugger(Output(self.print, width=WIDTH))
         self.client: Json = {}
         """The arguments of `initialize`."""
@@ -183,11 +186,12 @@ class DebugSession:
             raise UsageError("the first request must be `initialize`")
         if request.needs_machine and self.debugger.attached is None:
             raise UsageError(f"`{command}` needs a kernel: `launch` or `attach` comes first")
-        self.start = message if command in ("launch", "attach") else self.start
         arguments = RequestArguments(command, message.get("arguments"))
         self.letter = "x" if arguments.object("format").flag("hex") else None
         with self.asking():
-            return request.load()(self, arguments)
+            body: Json | None = request.load()(self, arguments)
+        self.start = message if command in ("launch", "attach") else self.start
+        return body
 
     @contextmanager
     def asking(self) -> Iterator[None]:

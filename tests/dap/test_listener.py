@@ -2,16 +2,18 @@
 
 import json
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
+from dwarfgpu.dap import listener
 from tests.builders.commands import run
 from tests.builders.dap_client import INITIALIZE, KERNELS, LAUNCH, Client, ProgramClient, title
 from tests.builders.folders import ROOT
@@ -37,18 +39,33 @@ def test_the_end_of_input_ends_it_while_the_kernel_runs_too(launch: dict[str, ob
     assert client.close() == 0
 
 
-@pytest.fixture
-def server() -> Iterator[int]:
-    command = [*DAP, "--port", "0", "--token", TOKEN]
+@contextmanager
+def serving(*words: str) -> Iterator[tuple[int, int]]:
+    """Start a server; yield its process and its port."""
+    command = [*words, "--port", "0", "--token", TOKEN]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stderr is not None
     told = process.stderr.readline()
     match = re.search(r'127\.0\.0\.1:(\d+); configurations need "token": "not-a-secret"', told)
     assert match is not None, told
-    yield int(match[1])
+    yield process.pid, int(match[1])
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
     process.stderr.close()
+
+
+@pytest.fixture
+def server() -> Iterator[int]:
+    with serving(*DAP) as (_process, port):
+        yield port
+
+
+def test_sessions_end_with_the_server() -> None:
+    with ExitStack() as stack:
+        with serving(*DAP) as (_process, port):
+            client = stack.enter_context(connected(port))
+            client.launched({"line": 88}, token=TOKEN)
+        assert client.next() is None
 
 
 @contextmanager
@@ -72,6 +89,20 @@ def test_two_sessions_at_a_port(server: int) -> None:
         for client in (first, second):
             client.ask("disconnect")
             assert client.next() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it counts processes")
+def test_clients_that_say_nothing_are_few_and_do_not_stay() -> None:
+    program = (
+        "from dwarfgpu.dap import listener; listener.PATIENCE = 0.2; from dwarfgpu.cli import main; raise SystemExit"
+    )
+    with serving(sys.executable, "-c", f"{program}(main())", "dap") as (process, port), ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(9)]
+        most = 0
+        while not all(select.select([each], [], [], 0)[0] for each in silent):
+            most = max(most, len(Path(f"/proc/{process}/task/{process}/children").read_text("utf-8").split()))
+        assert most <= listener.MOST_STRANGERS
+        assert {each.recv(1) for each in silent} == {b""}
 
 
 def test_a_web_page_cannot_talk_to_it(server: int) -> None:

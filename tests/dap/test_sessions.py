@@ -615,6 +615,14 @@ def test_a_launch_that_cannot_be(client: LocalClient, change: dict[str, object],
     assert client.answer(number)["success"]
 
 
+def test_a_second_launch_is_refused_and_the_first_is_answered(client: LocalClient) -> None:
+    first = client.start(**LAUNCH)
+    assert "has a kernel already" in client.fails("launch", **LAUNCH)
+    client.ask("configurationDone")
+    assert client.answer(first)["success"]
+    assert [each["request_seq"] for each in client.log if each.get("command") == "launch"] == [first + 1, first]
+
+
 def test_lines_from_0_and_paths_as_uris(client: LocalClient) -> None:
     client.ask("initialize", **{**INITIALIZE, "linesStartAt1": False, "columnsStartAt1": False, "pathFormat": "uri"})
     client.send("launch", **LAUNCH)
@@ -632,6 +640,8 @@ def test_a_token_is_asked_for() -> None:
     client.ask("initialize", **INITIALIZE)
     assert '"token"' in client.fails("launch", **LAUNCH)
     assert '"token"' in client.fails("launch", **LAUNCH, token="guess")
+    assert not client.session.is_admitted
     client.send("launch", **LAUNCH, token="secret")
     client.event("initialized")
+    assert client.session.is_admitted
     client.close()
