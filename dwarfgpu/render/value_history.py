@@ -110,6 +110,8 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         yield f"written: {path}"
     if history.gap is not None:
         yield from fitted(history.gap, 4)
+    if left := [f"lanes {ranges_text(lanes)} of {_waves(waves)}" for lanes, waves in history.lacks_last.items()]:
+        yield from fitted(f"the last value may be missing in {'; '.join(left[:most])}{' ...' * (len(left) > most)}", 4)
 
 
 def _merged(rows: Sequence[PastValue]) -> list[PastValue]:
@@ -123,8 +125,10 @@ def _merged(rows: Sequence[PastValue]) -> list[PastValue]:
 
 def history_json(history: ValueHistory) -> dict[str, Any]:
     """Return a history as JSON."""
-    problem = {} if history.problem is None else {"problem": history.problem.message}
+    problem: dict[str, Any] = {} if history.problem is None else {"problem": history.problem.message}
     problem |= {} if history.gap is None else {"incomplete": history.gap}
+    missing = [{"waves": waves, "lanes": lanes} for lanes, waves in history.lacks_last.items()]
+    problem |= {"last_value_missing": missing} if missing else {}
     rows = [*map(PAST.json, _merged(history.rows))]
     return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
 

@@ -91,6 +91,7 @@ class ValueHistory:
 
     stored_again: tuple[CodePosition, Writers] | None = None
     """The line of the latest store to shared memory and its lanes, if that has left a value as it was."""
+    _before: Any = None
 
     def __init__(self, running: Running, text: str, wave: int | None = None, lane: int | None = None) -> None:
         self.text = text
@@ -110,6 +111,8 @@ class ValueHistory:
         """
         self._unlocated: set[int] = set()
         """The waves that were last where that does not hold."""
+        self._marks: dict[Meaning, tuple[Any, Any]] = {}
+        """The lanes that had a value at the last look, and those changed by the last instruction with a location."""
         self._where: dict[int, tuple[Any, ...]] = {}
         """By wave, the line that it has begun last."""
         self._ends: dict[int, tuple[int, Any]] = {}
@@ -144,7 +147,6 @@ class ValueHistory:
         """By its place, whether the line of a declaration has code, which sets the variable."""
         self._begun: dict[tuple[int, str], Any] = {}
         """By wave and line, ``k.cl:14``, the lanes that have begun it."""
-        self._before: Any = None
 
     def start(self) -> None:
         """Be asked before each instruction of the machine."""
@@ -194,6 +196,15 @@ class ValueHistory:
         places = f"{len(self._lacking)} of {len(self._seen)} places where a line began"
         return f"{self.text[:60]} had no value at {places} ({self.lacking}): the history is not complete"
 
+    @property
+    def lacks_last(self) -> dict[tuple[int, ...], list[str]]:
+        """The lanes whose last value may be missing, each time with their waves."""
+        found: dict[tuple[int, ...], list[str]] = {}
+        for (wave, _declared), (_seen, lanes) in self._marks.items():
+            if lanes.any():
+                found.setdefault((*lanes.nonzero()[0].tolist(),), []).append(self._running.machine.ids[wave])
+        return found
+
     def observe(self, batch: WaveBatch) -> bool:
         """Look before an instruction at the waves that begin another line with it."""
         self._see_stores()
@@ -216,6 +227,8 @@ class ValueHistory:
         if looked:
             self._look_behind(batch, looked, position)
         if not is_located:
+            until = [row for row, wave in enumerate(waves) if wave not in self._unlocated and self.wave in (None, wave)]
+            self._look_at_changes(batch, until)
             self._unlocated.update(waves)
         elif self._unlocated:  # now: in optimized code the value may be gone when the next line begins
             new = (row for row, wave in enumerate(waves) if wave in self._unlocated and self.wave in (None, wave))
@@ -252,13 +265,9 @@ class ValueHistory:
 
     def _look_behind(self, batch: WaveBatch, rows: list[int], position: CodePosition) -> None:
         """Look where the line before has ended at variables whose scope ended with it: they are where they were."""
-        ends: dict[int, list[int]] = {}
-        for row in sorted(rows, key=lambda row: int(batch.waves[row])):
-            end, calls = self._ends.get(int(batch.waves[row]), (0, None))
-            if calls is not None and calls == return_addresses(batch.each_calls()[row]):
-                ends.setdefault(end, []).append(row)
         pc, here = batch.pc, self._declared_at(batch)
-        for batch.pc, own in ends.items():
+        for end, own in self._by_end(batch, rows).items():
+            batch.pc = end
             declared = self._declared_at(batch)
             if not declared or declared == here or batch.pc not in self._stays:
                 continue
@@ -270,6 +279,28 @@ class ValueHistory:
                 seen = np.ma.MaskedArray(values, self._unset(wave, declared, batch.lanes) if has_code else nothing)
                 self._keep(wave, position, seen, np.zeros(batch.lanes, np.uint64), declared)
         batch.pc = pc
+
+    def _look_at_changes(self, batch: WaveBatch, rows: list[int]) -> None:
+        """Look where the value was until now: the last instruction may have set it, or may have taken its place."""
+        pc = batch.pc
+        for end, own in self._by_end(batch, rows).items():
+            batch.pc = end
+            declared = self._declared_at(batch)
+            for row, values in self._values_behind(batch, own) if declared is not None else ():
+                key = int(batch.waves[row]), declared or ()
+                if key in self._marks:
+                    seen, changed = self._marks[key]
+                    self._marks[key] = seen, changed | seen & (self._latest[key].data != np.ma.getdata(values))
+        batch.pc = pc
+
+    def _by_end(self, batch: WaveBatch, rows: list[int]) -> dict[int, list[int]]:
+        """Return waves that are still in the call of their last instruction, by its address."""
+        ends: dict[int, list[int]] = {}
+        for row in sorted(rows, key=lambda row: int(batch.waves[row])):
+            end, calls = self._ends.get(int(batch.waves[row]), (0, None))
+            if calls is not None and calls == return_addresses(batch.each_calls()[row]):
+                ends.setdefault(end, []).append(row)
+        return ends
 
     def _values_behind(self, batch: WaveBatch, rows: list[int]) -> Iterator[tuple[int, Any]]:
         """Yield the values of variables in all lanes."""
@@ -427,6 +458,7 @@ class ValueHistory:
         has_value, is_first = ~np.ma.getmaskarray(values), self._see_places(wave, values, keys, declared, is_one=is_one)
         changed = has_value & (np.ma.getmaskarray(latest) | (latest.data != values.data))
         latest[changed] = values[changed]
+        self._marks[wave, declared] = has_value, self._marks.get((wave, declared), (0, has_value))[1] & ~has_value
         executed = self._executed.get(wave, [None] * len(values))
         writers: dict[tuple[str | None, int | None], tuple[CodePosition, list[int]]] = {}
         for lane, writer in enumerate(place or position for place in executed):

@@ -538,3 +538,17 @@ def test_an_element_that_no_lane_stores_to_is_said_to_be_one(source):
     assert "  the last store, at skips.cl:1, changed nothing: 1:1:1:1 lane 4\n" in shown[1]
     said = ["nothing was stored to $_arg" in each for each in shown]
     assert said == [True, False]
+
+
+def test_lanes_whose_last_value_has_no_location_are_named(source):
+    """The location of the sum ends behind the instruction that adds, so only lanes that go on show what it added."""
+    source = source.with_name("leaves.cl")
+    source.write_text(
+        "kernel void leaves(global int *out, global const int *in) {\n  int g = get_global_id(0);\n  int s = 0;\n"
+        "  for (int i = 0; i < in[g] % 5; i++)\n    s = s * 3 + in[(g + i) & 63];\n  out[g] = s;\n}\n"
+    )
+    words = f"{source}@gfx942", "leaves", "--grid=64", "--work-group=64", "out=zeros(64)", "in=arange(64)", "--watch=s"
+    optimized = document("run", "-O2", *words)["history"]
+    assert optimized["last_value_missing"] == [{"waves": ["1:1:1:1"], "lanes": [n for n in range(64) if n % 5]}]
+    assert "the last value may be missing in lanes 1-4,6-9," in " ".join(run("run", "-O2", *words).stdout.split())
+    assert "last_value_missing" not in document("run", *words)["history"]
