@@ -15,7 +15,6 @@ from dwarfgpu.audits.judge import (
     file_rules,
     lane_places,
     location_ends,
-    source_places,
     statements,
     unwinding,
     variable_values,
@@ -28,7 +27,7 @@ from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
-from dwarfgpu.audits.judge.source_places import FunctionTexts, SourceJudge
+from dwarfgpu.audits.judge.source_functions import FunctionTexts
 from dwarfgpu.audits.judge.source_statements import SourceStatements
 from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
 RULES: dict[str, CheckRule] = (
     {
         rule.name: rule
-        for part in (unwinding, lane_places, variable_values, location_ends, statements, source_places, comparison)
+        for part in (unwinding, lane_places, variable_values, location_ends, statements, comparison)
         for rule in part.RULES.values()
     }
     | file_rules.RULES
@@ -258,7 +257,6 @@ class Judge:
                 self._compare_results(self.against.results, self.sightings)
         compared = self._without_undefined(compared, limit)
         self.statements.finish()
-        SourceJudge(self.statements.lines, self.functions, self.sightings).judge(self.statements.executed)
         self.values.report_repairs()
         file = self.running.launched.plan.file
         executed = self._executed()

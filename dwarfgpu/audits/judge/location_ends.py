@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.audits.judge.source_places import FunctionTexts
+    from dwarfgpu.audits.judge.source_functions import FunctionTexts
     from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -135,8 +135,6 @@ class Sightings:
         self.function = cache(self._find_function)
         self.entries = cache(self._find_entries)
         self._located = LocatedVariables()
-        self._causes: dict[tuple[str, str], tuple[str, Subject]] = {}
-        """By function and variable, what explains the wrong values of the variable."""
         self._limits: dict[tuple[Any, int], str | None] = {}
         self._kept = 0
 
@@ -207,11 +205,6 @@ class Sightings:
         self._subjects.setdefault(key, {})[pc] = sighting
         self._lanes[key][pc] = {sighting.wave: sighting.mask}
 
-    def explain(self, subject: Subject, pc: int, sighting: Sighting, variables: Iterable[tuple[str, str]]) -> None:
-        """Add what explains all wrong values of some variables, each with the name of its function."""
-        self.add(subject, pc, sighting)
-        self._causes.update(dict.fromkeys(variables, (self.function(pc)[0], subject)))
-
     def differ(self) -> bool:
         """Return whether an error was seen in the comparison with another build."""
         return any(_is_difference(subject) for _function, subject in self._subjects)
@@ -256,23 +249,9 @@ class Sightings:
                 yield from places.values()
 
     def findings(self) -> Iterator[FileFinding]:
-        """Yield the findings in the order of addresses; wrong values are counted under what explains them."""
-        found: dict[tuple[str, Subject], list[FileFinding]] = {}
-        explained: Counter[tuple[str, Subject]] = Counter()
-        for (function, subject), places in self._subjects.items():
-            findings = [*self._findings(function, subject, places)]
-            cause = self._causes.get((function, subject.name)) if _is_of_value(subject) else None
-            if cause is None:
-                found[function, subject] = findings
-            else:
-                explained[cause] += len(findings)
-        for cause, count in explained.items():
-            first, *rest = found[cause]
-            words = (
-                f"{first.message} ({count} more about {'its' if cause[1].said else 'their'} values follow from this)"
-            )
-            found[cause] = [evolve(first, message=words), *rest]
-        every = chain.from_iterable(found.values())
+        """Yield the findings in the order of addresses."""
+        found = (self._findings(function, subject, places) for (function, subject), places in self._subjects.items())
+        every = chain.from_iterable(found)
         yield from sorted(every, key=lambda finding: (finding.offset or 0, finding.rule.name, finding.message))
 
     def _findings(self, function: str, subject: Subject, places: dict[int, Sighting]) -> Iterator[FileFinding]:
@@ -357,12 +336,6 @@ class Sightings:
 
 def _is_difference(subject: Subject) -> bool:
     return subject.rule.part == "against" and subject.rule.severity == ERROR
-
-
-def _is_of_value(subject: Subject) -> bool:
-    """Return whether a finding is about the value of a variable, which depends on its type."""
-    is_about_value = subject.rule.part in ("value", "against") and subject.rule.name != "against-missing"
-    return is_about_value and subject.idiom is None
 
 
 def _union(places: Iterable[Mapping[str, int]]) -> dict[str, int]:

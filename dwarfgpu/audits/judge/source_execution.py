@@ -16,7 +16,7 @@ from attrs import define, field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.recorded_values import INTEGER, Leaf, scalar_leaf
-from dwarfgpu.audits.judge.source_places import declarations
+from dwarfgpu.audits.judge.source_functions import declarations
 from dwarfgpu.audits.judge.source_syntax import (
     UNSIGNED,
     BranchStatement,
@@ -37,7 +37,7 @@ from dwarfgpu.program.types.model import Base, Enumeration, stripped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.judge.source_places import FunctionText
+    from dwarfgpu.audits.judge.source_functions import FunctionText
     from dwarfgpu.audits.judge.source_syntax import StatementText
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.types.model import Type

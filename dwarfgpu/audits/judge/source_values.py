@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_execution import SourceFunction
-    from dwarfgpu.audits.judge.source_places import FunctionText, FunctionTexts
+    from dwarfgpu.audits.judge.source_functions import FunctionText, FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceLoop
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.objfile.info.dies import Die
@@ -336,7 +336,7 @@ class SourceValues:
     def _read(self, function: Die, wave: int, lane: int) -> SourceFunction:
         text = self._texts.of(function)
         code = None if text is None else self._with_numbers(text.expanded(text.code), wave, lane)
-        if text is None or code is None or self._texts.has_other_types(function):
+        if text is None or code is None:
             raise UnreadableSource(function.name)
         if (function, code) not in self._functions:
             self._functions[function, code] = read_function(text, function, code, self._types)
@@ -388,8 +388,6 @@ class SourceValues:
         text = None if scope is None else self._texts.of(scope.die)
         if scope is None or text is None or not variable.name or not _is_scalar(variable.type):
             return None
-        if self._texts.has_other_types(scope.die):
-            return None  # that is a finding of its own
         if not text.is_constant(variable.name, is_parameter=variable.kind == PARAMETER):
             counter = self._counter(frame, variable, text, is_own=is_own)
             return (self._initial(frame, variable, text, counter) if is_own else None) or counter

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
@@ -44,8 +43,6 @@ RULES: dict[str, CheckRule] = rules(
     "statement",
     ("none", WARNING, "DWARF 5, 6.2.2", "A line whose code is executed begins a statement there.",
      "set is_stmt in a row of the line, so that steps and breakpoints stop at it"),
-    ("mark", WARNING, "DWARF 5, 6.2.2", "A row that goes on to another line begins a statement, as all others do.",
-     "set is_stmt in the row, so that a step into the line stops there"),
     ("unreached", WARNING, "DWARF 5, 6.2.2", "A breakpoint on a line stops where the code of the line is executed.",
      "begin the statement at an instruction that all ways to the line execute"),
     ("back", NOTE, "DWARF 5, 6.2.2", "Steps go back to an earlier line only where the source has a loop.",
@@ -55,8 +52,6 @@ RULES: dict[str, CheckRule] = rules(
 )  # fmt: skip
 
 _NO_STATEMENT = "no statement of it begins in the function"
-LEAST_MARKED = 11
-"""For each row of a new line without a mark so many others in the table have one, or else the producer sets few."""
 MAX_STEPS = 20_000
 """The different steps that are kept of a function."""
 
@@ -68,7 +63,6 @@ class CodeLine:
     file: str
     """The path of the source file; empty where there is no line."""
     line: int
-    column: int
     is_start: bool
     """Whether a statement begins here."""
     owner: tuple[str, int]
@@ -77,8 +71,6 @@ class CodeLine:
     """The entry of the innermost block."""
     is_inlined: bool = False
     """Whether it is the code of an inlined call."""
-    function: Die | None = None
-    """The entry of the function, or of the inlined call."""
 
 
 class CodeLines:
@@ -101,12 +93,12 @@ class CodeLines:
         code = self.running.attached.state.loaded.at(pc)
         name = self.sightings.function(pc)[0]
         if code is None or not code.file.has_dwarf:
-            return CodeLine("", 0, 0, is_start=False, owner=(name, 0), block=0)
+            return CodeLine("", 0, is_start=False, owner=(name, 0), block=0)
         place = code.in_file(pc)
         scopes = code.functions_at(pc)
         owner = name, scopes[0].die.offset if scopes else 0
-        block, function = (scopes[0].blocks[0].offset, scopes[0].die) if scopes else (0, None)
-        nowhere = CodeLine("", 0, 0, is_start=False, owner=owner, block=block, function=function)
+        block = scopes[0].blocks[0].offset if scopes else 0
+        nowhere = CodeLine("", 0, is_start=False, owner=owner, block=block)
         try:
             unit = code.file.dwarf.index.unit_at(place)
             table = None if unit is None else line_table(code.file, unit)
@@ -122,7 +114,6 @@ class CodeLines:
             nowhere,
             file=tidy(table.path(row.file, unit.directory or "") or ""),
             line=row.line,
-            column=row.column,
             is_start=bool(row.line) and row.is_stmt and spans[-1].start == place,
             is_inlined=bool(scopes) and scopes[0].is_inlined,
         )
@@ -285,8 +276,6 @@ class StatementJudge:
             self._settle(pc, unread)
         self._unread.clear()
         self._judge_lines()
-        for table, (code, _unit) in list(self.lines.tables.items()):
-            self._judge_marks(table, code)
         for owner, steps in self._steps.items():
             self._judge_steps(owner, steps)
 
@@ -332,32 +321,6 @@ class StatementJudge:
         between = (self.lines[each] for each in self.executed if start <= each < pc)
         here = self.lines[pc]
         return all((line.file, line.line) == (here.file, here.line) for line in between)
-
-    def _judge_marks(self, table: LineTable, code: LoadedCode) -> None:
-        """Report executed rows that go to another line and begin no statement, in a table whose other rows do."""
-        rows: dict[int, tuple[tuple[int, int], bool]] = {}
-        last: tuple[int, int] | None = None
-        count, unmarked = 0, []
-        try:
-            for row in live_rows(table):
-                if not row.end_sequence:
-                    is_marked = row.is_stmt or rows.get(row.address, ((0, 0), False))[1]
-                    rows[row.address] = (row.file, row.line), is_marked
-        except DwarfGpuError as error:
-            code.file.dwarf.note(error)
-        for address, (place, is_marked) in rows.items():
-            count += place[1] != 0 and place != last
-            if place[1] and place != last and not is_marked:
-                unmarked.append(code.in_program(address))
-            last = place if place[1] else last
-        if count < (LEAST_MARKED + 1) * len(unmarked):
-            return
-        for pc in unmarked:
-            if pc in self.executed:
-                line = self.lines[pc].line
-                message = f"line {line} goes on here without a statement, and {count - len(unmarked)} rows of other"
-                message += " lines than those before them begin one"
-                self.sightings.add(Subject(RULES["mark"], f"{line}"), pc, evolve(self.executed[pc], message=message))
 
     def _statements(self) -> dict[tuple[str, int], list[int]]:
         """Return where statements begin, by file and line, in ascending order."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.judge.lane_values import StaleLane
     from dwarfgpu.audits.judge.located_variables import Declaration
     from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.audits.judge.source_places import FunctionTexts
+    from dwarfgpu.audits.judge.source_functions import FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
