@@ -11,10 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.source_statements import quiet, source_loops
+from dwarfgpu.audits.judge.source_statements import source_loops
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table, tidy
+from dwarfgpu.program.language.source_text import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -152,13 +153,17 @@ def _macros(text: str) -> Mapping[str, str]:
 
 
 def _last_line(lines: tuple[str, ...], first: int, name: str) -> int | None:
-    """Return the line of the closing brace of a function; None where that is not certain."""
+    """Return the line of the closing brace of a function; None where that is not certain.
+
+    A macro may make a function: then its parameters do not follow its name in the line of its declaration.
+    """
+    declared = re.search(rf"\b{re.escape(name)}\s*\(", "".join(lines[first - 1 : first]))
     depth = 0
-    for number in range(first, len(lines) + 1):
+    for number in range(first, len(lines) + 1 if declared else 0):
         text = lines[number - 1]
         if text.lstrip().startswith("#"):
             return None  # another text may be what was compiled
-        for letter in text if number > first else text[max(0, text.find(name)) :]:
+        for letter in text if number > first or declared is None else text[declared.start() :]:
             if letter == ";" and not depth:
                 return None
             depth += {"{": 1, "}": -1}.get(letter, 0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
+from dwarfgpu.program.language.source_text import has_own_lines, position_of, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 
 LONGEST_STATEMENT = 12
 """The lines of a statement, at most, that are searched for its beginning, and for its end."""
-_END = re.compile(r"[;{}:]\s*(//.*)?$")
+_END = re.compile(r"[;{}:]\s*$")
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 _SELECTION = re.compile(r"\b(?:if|switch)\b")
 _ELSE = re.compile(r"\s*else\b")
-_QUIET = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
-"""Comments and literals, in which no loop begins."""
 
 
 @frozen
@@ -33,16 +32,6 @@ class SourceLoop:
 
     first: int
     last: int
-
-
-def quiet(text: str) -> str:
-    """Return a text in C with spaces in place of comments, and of what is between the quotation marks of literals."""
-
-    def blank(match: re.Match[str]) -> str:
-        spaces = re.sub(r"[^\n]", " ", match[0])
-        return spaces if match[0][0] == "/" else match[0][0] + spaces[1:-1] + match[0][0]
-
-    return _QUIET.sub(blank, text)
 
 
 def source_loops(text: str) -> list[SourceLoop]:
@@ -118,6 +107,9 @@ class SourceStatements:
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._known: dict[tuple[str, int], SourceStatement | None] = {}
         self._files: dict[str, SourceFile] | None = None
+        self._lines: dict[SourceFile, tuple[str, ...]] = {}
+        self._quiet: dict[str, list[str]] = {}
+        """The lines of files without comments and literals."""
         self._loops: dict[str, list[SourceLoop]] = {}
         self._selections: dict[str, list[tuple[int, int, int]]] = {}
 
@@ -129,14 +121,22 @@ class SourceStatements:
         return min(around, key=lambda loop: loop.last - loop.first, default=None)
 
     def lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
+        """Return the lines of a file, which may be called by its path or as messages call it.
+
+        None if it is missing, or if `#line` gives its lines other numbers.
+        """
         if self._files is None:
             self._files = {}
             for source in self.running.attached.state.sources.all():
                 self._files.setdefault(source.name, source)
                 self._files.setdefault(source.path, source)
         source_file = self._files.get(file)
-        return () if source_file is None else self._reader.read(source_file).lines
+        if source_file is None:
+            return ()
+        if source_file not in self._lines:
+            lines = self._reader.read(source_file).lines
+            self._lines[source_file] = lines if has_own_lines("\n".join(lines)) else ()
+        return self._lines[source_file]
 
     def compiled_lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file if they are those that were compiled.
@@ -183,13 +183,14 @@ class SourceStatements:
         lines = self.lines(file)
         if with_branches and file not in self._selections:
             self._selections[file] = _selections("\n".join(lines))
-        start = sum(len(text) + 1 for text in lines[: line - 1])
-        first, last = (start + column - 1,) * 2 if column else (start, start + len("".join(lines[line - 1 : line])))
+        first = last = position_of(lines, line, column or 1)
+        if not column:
+            last += len("".join(lines[line - 1 : line]))
         for begin, head, end in reversed(self._selections[file] if with_branches else ()):
             if begin <= last and first <= head:
                 return "\n".join(lines)[begin:end]
-        before = start - sum(len(text) + 1 for text in lines[: statement.first - 1])
-        return _statement_at(statement.text, before + column - 1) if column else statement.text
+        before = first - position_of(lines, statement.first, 1)
+        return _statement_at(statement.text, before) if column else statement.text
 
     def _read(self, file: str, line: int) -> SourceStatement | None:
         lines = self.lines(file)
@@ -197,10 +198,12 @@ class SourceStatements:
             known = (self._files or {}).get(file)
             self.without_text.add(file if known is None else known.name)
             return None
-        first = last = line
-        while line - first < LONGEST_STATEMENT and 1 < first <= len(lines) + 1 and not _END.search(lines[first - 2]):
+        if file not in self._quiet:
+            self._quiet[file] = quiet("\n".join(lines)).split("\n")
+        code, first, last = self._quiet[file], line, line
+        while line - first < LONGEST_STATEMENT and 1 < first <= len(code) + 1 and not _END.search(code[first - 2]):
             first -= 1
-        while last - line < LONGEST_STATEMENT and 0 < last <= len(lines) and not _END.search(lines[last - 1]):
+        while last - line < LONGEST_STATEMENT and 0 < last <= len(code) and not _END.search(code[last - 1]):
             last += 1
         return SourceStatement(first, last, "\n".join(lines[first - 1 : last]))
 

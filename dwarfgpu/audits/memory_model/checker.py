@@ -28,6 +28,7 @@ from dwarfgpu.program.code.kernel_parameters import source_name
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution
+from dwarfgpu.program.language.source_text import has_own_lines, without_comments
 from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, family_of, family_rules, mode_of
 
 if TYPE_CHECKING:
@@ -437,8 +438,11 @@ class SourceLines:
                 self.missing.append(f"{path} was not found")
             elif text.digest is not None and source.digest not in (None, text.digest):
                 self.missing.append(f"{path} has changed since the file was built")
+            elif not has_own_lines("\n".join(text.lines)):
+                self.missing.append(f"{path} changes its line numbers with #line")
             else:
-                self._texts[path], self._macros[path] = text.lines, macros_of(text.lines)
+                lines = tuple(without_comments("\n".join(text.lines)).split("\n"))
+                self._texts[path], self._macros[path] = lines, macros_of(lines)
         return self._texts[path]
 
     @property

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from dwarfgpu.audits.judge.source_statements import quiet
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.language.source_text import column_of, position_of, quiet
 from dwarfgpu.targets.amdgpu.memory_families import ONE_SPACE, SCOPE_NAMES
 
 FENCE, BARRIER = "fence", "barrier"
@@ -71,7 +71,7 @@ def macros_of(lines: tuple[str, ...]) -> dict[str, str]:
     for line in lines:
         match = _DEFINE.match(line)
         if match is not None:
-            found.setdefault(match[1], set()).add(match[2].partition("//")[0].partition("/*")[0].strip())
+            found.setdefault(match[1], set()).add(match[2].strip())
     return {name: bodies.pop() for name, bodies in found.items() if len(bodies) == 1}
 
 
@@ -90,8 +90,8 @@ def intents_of(lines: tuple[str, ...], number: int, macros: Mapping[str, str] = 
         intent = _intent(match[1], _expanded(text, macros))
         if intent is not None:
             kind, ordering, scope, spaces = intent
-            start = match.start() + 1
-            intents.append(MemoryIntent(kind, ordering, scope, spaces, match[1], start, match.end() + length))
+            first, last = column_of(line, match.start()), column_of(line, match.end() + length) - 1
+            intents.append(MemoryIntent(kind, ordering, scope, spaces, match[1], first, last))
     return tuple(intents)
 
 
@@ -240,7 +240,7 @@ def statement_body(
     comments, and in functions with directives of the preprocessor, which may leave it out.
     """
     text = quiet("\n".join(lines))
-    start = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
+    start = position_of(lines, line, column)
     before = text[:start].rstrip()
     if not text.startswith(name, start) or before[-1:] not in (";", "{", "}"):
         return None
@@ -267,7 +267,8 @@ def _unmatched(text: str, wanted: str, other: str, positions: range) -> int | No
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
-    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+    first = text.rfind("\n", 0, position) + 1
+    return text.count("\n", 0, position) + 1, column_of(text[first:position], position - first)
 
 
 # --- What a user states -----------------------------------------------------------------------------------------------

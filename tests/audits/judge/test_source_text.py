@@ -356,3 +356,30 @@ def test_variables_have_only_values_that_the_source_computes(found, name, old, n
     findings = found(lambda text: re.sub(old, new, text))
     words = f"{name} is ", ", which the source never makes it: it is only "
     assert any(all(each in message for each in words) for _rule, message in findings), findings
+
+
+ODD = """\
+#define KERNEL(name) __attribute__((global)) void name(int *out, int n)
+/* é */ KERNEL(made) { int big = 1'000 + n; const char *text = R"(} { " 'a)";
+  int left = big; /* ' */ for (int i = 0; i < 3; ++i) left -= i; // it's \\
+  left = 7;
+  out[__builtin_amdgcn_workitem_id_x()] = left + text[0] + '"'; }
+#line 3 "other.hip"
+__attribute__((global)) void moved(int *out, int n) {
+  int twice = 2 * n;
+  out[__builtin_amdgcn_workitem_id_x()] = twice;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+@pytest.mark.parametrize("kernel", ["_Z4madePii", "_Z5movedPii"])
+def test_texts_that_are_hard_to_read_make_no_findings(kernel, level, require_tool, tmp_path, judged):
+    """Digit separators, raw strings, comments that go on, kernels made by macros, and lines with other numbers."""
+    (tmp_path / "odd.hip").write_text(ODD)
+    words = f"-x hip --offload-device-only -nogpuinc -nogpulib --offload-arch=gfx1100 -std=c++17 -g -{level}"
+    words += " --no-gpu-bundle-output odd.hip -o odd.co"
+    subprocess.run([require_tool("clang-22"), *words.split()], check=True, cwd=tmp_path)
+    found = judged(str(tmp_path / "odd.co"), kernel, grid=64, work_group=64, args=("zeros(64)", 5)).report.findings
+    of_text = "value-source", "value-changed", "location-lost", "location-late", "statement-back"
+    assert [each.message for each in found if each.rule.name in of_text] == []
