@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dwarfgpu.audits.memory_model.sequences import ORDERINGS
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.source_text import column_of, position_of, quiet
+from dwarfgpu.program.language.source_text import column_of, place_of, position_of, quiet
 from dwarfgpu.targets.amdgpu.memory_families import ONE_SPACE, SCOPE_NAMES
 
 FENCE, BARRIER = "fence", "barrier"
@@ -253,7 +253,7 @@ def statement_body(
     words = [] if opened is None else [match for match in _HEAD.finditer(head) if match.end() == opened + 1]
     if not words or words[0][1] in _CONDITIONS:
         return None
-    return _place(text, first), _place(text, last)
+    return place_of(text, first), place_of(text, last)
 
 
 def _unmatched(text: str, wanted: str, other: str, positions: range) -> int | None:
@@ -264,11 +264,6 @@ def _unmatched(text: str, wanted: str, other: str, positions: range) -> int | No
             return position
         depth += (text[position] == other) - (text[position] == wanted)
     return None
-
-
-def _place(text: str, position: int) -> tuple[int, int]:
-    first = text.rfind("\n", 0, position) + 1
-    return text.count("\n", 0, position) + 1, column_of(text[first:position], position - first)
 
 
 # --- What a user states -----------------------------------------------------------------------------------------------

@@ -63,3 +63,9 @@ def position_of(lines: Sequence[str], line: int, column: int) -> int:
 def column_of(line: str, position: int) -> int:
     """Return the column, in bytes from 1, of a position in a line."""
     return len(line[:position].encode()) + 1
+
+
+def place_of(text: str, position: int) -> tuple[int, int]:
+    """Return the line and the column, in bytes, of a position in a text, both from 1."""
+    first = text.rfind("\n", 0, position) + 1
+    return text.count("\n", 0, position) + 1, column_of(text[first:position], position - first)
