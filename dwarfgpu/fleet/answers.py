@@ -16,6 +16,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.registry import Arguments
 from dwarfgpu.questions.selection import Selection, open_file, select
+from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.table import AT_SHELL
 from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open_input, read_input
 from dwarfgpu.states.program import is_state
@@ -233,6 +234,9 @@ def _answered(question: Question, item: Input) -> Iterator[Row]:
             select(selection, {**selects, "file": code, "state": state}, opening=_opened)
         if code is None and state is None:
             raise UsageError("the input names no file")
+        sources = sources_of(selection)
+        states = (state,) if isinstance(state, str) else state or ()
+        sources.reader = sources.reader.for_page(*states, *(() if code is None else (code,)))
         arguments = Arguments(
             row, question.format, dict(question.options), " ".join(words), dict(question.settings), "jsonl", words
         )

@@ -415,6 +415,7 @@ def _page(launch: _Launch, arguments: Arguments, judge_: Judge, judgement: Judge
     with again.progress_shown():
         recorder = LaneRecorder(again, judge_, wave, lane, judge_.texts, value_words)
         history = recorder.run(arguments.get("limit"))
+    judge_.texts.for_page()
     command = "dwarfgpu judge FILE KERNEL ... --all"
     with laid_out(WIDTH):
         lines = list(judged_page(f"{kernel} judged", judgement, report, history, judge_.texts.lines, command))

@@ -130,11 +130,11 @@ def _stopped_tiles(machine: Any) -> Iterator[html.Tile]:
 
 def _reader(selection: Selection, directories: str | None) -> SourceTexts:
     """Return what reads source files: from some directories, or from those of the settings."""
-    if directories is None:
-        return sources_of(selection).reader
-    reader = SourceTexts()
-    reader.directories = tuple(folder for folder in directories.split(":") if folder)
-    return reader
+    reader = sources_of(selection).reader
+    if directories is not None:
+        reader = SourceTexts()
+        reader.directories = tuple(folder for folder in directories.split(":") if folder)
+    return reader.for_page(selection.opened.file.name)
 
 
 def _check_not_read(output: str, file: CodeObject, attached: Attached | None) -> None:

@@ -49,6 +49,8 @@ def annotate_(selection: Selection, arguments: Arguments) -> Document:
     elif arguments.has("compare-file"):
         raise arguments.wrong("takes -compare-file with -compare")
     if arguments.has("html"):
+        names = [program.file.name for program in programs]
+        annotation.texts = annotation.texts.for_page(*names)
         with laid_out(WIDTH):
             lines = [*annotation_page(annotation, files, rows)]
         return Document({"file": path, "html": "\n".join(lines)}, lines, is_file=True)

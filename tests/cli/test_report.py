@@ -62,6 +62,30 @@ def test_kernels_functions_source_waves_and_stacks(with_state, tmp_path):
     assert again.content == with_state.content
 
 
+def test_a_page_has_no_files_from_elsewhere(tmp_path, require_tool, monkeypatch):
+    """The source says that its lines are those of a file that somebody else should not see."""
+    require_tool("clang-22", "clang")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text("not for everybody\n")
+    folder = tmp_path / "work"
+    (folder / ".hidden").mkdir(parents=True)
+    (folder / ".hidden" / "key").write_text("not for everybody\n")
+    for name, file in (("outside", tmp_path / "secret" / "key"), ("hidden", folder / ".hidden" / "key")):
+        source = folder / f"{name}.cl"
+        source.write_text(f'kernel void k(global int *p) {{\n#line 1 "{file}"\n  p[0] = 1; }}\n')
+        program = str(folder / f"{name}.co")
+        assert run("compile", str(source), "-o", program).returncode == 0
+        launch = ("k", "--grid", "1", "--work-group", "1", "made", "--html")
+        pages = [
+            run(*words).stdout
+            for words in (("report", program), *(("judge", str(each), *launch) for each in (program, source)))
+        ]
+        assert ["kernel void k(" in page for page in pages] == [True] * 3
+        assert ["everybody" in page for page in pages] == [False] * 3
+        assert "everybody" in run("debug", program, "-batch", "-ex", f"list {file}:1").stdout
+    assert "everybody" in run("report", str(folder / "outside.co"), "--directories", str(tmp_path / "secret")).stdout
+
+
 def test_lanes_and_values_are_maps_histograms_or_words(with_state):
     assert '<td class="text">      int odd = left - 1;  // d</td>' in with_state.content
     text = with_state.texts["lanes"]

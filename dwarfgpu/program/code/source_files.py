@@ -308,7 +308,23 @@ class SourceTexts:
         """Where files are looked for that are not where the program says."""
         self.moved: dict[str, str] = {}
         """The beginnings of paths in the program, with what they are here."""
+        self.folders: tuple[str, ...] | None = None
+        """The folders whose files are read; None: all."""
         self._known: dict[tuple[str, str | None], SourceText] = {}
+
+    def for_page(self, *programs: str) -> SourceTexts:
+        """Return what reads the sources for a page about programs, which its user may pass on.
+
+        A line table can name any file of that user, and the directory of a unit any folder. The page may have files
+        below the folders of the programs and below the other directories, but none that are hidden.
+        """
+        page = SourceTexts()
+        page.directories, page.moved = self.directories, self.moved
+        folders = [os.path.dirname(os.path.realpath(name.partition("@")[0])) for name in programs]  # noqa: PTH120
+        folders += ["." if each == HERE else each for each in self.directories if each != COMPILED]
+        folders += self.moved.values()
+        page.folders = tuple(os.path.realpath(os.path.expanduser(each)) for each in folders)  # noqa: PTH111
+        return page
 
     def forget(self) -> None:
         """Read all files again when they are asked for."""
@@ -332,6 +348,9 @@ class SourceTexts:
         for path in dict.fromkeys(self._places(file)):
             try:
                 if "\0" in path or not os.path.exists(path):  # noqa: PTH110 (`pathlib` costs start-up time)
+                    continue
+                if self.folders is not None and not any(_is_below(path, folder) for folder in self.folders):
+                    reason = "It is not below the folder of the program, or a folder of `directories`."
                     continue
                 if not os.path.isfile(path):  # noqa: PTH113 (a device or a pipe could be read for ever)
                     reason = "It is not a file."
@@ -362,6 +381,12 @@ class SourceTexts:
     def _here(self, path: str) -> str:
         """Return a path of the program on this computer: its longest beginning that was moved is replaced."""
         return next(places_of(path, self.moved))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or below it, and no part of it below that is hidden."""
+    path, folder = os.path.realpath(path), folder.rstrip("/")
+    return f"{path}/".startswith(f"{folder}/") and "/." not in path[len(folder) :]
 
 
 def md5_of(content: bytes) -> bytes | None:
