@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 import re
 import struct
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
+
+from dwarfgpu.execution.launch.dispatch import UNWRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +30,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 _BYTES = {"hh": 1, "h": 2, "hl": 4, "l": 8, "ll": 8, "j": 8, "z": 8, "t": 8}
 _HEAD = 8
 MAX_WIDTH = 4096
-LACKING = "[a %s without its end, as clang 22 stores 4, 8, ... characters: what follows it is not right]\n"
+UNCERTAIN = "[clang stores a %s of 4, 8, ... characters without its end: the arguments may be others]\n"
 """What follows a line of OpenCL's printf whose arguments cannot be told apart."""
 
 
@@ -66,31 +69,41 @@ def _hash_and_format(entry: PrintfFormat) -> tuple[int, str] | None:
 def _of_opencl(memory: bytes, position: int, end: int, known: dict[int, PrintfFormat]) -> tuple[str | None, int]:
     (number,) = struct.unpack_from("<I", memory, position)
     entry = known.get(number)
+    if entry is None and memory[position : position + 4] != 4 * UNWRITTEN:
+        return f"[the metadata does not describe printf {number}: later output is not shown]\n", end
     position += 4
     if entry is None or position + sum(entry.sizes) > end:
         return None, end
-    values = []
-    for size in entry.sizes:
-        values.append(memory[position : position + size])
-        position += size
+    data = memory[position : position + sum(entry.sizes)]
     text = unescaped(entry.format)
-    letters = [match["letter"] for match in _SPECIFIER.finditer(text) if match["letter"] != "%"]
-    is_short = "*" not in text and any(
-        letter == "s" and _lacks_end(value) for letter, value in zip(letters, values[:-1], strict=False)
-    )
-    return formatted(text, values) + (LACKING if is_short else ""), position
+    parts = ((match["width"], match["precision"], match["letter"]) for match in _SPECIFIER.finditer(text))
+    letters = [each for part in parts if part[2] != "%" for each in part if each in ("*", part[2])]
+    missing = (len(data) - len(data.rstrip(UNWRITTEN))) // 4
+    fields = [*zip_longest(entry.sizes, letters[: len(entry.sizes)])]
+    if missing > letters.count("s"):  # the lane has not written all of it
+        return "", position + len(data)
+    found = [*islice(_values(data, fields, missing), 2)] or [*_values(data, fields, 0)] * 2
+    return formatted(text, found[0]) + UNCERTAIN * (len(found) > 1), position + len(data)
 
 
-def _lacks_end(string: bytes) -> bool:
-    """Return whether a constant string of OpenCL has no NUL in its last dword, or what is in it is no text.
+def _values(data: bytes, fields: list[tuple[int, str | None]], missing: int) -> Iterator[list[bytes]]:
+    """Yield the arguments of a record of OpenCL in each way that leaves some of its last dwords unwritten.
 
-    clang 16 to 22 store a string whose length is a multiple of 4 without its NUL; the next argument follows at once.
+    clang 16 to 22 store a constant string whose length is a multiple of 4 without its NUL, for which the metadata has
+    room; the next argument follows at once.
     """
-    text, nul, rest = string[-4:].partition(b"\0")
-    if b"\0" in string[:-4]:  # a pointer
-        return False
-    is_text = all(byte >= 32 or byte in b"\t\n\r\x1b" for byte in text)
-    return not nul or any(rest) or not is_text or (len(string) > 4 and not text)
+    if not fields:
+        yield from [] if missing else [[]]
+        return
+    (size, letter), *others = fields
+    if letter == "s" and size > 4 and missing and 0 not in data[: size - 4]:
+        for rest in _values(data[size - 4 :], others, missing - 1):
+            yield [data[: size - 4], *rest]
+    text, nul, zeros = data[max(size - 4, 0) : size].partition(b"\0")
+    is_whole = 0 not in data[: size - 4] and nul and (text or size == 4) and not any(zeros)
+    if letter != "s" or not missing or is_whole:
+        for rest in _values(data[size:], others, missing):
+            yield [data[:size], *rest]
 
 
 def _of_hip(memory: bytes, position: int, end: int, hashed: dict[int, str]) -> tuple[str | None, int]:

@@ -35,6 +35,8 @@ MOST_PADDING = 1 << 32
 QUEUE_PACKETS = 64
 PRINTF_BYTES = 1 << 20
 """Of the buffer for `printf`. What does not fit is lost, and the program is told."""
+UNWRITTEN = b"\xfb"
+"""What each byte of it is until a lane writes there."""
 MAX_SCRATCH = 1 << 30
 """Of the waves of a work-group, and of all that run at a time; Scratch Wavefront Offset has 32 bits."""
 

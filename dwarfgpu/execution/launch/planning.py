@@ -21,6 +21,7 @@ from dwarfgpu.execution.launch.dispatch import (
     PADDING,
     PRINTF_BYTES,
     QUEUE_PACKETS,
+    UNWRITTEN,
     Addresses,
     DispatchAddresses,
     GlobalBlock,
@@ -344,7 +345,7 @@ def _printf_buffer(file: CodeObject, kernel: Kernel, addresses: Addresses) -> Gl
     if metadata is None or not metadata.printf:
         return None
     head = (0).to_bytes(4, "little") + PRINTF_BYTES.to_bytes(4, "little")
-    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, b"\0"))
+    return GlobalBlock("printf buffer", addresses.take(PRINTF_BYTES, PAGE), head.ljust(PRINTF_BYTES, UNWRITTEN))
 
 
 # --- Launch options as text ---------------------------------------------------------------------------------------

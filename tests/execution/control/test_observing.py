@@ -17,6 +17,7 @@ from dwarfgpu.execution.control.printf import formatted, printed, unescaped
 from dwarfgpu.execution.control.profile import Profile
 from dwarfgpu.execution.control.running import Running
 from dwarfgpu.execution.control.tracing import StepTrace
+from dwarfgpu.execution.launch.dispatch import UNWRITTEN
 from dwarfgpu.execution.launch.launch import launch, machine_for
 from dwarfgpu.objfile.kernels.metadata import PrintfFormat
 from dwarfgpu.render.running import TraceWriter
@@ -312,7 +313,9 @@ def test_broken_buffers_end_the_text():
     formats = (PrintfFormat(1, (4,), "%d\\n"),)
     record = struct.pack("<Ii", 1, 5)
     assert list(printed(struct.pack("<II", 8, 100) + record, formats)) == ["5\n"]
-    assert list(printed(struct.pack("<II", 12, 100) + record + b"\7\0\0\0", formats)) == ["5\n"]
+    found = list(printed(struct.pack("<II", 12, 100) + record + b"\7\0\0\0", formats))
+    assert found == ["5\n", "[the metadata does not describe printf 7: later output is not shown]\n"]
+    assert list(printed(struct.pack("<II", 16, 100) + record + UNWRITTEN * 8, formats)) == ["5\n"]
     assert next(iter(printed(struct.pack("<II", 0xFFFFFFF0, 16) + record, formats))) == "5\n"
     assert "did not fit" in list(printed(struct.pack("<II", 0xFFFFFFF0, 16) + record, formats))[-1]
     assert list(printed(b"abc", formats)) == []
@@ -337,6 +340,7 @@ def test_kernels_of_opencl_print(printing, processor, version):
         for i in lanes
     ]
     wanted += [f"v {','.join(f'{part * i:.1f}' for part in (1, 2, 3, 4.5))} {i << 40} 0x1000\n" for i in lanes]
+    wanted += [f"text {i} abc|textual |3 eightchr\n" for i in lanes]
     wanted += ["no arguments\n"] * 3 + [f"1,-2,3,{i} {i - 56}\n" for i in lanes]
     assert sorted(found.splitlines(keepends=True)) == sorted(wanted)
 
@@ -359,13 +363,16 @@ def test_a_kernel_that_prints_nothing_has_no_buffer(built):
     assert list(Running(launched).printed()) == []
 
 
-@for_each("data, sizes, is_said",
-    (b"abcd" + b"\7\0\0\0" + b"ab\0\0" + bytes(4), (8, 4, 4), True),  # as clang 22 stores abcd, 7, ab
-    (b"abcd" + bytes(4) + b"ab\0\0" + bytes(4), (8, 4, 4), True),
-    (b"abc\0" + b"\7\0\0\0" + b"abcdefgh" + bytes(4), (4, 4, 12), False),  # nothing follows it
-    (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), False))  # fmt: skip
-def test_a_string_without_its_end_is_said_at_the_line(data, sizes, is_said):
-    record = struct.pack("<I", 1) + data
-    memory = struct.pack("<II", len(record), 1 << 20) + record
-    (text,) = printed(memory, (PrintfFormat(1, sizes, "<%s> <%d> <%s>\\n"),))
-    assert ("\n[a %s without its end" in text) == is_said
+@for_each("data, sizes, text",
+    (b"abcd" + b"\7\0\0\0" + b"ab\0\0", (8, 4, 4), "<abcd> <7> <ab>\n"),  # as clang 22 stores abcd, 7, ab
+    (b"abcd" + b"*\0\0\0" + b"abcd", (8, 4, 8), "<abcd> <42> <abcd>\n"),
+    (b"abcd" + b"a\0\0\0" + b"wxyz" + b"w\0\0\0", (8, 4, 8), "<abcd> <97> <wxyzw>\n"),
+    (b"abcda\0\0\0" + b"b\0\0\0" + b"wxyz", (8, 4, 8), "<abcda> <98> <wxyz>\n"),
+    (b"abc\0" + b"\7\0\0\0" + b"abcdefgh", (4, 4, 12), "<abc> <7> <abcdefgh>\n"),
+    (b"\0\0\0\0" + b"\7\0\0\0" + b"a\tb\0", (4, 4, 4), "<> <7> <a\tb>\n"),
+    (b"", (8, 4, 8), ""))  # fmt: skip
+def test_strings_without_their_end_are_told_by_what_is_left_of_their_record(data, sizes, text):
+    size = 4 + sum(sizes)
+    memory = (struct.pack("<III", size, 1 << 20, 1) + data).ljust(8 + size, UNWRITTEN)
+    (found,) = printed(memory, (PrintfFormat(1, sizes, "<%s> <%d> <%s>\\n"),))
+    assert found.partition("[")[0] == text
