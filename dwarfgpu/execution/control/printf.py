@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from io import BytesIO
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,9 @@ def _of_opencl(memory: bytes, position: int, end: int, known: dict[int, PrintfFo
     fields = [*zip_longest(entry.sizes, letters[: len(entry.sizes)])]
     if missing > letters.count("s"):  # the lane has not written all of it
         return "", position + len(data)
-    found = [*islice(_values(data, fields, missing), 2)] or [*_values(data, fields, 0)] * 2
+    stream = BytesIO(data)
+    whole = [stream.read(size) for size in entry.sizes]
+    found = [*islice(_values(data, fields, missing), 2)] or [whole] * 2 if missing else [whole]
     return formatted(text, found[0]) + UNCERTAIN * (len(found) > 1), position + len(data)
 
 
@@ -101,7 +104,7 @@ def _values(data: bytes, fields: list[tuple[int, str | None]], missing: int) -> 
             yield [data[: size - 4], *rest]
     text, nul, zeros = data[max(size - 4, 0) : size].partition(b"\0")
     is_whole = 0 not in data[: size - 4] and nul and (text or size == 4) and not any(zeros)
-    if letter != "s" or not missing or is_whole:
+    if letter != "s" or is_whole:
         for rest in _values(data[size:], others, missing):
             yield [data[:size], *rest]
 
