@@ -65,7 +65,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     -against also runs another build of the same source: the source, which is compiled with -O0 for it, a code object
     for any processor, or a shared object of the host. A shared object is executed on this computer, in GDB and with
     your rights: name only files that you trust. At each statement, every variable of every lane is compared with the
-    other build: it is right, wrong, or missing although the source needs it.
+    other build: it is right, wrong, or missing although the source needs it. If FILE is a source and -O is given,
+    the other build is FILE at -O0; `-against none` judges without one.
 
     KERNEL, ARG and the sizes are those of `run`. Without ARG, arguments are made from their types. Without KERNEL,
     every kernel is judged, each for at most 50,000 instructions (-limit), and a table counts the right, wrong and
@@ -108,6 +109,8 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         judgement = judge_.run(arguments.get("limit"))
     report, total = wanted.report(judgement.report), judgement.total(launch.kernel)
     gaps = [*_gaps(judgement, arguments, _problem_of(judge_))]
+    if judge_.running.launched.plan.geometry.group_count == 1:
+        gaps.append((True, ONE_GROUP))
     total = evolve(total, next_step=_next_step(launch, judgement, arguments.get("limit")))
     result = _Judged(judgement, report, [total], left=() if judgement.halt.kind == INTERRUPT else None)
     if arguments.has("html"):
@@ -207,7 +210,15 @@ def _build(selection: Selection, arguments: Arguments) -> Iterator[str]:
     if BUILD.level == "0":
         yield f"{given.partition('@')[0]} was compiled with -O0; -O2 judges optimized code"
     elif not arguments.has("against"):
-        yield f"`--against {given}` compares the values with those at -O0"
+        yield f"the values are compared with those of {given} at -O0; `--against {ALONE}` judges -O{BUILD.level} alone"
+
+
+def _reference(given: str, arguments: Arguments) -> str | None:
+    """Return the other build: the one that the user names, or a source itself at -O0."""
+    named = arguments.get("against")
+    if named is None and is_source(given) and BUILD.level != "0":
+        return given
+    return None if named == ALONE else named
 
 
 def _left_out(judgement: Judgement) -> Iterator[str]:
@@ -226,6 +237,9 @@ def _left_out(judgement: Judgement) -> Iterator[str]:
 
 _OF_LAUNCH = "grid", "work-group", "seed", "at-once", *MEMORY_OPTIONS
 """The options that the debugger takes, too."""
+ALONE = "none"
+"""What stands for the other build if there is to be none."""
+ONE_GROUP = "one work-group was executed, where local and global ids are the same: a larger --grid tells them apart"
 BUDGET = 50_000
 """The instructions of a kernel that is judged with all others of its file."""
 MOST_LEFT = 12
@@ -250,8 +264,9 @@ class _Launch:
         """Launch the kernel, and return what judges it."""
         running, option, args = self.start()
         other = None
-        if arguments.has("against"):
-            other = other_build(arguments.get("against"), running, self.kernel, args, option)
+        path = _reference(self.file_words[0], arguments)
+        if path is not None:
+            other = other_build(path, running, self.kernel, args, option)
         judge_ = Judge(running, other)
         judge_.sightings.command = self._command(option)
         return judge_

@@ -518,7 +518,8 @@ COMMANDS = (
              group=DEBUG, operands="[KERNEL [ARG...]]", completes="launch without sizes",
              options=(*(evolve(each, is_required=False) for each in SIZES),
                       option("-against OTHER", "compare variables with another build of the same source, or with "
-                                               "the source at -O0; a host build is executed on this computer"),
+                                               "the source at -O0 (default for a source with -O; none: with nothing); "
+                                               "a host build is executed on this computer"),
                       *FINDINGS, FAIL_BELOW, EXPLAIN, option("-rules", "list the rules"),
                       option("-html", "write an HTML page: the findings, and the variables of one lane over time"),
                       option("-reduce [RULE]", "make a source (k.cl) small as long as its first finding (of RULE) "
@@ -530,11 +531,11 @@ COMMANDS = (
                          operand("[KERNEL]", "name or symbol of a kernel (default: Triton's, in NAME.json, or all)"),
                          operand("[ARG...]", "its arguments: NAME=VALUE, or VALUE by position (default: made)"),
                          examples=("dwarfgpu judge k.co",
-                                   "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 'x=ones(64)' 'y=ones(64)' 2 64",
-                                   "dwarfgpu judge k.cl -O2 --against k.cl",
-                                   "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --sarif -o judged.sarif",
-                                   "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --html -o judged.html",
-                                   "dwarfgpu judge k.co saxpy --grid 64 --work-group 64 --baseline known.json",
+                                   "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 'ones(128)' 'ones(128)' 2 9",
+                                   "dwarfgpu judge k.cl -O2",
+                                   "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --sarif -o judged.sarif",
+                                   "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --html -o judged.html",
+                                   "dwarfgpu judge k.co saxpy --grid 128 --work-group 64 --baseline known.json",
                                    "dwarfgpu judge k.cl --reduce value-failed",
                                    "dwarfgpu judge --fuzz 200 --seed 7 --campaign clang22"))),
     question("info fault", "why waves have crashed, or what they wait for",

@@ -31,9 +31,14 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr
 
 
+ONE_GROUP = (
+    "hint: one work-group was executed, where local and global ids are the same: a larger --grid tells them apart\n"
+)
+
+
 def test_files_that_are_right_have_no_findings_once_they_have_ended():
     status, out, err = run(*RIGHT)
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, ONE_GROUP)
     assert out.splitlines()[-1] == "verdict: no findings"
     assert "26 instructions executed; 166 locations of variables: 80.1% right, 0 wrong," in out
     assert "  X         26 of 26    133      0      33    80.1%     100%   100%" in out
@@ -45,7 +50,7 @@ def test_files_that_are_right_have_no_findings_once_they_have_ended():
     assert status == 3
     assert "26 instructions judged, 1000 required" in err
     status, out, err = run(*RIGHT, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, ONE_GROUP)
     assert "  against lane-pc.gfx1100.w32.co  values  % available  % of these right" in out
     assert out.splitlines()[-1] == "verdict: no findings"
     assert next(line.split() for line in out.splitlines() if line.startswith("  all "))[2:] == ["100.0%", "100.0%"]
@@ -86,7 +91,7 @@ def test_a_baseline_leaves_nothing(tmp_path):
 
 def test_findings_of_one_build_and_of_two_as_sarif():
     status, out, err = run(*WRONG, "--sarif")
-    assert (status, err) == (1, "")
+    assert (status, err) == (1, ONE_GROUP)
     (result,) = json.loads(out)["runs"]
     assert {each["ruleId"] for each in result["results"]} <= {each["id"] for each in result["tool"]["driver"]["rules"]}
     assert result["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/hip/calls.hip"
@@ -132,7 +137,7 @@ def test_steps_that_go_back_alone_are_no_failure(require_tool, tmp_path):
     path = assembled_loop((require_tool("llvm-mc-22"), require_tool("ld.lld-22")), folder, called=2)
     words = ("judge", path, "loop", *SIZES)
     status, out, err = run(*words)
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, ONE_GROUP)
     assert "them): 1 statement-back: the statements of optimized code are in another order" in " ".join(out.split())
     assert out.splitlines()[-1].endswith("no findings (1 finding not counted, no variable was judged)")
     status, out, _err = run(*words, "-v")
@@ -205,7 +210,7 @@ OTHER = ("--against", SAXPY[1].format("gfx1100.w32.O0"))
 
 def test_shares_are_shown_and_every_variable_is_in_the_json():
     status, out, err = run(*OPTIMIZED, *OTHER)
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, ONE_GROUP)
     assert all(len(line) <= 80 for line in out.splitlines())
     every = run(*OPTIMIZED, *OTHER, "--all", "-v")[1]
     assert "n has no value, and is 60 in cl-kernels.gfx1100.w32.O0.v5.co" in " ".join(every.split())
@@ -346,7 +351,7 @@ def test_the_table_of_one_kernel_is_that_of_all():
     for words in (OPTIMIZED, ("judge", RIGHT[1])):
         status, out, err = run(*words, "--fail-below", "99")
         assert status == 1
-        (error,) = err.splitlines()
+        (error,) = [line for line in err.splitlines() if not line.startswith("hint: ")]
         assert error.startswith("dwarfgpu: error: ")
         share = error.split()[2]
         assert [line for line in out.splitlines() if line.startswith("  ") and f" {share} " in line]  # of the table
@@ -602,3 +607,29 @@ def test_a_kernel_that_is_hardly_executed_is_named(require_tool, tmp_path):
     _status, out, _err = run("judge", str(path), "-O2", *given, "--against", str(path))
     assert "early: only" not in out
     assert "less than half" not in out
+
+
+CLANG_MISTAKE = """\
+kernel void k(global int *out, global const int *in, int n) {
+  int id = get_global_id(0);
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) sum += in[id] * i;
+  out[id] = sum + n;
+}
+"""
+"""The loop is one multiplication: `sum` is shown with a value that it never has there."""
+
+
+def test_a_source_is_compared_with_itself_at_o0(require_tool, tmp_path):
+    require_tool("clang-22")
+    source = tmp_path / "k.cl"
+    source.write_text(CLANG_MISTAKE)
+    words = "judge", source, "-O2", "k", "--grid", "128", "--work-group", "64", "made"
+    status, out, err = run(*words)
+    assert status == 1
+    assert "(against-wrong)" in out
+    assert "against k.cl -O0" in out
+    assert f"compared with those of {source} at -O0; `--against none` judges -O2 alone" in err
+    _status, out, _err = run(*words, "--against", "none")
+    assert "against-" not in out
+    assert "against-" not in run(*words[:2], *words[3:])[1]
