@@ -628,3 +628,15 @@ def test_names_of_hip_without_its_header(tmp_path):
     with pytest.raises(NotCompiled) as raised:
         compile_source(str(path))
     assert raised.value.hint == "the names of HIP need #include <hip/hip_runtime.h> at the top of the file"
+
+
+def test_generic_pointers_are_told_apart(tmp_path):
+    """OpenCL C 3.0, 6.15.11: the functions return null where the address is in other memory."""
+    path = tmp_path / "apart.cl"
+    path.write_text(
+        "kernel void apart(global int *out, local int *tmp) {\n  size_t g = get_global_id(0);\n  int own = 3;\n"
+        "  int *p = g % 3 == 0 ? (int *)out : g % 3 == 1 ? (int *)tmp : &own;\n"
+        "  out[g] = (to_global(p) != 0) + 2 * (to_local(p) != 0) + 4 * (to_private(p) != 0);\n}\n"
+    )
+    done = run("run", str(path), "apart", "--grid=6", "--work-group=6", "out=zeros(6)", "tmp=64", "--print=out")
+    assert "out = {1, 2, 4, 1, 2, 4}" in done.stdout

@@ -36,6 +36,11 @@ IN void write_mem_fence(cl_mem_fence_flags f) { FENCE("workgroup"); }
 IN void atomic_work_item_fence(cl_mem_fence_flags f, memory_order o, memory_scope s) { if (s <= memory_scope_work_group) FENCE("workgroup"); else if (s == memory_scope_device) FENCE("agent"); else FENCE(""); }
 IN cl_mem_fence_flags get_fence(const __generic void *p) { return __builtin_amdgcn_is_shared((const void __generic *)p) ? CLK_LOCAL_MEM_FENCE : CLK_GLOBAL_MEM_FENCE; }
 IN cl_mem_fence_flags get_fence(__generic void *p) { return get_fence((const __generic void *)p); }
+/* What clang makes of to_global, to_local and to_private: null for an address in other memory (OpenCL C 3.0, 6.15.11). */
+#define IS(where) __builtin_amdgcn_is_##where((const void __generic *)p)
+__attribute__((always_inline)) __global void *__to_global(__generic void *p) { return IS(shared) || IS(private) ? 0 : (__global void *)p; }
+__attribute__((always_inline)) __local void *__to_local(__generic void *p) { return IS(shared) ? (__local void *)p : 0; }
+__attribute__((always_inline)) __private void *__to_private(__generic void *p) { return IS(private) ? (__private void *)p : 0; }
 
 /* ---- atomics of OpenCL 1: relaxed, device ---- */
 #define RMW(name, op, T, A) \

@@ -12,7 +12,7 @@ struct thread_block {
   DG_NEAR dim3 group_dim() const { return blockDim; }
 };
 DG_DEVICE thread_block this_thread_block() { return {}; }
-template <unsigned N> struct thread_block_tile {
+template <unsigned N, class Parent = void> struct thread_block_tile {
   static_assert((N & (N - 1)) == 0 && N <= 64, "a tile is a part of a wave");
   DG_NEAR void sync() const { __syncwarp(); }
   DG_NEAR unsigned thread_rank() const { return __lane_id() % N; }
@@ -30,7 +30,7 @@ template <unsigned N> struct thread_block_tile {
   DG_NEAR int any(int p) const { return ballot(p) != 0; }
   DG_NEAR int all(int p) const { return ballot(!p) == 0; }
 };
-template <unsigned N, class Group> DG_DEVICE thread_block_tile<N> tiled_partition(const Group &) { return {}; }
+template <unsigned N, class Group> DG_DEVICE thread_block_tile<N, Group> tiled_partition(const Group &) { return {}; }
 struct coalesced_group {
   unsigned long long lanes;
   DG_NEAR void sync() const { __syncwarp(); }
@@ -46,5 +46,20 @@ struct coalesced_group {
   DG_NEAR int all(int p) const { return __all(p); }
 };
 DG_DEVICE coalesced_group coalesced_threads() { return {__activemask()}; }
+#define DG_OPERATION(name, value) \
+  template <class T = void> struct name { DG_NEAR T operator()(T a, T b) const { return value; } }; \
+  template <> struct name<void> { template <class T> DG_NEAR T operator()(T a, T b) const { return value; } };
+DG_OPERATION(plus, a + b) DG_OPERATION(less, a < b ? a : b) DG_OPERATION(greater, b < a ? a : b)
+DG_OPERATION(bit_and, a & b) DG_OPERATION(bit_or, a | b) DG_OPERATION(bit_xor, a ^ b)
+template <unsigned N, class Parent, class T, class Operation>
+DG_DEVICE T reduce(const thread_block_tile<N, Parent> &tile, T v, Operation op) {
+  for (unsigned by = N / 2; by; by /= 2) v = op(v, tile.shfl_xor(v, by));
+  return v;
+}
+template <class T, class Operation> DG_DEVICE T reduce(const coalesced_group &group, T v, Operation op) {
+  T all = group.shfl(v, 0);
+  for (unsigned rank = 1; rank < group.size(); rank++) all = op(all, group.shfl(v, (int)rank));
+  return all;
+}
 template <class Group> DG_DEVICE void sync(const Group &group) { group.sync(); }
 }

@@ -2,8 +2,11 @@
    information: their code has the line of the call. Functions of the host are declared alone, so that the file of a
    whole program can be read: nothing of the host is compiled. */
 #pragma once
+#include <cfloat>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 #ifndef INFINITY /* else <cmath> has come first */
 #define INFINITY __builtin_inff()
@@ -14,8 +17,9 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((device)) /* without a host it is memory of the device */
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define __noinline__ __attribute__((noinline))
 #define __forceinline__ inline __attribute__((always_inline))
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 #define DG_DEVICE __device__ static inline __attribute__((always_inline, nodebug))
@@ -82,42 +86,45 @@ extern const __device__ __attribute__((weak, nodebug)) dg_warp warpSize;
 DG_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
 
 /* ---- vectors ---- */
-#define DG_OPERATORS(V) DG_OPERATOR(V, +) DG_OPERATOR(V, -) DG_OPERATOR(V, *) DG_OPERATOR(V, /) \
-  DG_BOTH V operator-(V a) { V r; DG_OTHER(V, r, = -a) return r; } \
-  DG_BOTH bool operator==(V a, V b) { bool r = true; for (unsigned i = 0; i < DG_WIDTH(V); i++) r &= a.dg[i] == b.dg[i]; return r; } \
-  DG_BOTH bool operator!=(V a, V b) { return !(a == b); } \
-  DG_BOTH V &operator++(V &a) { for (unsigned i = 0; i < DG_WIDTH(V); i++) ++a.dg[i]; return a; } \
-  DG_BOTH V &operator--(V &a) { for (unsigned i = 0; i < DG_WIDTH(V); i++) --a.dg[i]; return a; } \
-  DG_BOTH V operator++(V &a, int) { V old = a; ++a; return old; } \
-  DG_BOTH V operator--(V &a, int) { V old = a; --a; return old; }
-#define DG_OPERATORS_OF_BITS(V) DG_OPERATOR(V, %) DG_OPERATOR(V, &) DG_OPERATOR(V, |) DG_OPERATOR(V, ^) DG_OPERATOR(V, <<) \
-  DG_OPERATOR(V, >>) DG_BOTH V operator~(V a) { V r; DG_OTHER(V, r, = ~a) return r; }
-#define DG_OPERATOR(V, op) \
-  DG_BOTH V operator op(V a, V b) { V r; DG_EACH(V, r, = a, op b) return r; } \
-  DG_BOTH V operator op(V a, decltype(V::x) b) { V r; DG_ONE(V, r, = a, op b) return r; } \
-  DG_BOTH V operator op(decltype(V::x) a, V b) { V r; DG_OTHER(V, r, = a op b) return r; } \
-  DG_BOTH V &operator op##=(V &a, V b) { a = a op b; return a; } \
-  DG_BOTH V &operator op##=(V &a, decltype(V::x) b) { a = a op b; return a; }
+/* Operators are templates, so that those that a program defines for the same types are preferred. */
 #define DG_WIDTH(V) (sizeof(V::dg) / sizeof(V::x))
-#define DG_EACH(V, r, a, b) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i] b.dg[i];
-#define DG_ONE(V, r, a, b) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i] b;
-#define DG_OTHER(V, r, a) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] a.dg[i];
+#define DG_EACH(V, r, value) for (unsigned i = 0; i < DG_WIDTH(V); i++) r.dg[i] = value;
+#define DG_OPERATOR(op) \
+  template <class V> DG_BOTH DG_IF(V, V) operator op(V a, V b) { V r; DG_EACH(V, r, a.dg[i] op b.dg[i]) return r; } \
+  template <class V> DG_BOTH V operator op(V a, typename V::dg_part b) { V r; DG_EACH(V, r, a.dg[i] op b) return r; } \
+  template <class V> DG_BOTH V operator op(typename V::dg_part a, V b) { V r; DG_EACH(V, r, a op b.dg[i]) return r; } \
+  template <class V> DG_BOTH DG_IF(V, V &) operator op##=(V &a, V b) { a = a op b; return a; } \
+  template <class V> DG_BOTH V &operator op##=(V &a, typename V::dg_part b) { a = a op b; return a; }
+template <class V, class Part> struct dg_if { typedef V type; };
+#define DG_IF(V, R) typename dg_if<R, typename V::dg_part>::type
+DG_OPERATOR(+) DG_OPERATOR(-) DG_OPERATOR(*) DG_OPERATOR(/)
+DG_OPERATOR(%) DG_OPERATOR(&) DG_OPERATOR(|) DG_OPERATOR(^) DG_OPERATOR(<<) DG_OPERATOR(>>)
+template <class V> DG_BOTH DG_IF(V, V) operator-(V a) { V r; DG_EACH(V, r, -a.dg[i]) return r; }
+template <class V> DG_BOTH DG_IF(V, V) operator~(V a) { V r; DG_EACH(V, r, ~a.dg[i]) return r; }
+template <class V> DG_BOTH DG_IF(V, bool) operator==(V a, V b) {
+  bool r = true;
+  for (unsigned i = 0; i < DG_WIDTH(V); i++) r &= a.dg[i] == b.dg[i];
+  return r;
+}
+template <class V> DG_BOTH DG_IF(V, bool) operator!=(V a, V b) { return !(a == b); }
+template <class V> DG_BOTH DG_IF(V, V &) operator++(V &a) { a = a + 1; return a; }
+template <class V> DG_BOTH DG_IF(V, V &) operator--(V &a) { a = a - 1; return a; }
+template <class V> DG_BOTH DG_IF(V, V) operator++(V &a, int) { V old = a; ++a; return old; }
+template <class V> DG_BOTH DG_IF(V, V) operator--(V &a, int) { V old = a; --a; return old; }
+#define DG_PART(T) __attribute__((nodebug)) typedef T dg_part;
 #define DG_VECTOR(T, name) \
   struct name##1 { T x; }; \
-  struct alignas(2 * sizeof(T)) name##2 { union { struct { T x, y; }; T dg[2]; }; }; \
-  struct name##3 { union { struct { T x, y, z; }; T dg[3]; }; }; \
-  struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { union { struct { T x, y, z, w; }; T dg[4]; }; }; \
+  struct alignas(2 * sizeof(T)) name##2 { DG_PART(T) union { struct { T x, y; }; T dg[2]; }; }; \
+  struct name##3 { DG_PART(T) union { struct { T x, y, z; }; T dg[3]; }; }; \
+  struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { \
+    DG_PART(T) union { struct { T x, y, z, w; }; T dg[4]; }; }; \
   DG_BOTH name##1 make_##name##1(T x) { name##1 v; v.x = x; return v; } \
   DG_BOTH name##2 make_##name##2(T x, T y) { name##2 v; v.x = x; v.y = y; return v; } \
   DG_BOTH name##3 make_##name##3(T x, T y, T z) { name##3 v; v.x = x; v.y = y; v.z = z; return v; } \
-  DG_BOTH name##4 make_##name##4(T x, T y, T z, T w) { name##4 v; v.x = x; v.y = y; v.z = z; v.w = w; return v; } \
-  DG_OPERATORS(name##2) DG_OPERATORS(name##3) DG_OPERATORS(name##4)
-#define DG_INTEGERS(T, name) DG_VECTOR(T, name) \
-  DG_OPERATORS_OF_BITS(name##2) DG_OPERATORS_OF_BITS(name##3) DG_OPERATORS_OF_BITS(name##4)
-DG_INTEGERS(char, char) DG_INTEGERS(unsigned char, uchar) DG_INTEGERS(short, short) DG_INTEGERS(unsigned short, ushort)
-DG_INTEGERS(int, int) DG_INTEGERS(unsigned, uint) DG_INTEGERS(long, long) DG_INTEGERS(unsigned long, ulong)
-DG_INTEGERS(long long, longlong) DG_INTEGERS(unsigned long long, ulonglong)
-DG_VECTOR(float, float) DG_VECTOR(double, double)
+  DG_BOTH name##4 make_##name##4(T x, T y, T z, T w) { name##4 v; v.x = x; v.y = y; v.z = z; v.w = w; return v; }
+DG_VECTOR(char, char) DG_VECTOR(unsigned char, uchar) DG_VECTOR(short, short) DG_VECTOR(unsigned short, ushort)
+DG_VECTOR(int, int) DG_VECTOR(unsigned, uint) DG_VECTOR(long, long) DG_VECTOR(unsigned long, ulong)
+DG_VECTOR(long long, longlong) DG_VECTOR(unsigned long long, ulonglong) DG_VECTOR(float, float) DG_VECTOR(double, double)
 
 /* ---- barriers, fences, atomics ---- */
 #define DG_FENCE(order, scope) __builtin_amdgcn_fence(order, scope)
@@ -459,12 +466,12 @@ DG_DEVICE void __sincosf(float a, float *s, float *c) { sincosf(a, s, c); }
 
 /* ---- half and half2 ---- */
 struct alignas(4) __half2 {
+  DG_PART(__half)
   union { struct { __half x, y; }; __half dg[2]; };
   __half2() = default;
   DG_NEAR __host__ __half2(__half a, __half b) : x(a), y(b) {}
 };
 typedef __half2 half2;
-DG_OPERATORS(__half2)
 DG_BOTH __half2 make_half2(__half a, __half b) { return __half2(a, b); }
 #define DG_CONVERT(name, R, T) DG_BOTH R name(T a) { return (R)a; }
 DG_CONVERT(__float2half, __half, float) DG_CONVERT(__float2half_rn, __half, float) DG_CONVERT(__half2float, float, __half)
@@ -487,25 +494,25 @@ DG_BOTH __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
 DG_BOTH __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
 DG_BOTH __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
 #define DG_HALVES1(name, value) \
-  DG_DEVICE __half name(__half a) { return (__half)(value); }
+  DG_BOTH __half name(__half a) { return (__half)(value); }
 #define DG_HALVES2(name, value) \
-  DG_DEVICE __half name(__half a, __half b) { return (__half)(value); } \
-  DG_DEVICE __half2 name##2(__half2 a, __half2 b) { return __half2(name(a.x, b.x), name(a.y, b.y)); }
-#define DG_COMPARE(name, op) DG_DEVICE bool name(__half a, __half b) { return a op b; } \
-  DG_DEVICE __half2 name##2(__half2 a, __half2 b) { return __half2((__half)(a.x op b.x), (__half)(a.y op b.y)); }
+  DG_BOTH __half name(__half a, __half b) { return (__half)(value); } \
+  DG_BOTH __half2 name##2(__half2 a, __half2 b) { return __half2(name(a.x, b.x), name(a.y, b.y)); }
+#define DG_COMPARE(name, op) DG_BOTH bool name(__half a, __half b) { return a op b; } \
+  DG_BOTH __half2 name##2(__half2 a, __half2 b) { return __half2((__half)(a.x op b.x), (__half)(a.y op b.y)); }
 DG_HALVES2(__hadd, a + b) DG_HALVES2(__hsub, a - b) DG_HALVES2(__hmul, a * b) DG_HALVES2(__hdiv, (float)a / (float)b)
 DG_HALVES2(__hmax, fmaxf((float)a, (float)b)) DG_HALVES2(__hmin, fminf((float)a, (float)b))
-DG_DEVICE __half2 __h2div(__half2 a, __half2 b) { return __hdiv2(a, b); }
-DG_DEVICE __half __hfma(__half a, __half b, __half c) { return __builtin_fmaf16(a, b, c); }
-DG_DEVICE __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return __half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
+DG_BOTH __half2 __h2div(__half2 a, __half2 b) { return __hdiv2(a, b); }
+DG_BOTH __half __hfma(__half a, __half b, __half c) { return __builtin_fmaf16(a, b, c); }
+DG_BOTH __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return __half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
 DG_HALVES1(__hneg, -a) DG_HALVES1(__habs, fabsf((float)a))
-DG_DEVICE __half2 __hneg2(__half2 a) { return __half2(-a.x, -a.y); }
-DG_DEVICE __half2 __habs2(__half2 a) { return __half2(__habs(a.x), __habs(a.y)); }
+DG_BOTH __half2 __hneg2(__half2 a) { return __half2(-a.x, -a.y); }
+DG_BOTH __half2 __habs2(__half2 a) { return __half2(__habs(a.x), __habs(a.y)); }
 DG_COMPARE(__heq, ==) DG_COMPARE(__hne, !=) DG_COMPARE(__hlt, <) DG_COMPARE(__hle, <=) DG_COMPARE(__hgt, >) DG_COMPARE(__hge, >=)
-DG_DEVICE bool __hisnan(__half a) { return a != a; }
+DG_BOTH bool __hisnan(__half a) { return a != a; }
 #define DG_HALF_OF(name, function) \
   DG_HALVES1(h##name, function((float)a)) \
-  DG_DEVICE __half2 h2##name(__half2 a) { return __half2(h##name(a.x), h##name(a.y)); }
+  DG_BOTH __half2 h2##name(__half2 a) { return __half2(h##name(a.x), h##name(a.y)); }
 DG_HALF_OF(sqrt, sqrtf) DG_HALF_OF(rsqrt, rsqrtf) DG_HALF_OF(exp, expf) DG_HALF_OF(exp2, exp2f) DG_HALF_OF(log, logf)
 DG_HALF_OF(log2, log2f) DG_HALF_OF(log10, log10f) DG_HALF_OF(sin, sinf) DG_HALF_OF(cos, cosf) DG_HALF_OF(rcp, 1 /)
 DG_HALF_OF(floor, floorf) DG_HALF_OF(ceil, ceilf) DG_HALF_OF(trunc, truncf) DG_HALF_OF(rint, rintf)

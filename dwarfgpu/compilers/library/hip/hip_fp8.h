@@ -1,0 +1,56 @@
+/* Floats of 8 bits: OCP's (a NaN of E4M3 is S.1111.111, E5M2 has infinities), and the forms of GFX940 to GFX942, "fnuz", whose
+   bias is 1 larger and whose only NaN is 0x80 (MI300 ISA document, "8-bit Floating Point"). Rounded to nearest even; what is
+   too large becomes the largest number, as by default. */
+#pragma once
+#include "hip_bf16.h"
+enum __hip_saturation_t { __HIP_NOSAT, __HIP_SATFINITE };
+enum __hip_fp8_interpretation_t { __HIP_E4M3_FNUZ, __HIP_E5M2_FNUZ, __HIP_E4M3, __HIP_E5M2 };
+typedef unsigned char __hip_fp8_storage_t;
+typedef unsigned short __hip_fp8x2_storage_t;
+DG_BOTH float dg_float_of_fp8(unsigned char bits, int fraction, int bias, bool is_fnuz) {
+  unsigned most = 0x7f >> fraction, exponent = (bits & 0x7f) >> fraction, rest = bits & ((1u << fraction) - 1);
+  bool is_infinite = !is_fnuz && fraction == 2 && exponent == most && rest == 0;
+  bool is_nan = is_fnuz ? bits == 0x80 : fraction == 2 ? exponent == most && rest : (bits & 0x7f) == 0x7f;
+  if (is_nan) return __builtin_nanf("");
+  float number = __builtin_ldexpf((float)(exponent ? rest | 1u << fraction : rest), (int)(exponent ? exponent : 1) - bias - fraction);
+  if (is_infinite) number = __builtin_inff();
+  return bits & 0x80 ? -number : number;
+}
+DG_BOTH unsigned char dg_fp8_of_float(float a, int fraction, int bias, bool is_fnuz, bool saturates) {
+  unsigned bits, sign, most = is_fnuz ? 0x7f : fraction == 2 ? 0x7b : 0x7e;
+  __builtin_memcpy(&bits, &a, sizeof bits);
+  sign = bits >> 24 & 0x80;
+  if (a != a) return (unsigned char)(is_fnuz ? 0x80 : sign | 0x7f);
+  int exponent = (int)(bits >> 23 & 0xff) - 127;
+  if (exponent < 1 - bias) exponent = 1 - bias;
+  /* The number in units of its last place, which the default rounding of floats makes an integer. */
+  float units = __builtin_rintf(__builtin_ldexpf(__builtin_fabsf(a), fraction - exponent));
+  unsigned code = (bits & 0x7fffffff) == 0x7f800000 ? 0xff : units > 4096 ? 0xff : (unsigned)units + ((unsigned)(exponent + bias - 1) << fraction);
+  if (code > most) code = saturates ? most : is_fnuz ? 0x80 : fraction == 2 ? 0x7c : 0x7f;
+  return (unsigned char)(is_fnuz && (code == 0 || code == 0x80) ? code : sign | code);
+}
+#define DG_FP8(name, fraction, bias, is_fnuz) \
+  struct name { \
+    __hip_fp8_storage_t __x; \
+    name() = default; \
+    DG_NEAR __host__ explicit name(float a) : __x(dg_fp8_of_float(a, fraction, bias, is_fnuz, true)) {} \
+    DG_NEAR __host__ explicit name(double a) : name((float)a) {} \
+    DG_NEAR __host__ explicit name(int a) : name((float)a) {} \
+    DG_NEAR __host__ explicit name(__half a) : name((float)a) {} \
+    DG_NEAR __host__ explicit name(__hip_bfloat16 a) : name((float)a) {} \
+    DG_NEAR __host__ operator float() const { return dg_float_of_fp8(__x, fraction, bias, is_fnuz); } \
+  }; \
+  struct alignas(2) name##x2 { \
+    __hip_fp8x2_storage_t __x; \
+    DG_NEAR __host__ operator float2() const { \
+      return make_float2(dg_float_of_fp8(__x & 0xff, fraction, bias, is_fnuz), dg_float_of_fp8(__x >> 8, fraction, bias, is_fnuz)); } \
+    name##x2() = default; \
+    DG_NEAR __host__ explicit name##x2(float2 a) : __x(name(a.x).__x | name(a.y).__x << 8) {} \
+  };
+DG_FP8(__hip_fp8_e4m3_fnuz, 3, 8, true) DG_FP8(__hip_fp8_e5m2_fnuz, 2, 16, true)
+DG_FP8(__hip_fp8_e4m3, 3, 7, false) DG_FP8(__hip_fp8_e5m2, 2, 15, false)
+DG_BOTH __hip_fp8_storage_t __hip_cvt_float_to_fp8(float a, __hip_saturation_t limit, __hip_fp8_interpretation_t kind) {
+  int fraction = kind == __HIP_E4M3_FNUZ || kind == __HIP_E4M3 ? 3 : 2;
+  bool is_fnuz = kind == __HIP_E4M3_FNUZ || kind == __HIP_E5M2_FNUZ;
+  return dg_fp8_of_float(a, fraction, (fraction == 3 ? 7 : 15) + is_fnuz, is_fnuz, limit == __HIP_SATFINITE);
+}
