@@ -161,7 +161,7 @@ FEW_MODULES = [
     (ONE_VARIABLE, 105, 139),  # with the records of its JSON
     ((*ONE_VARIABLE, "--lane", "2"), 105, 139),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 69, 126),
-    (("verify", ONE_VARIABLE[1]), 98, 149),
+    (("verify", ONE_VARIABLE[1]), 100, 151),  # code that was dropped, and what producers write
 ]
 """Small questions: how many modules have a function that is called, and how many are loaded, at most."""
 NOT_FOR_ONE_VARIABLE = {
@@ -208,7 +208,7 @@ BUDGETS: dict[str, float] = {
     "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
     "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 11.08,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
+    "render": 11.09,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
     "questions": 13.84,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
     "cli": 2.86,  # names out of files as shells read them; sources; findings; profiles; pages; options given twice
     "repl": 1.51,
