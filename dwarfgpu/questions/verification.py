@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from contextlib import contextmanager
 from itertools import chain
@@ -114,6 +115,10 @@ def _verify_files(selection: Selection, arguments: Arguments) -> Document:
             document.hints.append(
                 f"{report.name}: {counted(report.entries, 'entry', 'entries')} of {required} required"
             )
+        if report.split_files:
+            files = counted(len(report.split_files), "more file has", "more files have")
+            command = shlex.join(("dwarfgpu", "verify", *report.split_files[:4]))
+            document.hints.append(f"{report.name}: {files} entries of this program: {command}")
         yield from text_of.report_text(report, **shown_of(arguments))
 
     document = checked_document(reports, text_of.report_json, status, lines, text_of.summary_text)

@@ -62,6 +62,8 @@ def report_json(report: FileReport) -> dict[str, Any]:
         "rules": [*rule_counts(report.findings)],
         "known": report.known,
         "left_out": report.left_out or {},
+        "dropped": report.dropped,
+        "split_files": [*report.split_files],
     }
     return document if report.error is None else {**document, "problem": problem_json(report.error)}
 
@@ -94,6 +96,9 @@ def report_text(report: FileReport, *, shows_all: bool = False, shows_limits: bo
     for limit, counts in limits.items():
         rules = ", ".join(f"{count} {name}" for name, count in counts.items())
         yield from fitted(f"    {rules}: {LIMITS[limit]}", 8)
+    if report.dropped:
+        functions = counted(report.dropped, "function")
+        yield from fitted(f"{shown(report.name)}: {functions} without an address: the linker has dropped the code", 4)
     for name, count in more.items():
         hint = "" if shows_all else " (--all shows them)"
         yield from fitted(f"{shown(report.name)}: and {count} more of {name}{hint}", 4)
@@ -126,7 +131,8 @@ def _finding_text(finding: FileFinding) -> Iterator[str]:
     if finding.limit is not None:
         yield from fitted(f"    not counted: {LIMITS[finding.limit]}", 7)
     if finding.idiom is not None:
-        yield from fitted(f"    the correction: {finding.idiom} (dwarfgpu ops --repairs)", 7)
+        is_repair = " " not in finding.idiom.replace(", ", "")
+        yield from fitted(f"    the correction: {finding.idiom}{' (dwarfgpu ops --repairs)' * is_repair}", 7)
 
 
 def in_lanes(lanes: Mapping[str, int]) -> str:

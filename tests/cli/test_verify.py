@@ -48,7 +48,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
 
 @for_each("words",
     ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v", "--strict"),  # warnings
-    ("verify", "fixtures/host/split.gcc.v5.dwo"),  # an error
+    ("verify", "fixtures/host/strict.gcc.v2.x86_64"),  # warnings
     ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
     ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40", "--strict"),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
@@ -219,11 +219,11 @@ def test_fingerprints_stay_where_lines_and_offsets_move(tmp_path):
 
 
 CHECKS = {
-    "verify": ("verify", "fixtures/host/split.gcc.v5.dwo", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),
+    "verify": ("verify", "fixtures/host/strict.gcc.v2.x86_64", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),
     "judge": ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40",
               "--strict"),
     "memmodel": ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co")}  # fmt: skip
-RULE = {"verify": "expression-pointer-target", "judge": "statement-parameter", "memmodel": "order-wait-before"}
+RULE = {"verify": "list-outside", "judge": "statement-parameter", "memmodel": "order-wait-before"}
 
 
 @pytest.mark.parametrize("check", CHECKS)

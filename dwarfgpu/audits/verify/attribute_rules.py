@@ -147,6 +147,7 @@ PARENTS: dict[int, tuple[frozenset[int], str]] = {
     dw.DW_TAG_subrange_type: (
         frozenset((
             *(dw.DW_TAG_array_type, dw.DW_TAG_coarray_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_generic_subrange),
+            dw.DW_TAG_string_type,  # gfortran's arrays of strings
             *UNITS, *_STRUCTURES, *_BLOCKS, dw.DW_TAG_namespace, dw.DW_TAG_module,
         )),
         "DWARF 5, 5.13",

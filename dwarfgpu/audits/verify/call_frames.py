@@ -12,6 +12,7 @@ from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
+from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
@@ -32,7 +33,7 @@ from dwarfgpu.objfile.call_frames import (
     read_frame_header,
 )
 from dwarfgpu.objfile.contributions import initial_length
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -211,7 +212,7 @@ class CallFrameChecks:
         self.expressions = expressions
         self.target = file.target.target if file.target.is_known else None
         image = file.image
-        self.code = code_spans(image)
+        self.code = FileCode(image)
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
         families = () if self.target is None else self.target.families
         self.prefixes = {
@@ -246,7 +247,7 @@ class CallFrameChecks:
                 elif isinstance(entry, Fde):
                     yield from self._fde(entry)
                     locations[entry.offset] = entry.low
-                    if entry.low < entry.high and not self._is_dropped(entry):
+                    if entry.low < entry.high and not self.code.is_dropped(entry.low):
                         spans.append((entry.low, entry.high, entry.offset))
             self.described += ((low, high) for low, high, _offset in spans)
             if self.file.image.is_linked:
@@ -332,17 +333,12 @@ class CallFrameChecks:
             length = entry.end - entry.offset
             yield RULES.problem("length", entry.section, entry.offset, length=length, size=size)
 
-    def _is_dropped(self, fde: Fde) -> bool:
-        """Return whether a linker has dropped the code of an entry, and put 0 or a tombstone for its address."""
-        size = self.file.image.address_size
-        return is_dead(fde.low, size) or (fde.low == 0 and not self.code.cover(0, 1))
-
     def _fde(self, fde: Fde) -> Iterator[Problem]:
         at = fde.section, fde.offset
         if fde.low >= fde.high:
-            if not self._is_dropped(fde):
+            if not self.code.is_dropped(fde.low):
                 yield RULES.problem("empty-range", *at, low=fde.low)
-        elif self.file.image.is_linked and not self._is_dropped(fde) and not self.code.cover(fde.low, fde.high):
+        elif self.file.image.is_linked and not self.code.is_dropped(fde.low) and not self.code.cover(fde.low, fde.high):
             yield RULES.problem("not-in-code", *at, low=fde.low, high=fde.high)
         if fde.format is None:
             return

@@ -36,7 +36,7 @@ from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import SCOPES, AddressSpans
 from dwarfgpu.program.types.base_sizes import has_usual_encoding, has_usual_size
 from dwarfgpu.program.types.model import Struct, contradiction, known_size, resolved
 from dwarfgpu.program.types.reader import Types, is_cplus
@@ -257,14 +257,12 @@ class EntryChecks:
             if section.is_allocated
         ]
         """The sections that are loaded: first address, end, and whether they hold code."""
+        self.code = self.lists.code
         self.count = 0
+        self.dropped = 0
+        """How many functions the linker has dropped."""
         self.functions: list[tuple[int, int, Unit, int]] = []
         """The code of functions: first address, end, unit and offset of the entry."""
-
-    @cached_property
-    def has_code_at_0(self) -> bool:
-        """Whether code begins at 0, which else is the address of code that a linker has dropped."""
-        return any(low == 0 and is_code for low, _end, is_code in self.loaded)
 
     @cached_property
     def symbols(self) -> dict[int, Symbol]:
@@ -710,7 +708,7 @@ class _UnitChecks:
             yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
             return
         last = max((end for _low, end, _is_code in self.checks.loaded), default=value)
-        if self.checks.image.is_linked and last < value and not is_dead(value, self.unit.address_size):
+        if self.checks.image.is_linked and last < value and not self.checks.code.is_dropped(value):
             yield self._problem("address", attribute.die, name=attribute.name, value=value)
 
     def _call(self, attribute: Attribute) -> Iterator[Problem]:
@@ -943,6 +941,8 @@ class _UnitChecks:
     ) -> tuple[list[tuple[int, int]] | None, list[Problem]]:
         """Return the code of an entry, or of the one around it, and what is wrong with it."""
         problems: list[Problem] = []
+        if around == [] and die.tag != dw.DW_TAG_subprogram:  # of a function that the linker has dropped
+            return around, problems
         try:
             if plan.pc is not None:
                 pass  # an address and a size
@@ -962,16 +962,16 @@ class _UnitChecks:
                 place = error.at(section=self.unit.section, offset=die.section_offset)
                 problems.append(RULES.unreadable(place, die=die))
             return around, problems
-        live = [(low, high) for low, high in own if low < high and not is_dead(low, self.unit.address_size)]
+        live = [(low, high) for low, high in own if low < high and not self.checks.code.is_dropped(low)]
         if not live and not problems and die.tag in SCOPES:
             problems += self._empty(die)
+            self.checks.dropped += die.tag == dw.DW_TAG_subprogram and not problems
         if not live or die.tag in UNITS:
             return (live if die.tag == dw.DW_TAG_subprogram else around), problems
         if die.tag == dw.DW_TAG_subprogram:
             outside = [*self._in_code(die, live)]
             if not outside:
-                placed = (span for span in live if span[0] or self.checks.has_code_at_0)
-                self.checks.functions += ((low, high, self.unit, die.offset) for low, high in placed)
+                self.checks.functions += ((low, high, self.unit, die.offset) for low, high in live)
             problems += outside
         elif around:
             spans = AddressSpans(around)
@@ -993,7 +993,7 @@ class _UnitChecks:
             return
         low = die.number(dw.DW_AT_low_pc)
         start = 0 if low is None else low.address()
-        if start and not is_dead(start, self.unit.address_size):
+        if not self.checks.code.is_dropped(start):
             yield self._problem("empty", die, low=start, high=start)
 
     def _in_code(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
@@ -1006,7 +1006,7 @@ class _UnitChecks:
             return
         for low, high in live:
             section = next((each for each in self.checks.loaded if each[0] <= low < each[1]), None)
-            if low and (section is None or not section[2] or high > section[1]):
+            if not self.checks.code.is_dropped(low) and (section is None or not section[2] or high > section[1]):
                 yield self._problem("not-in-code", die, low=low, high=high)
                 return
 

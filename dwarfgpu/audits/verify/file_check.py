@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache, cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from dwarfgpu.audits.verify.expressions import ExpressionChecks
 from dwarfgpu.audits.verify.findings import ERROR, IDIOM, CheckRules, FileFinding, Problem, rules
 from dwarfgpu.audits.verify.indexes import IndexChecks
 from dwarfgpu.audits.verify.line_tables import LineChecks
+from dwarfgpu.audits.verify.producers import mistake_in
 from dwarfgpu.audits.verify.unit_tables import UnitTableChecks
 from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.call_frames import DEBUG_FRAME, EH_FRAME, EH_FRAME_HDR
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_REPORTED = 1000
-"""How many findings of one rule are reported for a file; the others are counted."""
+"""How many findings of one rule, and how many idioms, are reported for a file; the others are counted."""
 
 RULES = rules(
     "file",
@@ -60,13 +62,14 @@ class FileCheck:
 
     def __iter__(self) -> Iterator[FileFinding]:
         """Yield the findings, part by part."""
-        reported: dict[str, int] = {}
+        reported: Counter[tuple[str, bool]] = Counter()
         for problem in self.problems():
             name = problem.rule.name
             if self._is_ignored(problem):
                 continue
-            reported[name] = reported.get(name, 0) + 1
-            if reported[name] > MAX_REPORTED:
+            key = name, self._idiom(problem) is None  # so many idioms hide no other finding
+            reported[key] += 1
+            if reported[key] > MAX_REPORTED:
                 self.left_out[name] = self.left_out.get(name, 0) + 1
             else:
                 yield self.finding(problem)
@@ -122,7 +125,20 @@ class FileCheck:
 
     def _is_ignored(self, problem: Problem) -> bool:
         is_named = not {problem.rule.name, problem.rule.part}.isdisjoint(self.ignored)
-        return is_named or (not {"idioms", "limits"}.isdisjoint(self.ignored) and problem.idiom_name is not None)
+        return is_named or (not {"idioms", "limits"}.isdisjoint(self.ignored) and self._idiom(problem) is not None)
+
+    def _idiom(self, problem: Problem) -> str | None:
+        """Return what the producer is known to mean, or to write wrongly; None if it is no known mistake."""
+        producer = self._producer if problem.die is None else problem.die.unit.producer
+        return problem.idiom_name or mistake_in(problem, producer or "")
+
+    @cached_property
+    def _producer(self) -> str | None:
+        """The producer of the first unit."""
+        try:
+            return self.file.dwarf.units[0].producer if self.file.has_dwarf and self.file.dwarf.units else None
+        except DwarfGpuError:  # which is a finding of its own
+            return None
 
     def finding(self, problem: Problem) -> FileFinding:
         """Return a problem with what a reader needs to find its cause."""
@@ -139,7 +155,7 @@ class FileCheck:
         rule = problem.rule
         severity, clause = problem.severity or rule.severity, problem.clause or rule.clause
         place = self.file.name, problem.section, problem.offset
-        idiom = problem.idiom_name
+        idiom = self._idiom(problem)
         limit = None if idiom is None else IDIOM
         return FileFinding(rule, severity, problem.message, clause, *place, path, source, idiom, limit=limit)
 

@@ -87,6 +87,8 @@ class Problem:
     """The repair that tells what the producer means: it always writes so; or what finds out which it is."""
     severity: Severity | None = None
     """The severity, where it is not that of the rule."""
+    values: Mapping[str, object] | None = None
+    """The values in its message."""
 
     @property
     def idiom_name(self) -> str | None:
@@ -168,7 +170,7 @@ class CheckRules(dict[str, CheckRule]):
     ) -> Problem:
         """Return the problem that breaks a rule, with the values that the words of the rule need."""
         rule = self[name]
-        return Problem(rule, rule.message(values), section, offset, die, clause)
+        return Problem(rule, rule.message(values), section, offset, die, clause, values=values)
 
     def broken(self, name: str, error: DwarfGpuError, section: str | None = None, offset: int | None = None) -> Problem:
         """Return the problem that a reader's error is, at a place if the error has none."""

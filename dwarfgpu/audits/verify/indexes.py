@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
@@ -20,7 +21,7 @@ from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable, hash_of, 
 from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.forms import class_of, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scopes import ANONYMOUS
 from dwarfgpu.program.types.reader import TYPES
@@ -222,9 +223,11 @@ class IndexChecks:
             yield RULES.problem("aranges-end", *at, **values)
         if not self.file.image.is_linked:  # where each section begins at 0
             return
-        live = [(low, low + length) for low, length in pairs if low and length and not is_dead(low, size)]
-        spans += [(low, high, table.offset) for low, high in live]
-        code = AddressSpans(_code_of(unit))
+        live = [(low, low + length) for low, length in pairs if length and not self.code.is_dropped(low)]
+        own = _code_of(unit)
+        folded = Counter(own) - Counter({*own})  # functions of which a linker has kept one
+        spans += [(low, high, table.offset) for low, high in (Counter(live) - folded).elements()]
+        code = AddressSpans(own)
         if not code or unit.version < 3:  # which can describe one range only
             return
         for low, high in live:
@@ -232,13 +235,13 @@ class IndexChecks:
                 yield RULES.problem("aranges-range", *at, low=low, high=high, unit=unit.offset)
         known = AddressSpans(live)
         for low, high in code:
-            if low and not known.cover(low, high):
+            if not self.code.is_dropped(low) and not known.cover(low, high):
                 yield RULES.problem("aranges-missing", *at, low=low, high=high, unit=unit.offset)
 
     @cached_property
-    def code(self) -> AddressSpans:
+    def code(self) -> FileCode:
         """The addresses of executable sections."""
-        return code_spans(self.file.image)
+        return FileCode(self.file.image)
 
     # --- Public names ---------------------------------------------------------------------------------------------
 

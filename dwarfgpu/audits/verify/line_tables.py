@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import has_addresses
+from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.contributions import following, initial_length
 from dwarfgpu.objfile.info.forms import BLOCKS, STRING_INDEX, UNSIGNED, form_name
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, code_spans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.line_table import LineHeader, LineMatrix, LineTable, Sequence
 from dwarfgpu.objfile.line_table import line_table as read_table
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
@@ -153,9 +154,9 @@ class LineChecks:
         yield from self._overlaps()
 
     @cached_property
-    def code(self) -> AddressSpans:
+    def code(self) -> FileCode:
         """The addresses of executable sections."""
-        return code_spans(self.file.image)
+        return FileCode(self.file.image)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 
@@ -322,8 +323,8 @@ class LineChecks:
 
     def _sequence(self, header: LineHeader, rows: LineMatrix, sequence: Sequence) -> Iterator[Problem]:
         image, at = self.file.image, (header.section, header.offset)
-        if is_dead(sequence.origin, header.address_size) or (not sequence.origin and image.is_linked):
-            return  # the linker has dropped its code
+        if self.code.is_dropped(sequence.origin):
+            return
         addresses = rows.addresses[sequence.first : sequence.stop].tolist()
         ordered = sorted(addresses)
         low, high = ordered[0], ordered[-1]
@@ -373,7 +374,7 @@ class LineChecks:
                     attribute = die.number(dw.DW_AT_low_pc)
                     if die.tag == dw.DW_TAG_subprogram and attribute is not None:
                         low = attribute.address()
-                        beginnings[0 if is_dead(low, die.unit.address_size) else low] += 1
+                        beginnings[0 if self.code.is_dropped(low) else low] += 1
             self._beginnings[key] = beginnings
         return self._beginnings[key][address] + self._beginnings[key][0]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.verify.attribute_rules import SINGLE
+from dwarfgpu.audits.verify.attribute_rules import SINGLE, UNITS
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, has_addresses
+from dwarfgpu.audits.verify.file_code import FileCode
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.objfile.contributions import contributions
-from dwarfgpu.objfile.info.pc_ranges import AddressSpans, is_dead
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, RawEntry, raw_list
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class ListChecks:
 
     def __init__(self, expressions: ExpressionChecks) -> None:
         self.expressions = expressions
+        self.code = FileCode(expressions.code.file.image)
         self._seen: set[tuple[int, str, int]] = set()
         self._tables: dict[tuple[int, str], list[TableHeader]] = {}
         """The tables of each section of lists."""
@@ -123,7 +124,7 @@ class ListChecks:
         is_end_known = "lists" in section or self.expressions.code.file.image.is_linked  # not an empty range at 0
         if error is not None:
             yield RULES.unreadable(error, die=die)
-        elif is_end_known and function is not None and not entries:
+        elif is_end_known and function is not None and not entries and self._around(function()) is not None:
             yield RULES.problem("empty", section, offset, die, name=attribute.name)
 
     def _table(self, unit: Unit, section: str, data: bytes, offset: int) -> TableHeader | None:
@@ -166,52 +167,67 @@ class ListChecks:
                 continue
             if span is not None and span[0] < span[1]:
                 spans.append((*span, entry.offset))
+        if self.expressions.code.file.image.is_linked:  # else each section begins at 0
+            expressions = {entry.offset: entry.expression for entry in entries}
+            yield from self._spans(attribute, sorted(spans), expressions, section, function)
+
+    def _spans(
+        self,
+        attribute: Attribute,
+        spans: list[tuple[int, int, int]],
+        expressions: dict[int, bytes | None],
+        section: str,
+        function: Callable[[], Die | None] | None,
+    ) -> Iterator[Problem]:
+        """Yield what is wrong with the addresses of a list; each has its entry as third."""
+        die = attribute.die
+        around = [] if function is None else self._around(function())
+        if around is None:
+            return
+        if function is None:
+            spans = [span for span in spans if not self.code.is_dropped(span[0])]
         clause = SINGLE.get(attribute.name)
-        if not self.expressions.code.file.image.is_linked:
-            return  # each section begins at 0
         rule = "overlap" if function is None else "several-places" if clause is None else "several-locations"
-        expressions = {entry.offset: entry.expression for entry in entries}
-        for (low, high, first), (other, end, offset) in pairwise(sorted(spans)):
+        for (low, high, first), (other, end, offset) in pairwise(spans):
             is_same = rule == "several-places" and expressions[first] == expressions[offset]
+            is_same |= die.tag in UNITS and (low, high) == (other, end)  # functions of which a linker has kept one
             if other < high and not is_same:
                 values = {"name": attribute.name, "low": other, "high": min(high, end)}
                 values = {"other": other, "low": low, "high": high} if function is None else values
                 yield RULES.problem(rule, section, offset, die, clause, **values)
                 break
         if function is not None and spans:
-            yield from self._outside(spans, section, die, function())
+            yield from self._outside(spans, section, die, around)
             if clause is None and _LLVM.search(die.unit.producer or ""):
                 yield from _repeated(spans, expressions, section, attribute)
                 yield from _unseen(spans, section, die)
 
-    def _outside(
-        self, spans: list[tuple[int, int, int]], section: str, die: Die, function: Die | None
-    ) -> Iterator[Problem]:
-        """Yield the first location that is valid where the function has no code, or no function can have some."""
-        around: list[tuple[int, int]] = []
+    def _around(self, function: Die | None) -> list[tuple[int, int]] | None:
+        """Return the code of a function; None if it cannot be read, or if the linker has dropped it."""
         try:
             around = [] if function is None else function.ranges()
         except DwarfGpuError:
-            return  # which is a problem of the function
-        inside = AddressSpans(around or self._code)
+            return None  # which is a problem of the function
+        return None if around and all(self.code.is_dropped(low) for low, _high in around) else around
+
+    def _outside(
+        self, spans: list[tuple[int, int, int]], section: str, die: Die, around: list[tuple[int, int]]
+    ) -> Iterator[Problem]:
+        """Yield the first location that is valid where the function has no code, or no function can have some."""
+        inside = AddressSpans(around) if around else self.code
         for low, high, offset in spans:
-            if not is_dead(low, die.unit.address_size) and low and not inside.cover(low, high):
+            if not self.code.is_dropped(low) and not inside.cover(low, high):
                 text = spans_text(around)
                 values = {"low": low, "high": high, **({"around": text} if around else {})}
                 yield RULES.problem("outside", section, offset, die, **values)
                 return
-
-    @cached_property
-    def _code(self) -> list[tuple[int, int]]:
-        image = self.expressions.code.file.image
-        return [(section.address, section.address + section.size) for section in image.code_sections]
 
 
 def _repeated(
     spans: list[tuple[int, int, int]], expressions: dict[int, bytes | None], section: str, attribute: Attribute
 ) -> Iterator[Problem]:
     """Yield the entries with the constants of the ones before them, which end where they begin."""
-    for (_low, high, first), (low, end, offset) in pairwise(sorted(spans)):
+    for (_low, high, first), (low, end, offset) in pairwise(spans):
         expression = expressions[offset]
         if low == high and expression == expressions[first] and expression and expression[0] in _CONSTANTS:
             yield RULES.problem("repeated", section, offset, attribute.die, name=attribute.name, low=low, high=end)

@@ -37,13 +37,21 @@ class FileReport:
     error: DwarfGpuError | None = None
     less: str | None = None
     """How much less of the file was checked than the baseline has, if that is fewer than half."""
+    dropped: int = 0
+    """How many functions the linker has dropped: their addresses mean nothing."""
+    split_files: tuple[str, ...] = ()
+    """The files with entries of the program, which were not checked with it."""
 
 
 def check_file(file: CodeObject, *, dialect: str | None = None, ignored: Iterable[str] = ()) -> FileReport:
     """Check a file that is open."""
     check = FileCheck(file, dialect=dialect, ignored=frozenset(ignored))
     findings = tuple(check)
-    return FileReport(file.name, findings, check.entries.count if file.has_dwarf else 0, check.left_out or None)
+    left_out = check.left_out or None
+    if not file.has_dwarf:
+        return FileReport(file.name, findings, left_out=left_out)
+    entries, split = check.entries, file.split_files()
+    return FileReport(file.name, findings, entries.count, left_out, dropped=entries.dropped, split_files=split)
 
 
 def check_files(

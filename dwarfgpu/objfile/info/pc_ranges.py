@@ -13,7 +13,6 @@ from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.scopes import CODE_SCOPES
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 
@@ -123,11 +122,6 @@ class AddressSpans:
         """Return whether an address from ``low`` up to ``high`` is in them."""
         i = bisect_left(self._lows, high) - 1
         return i >= 0 and low < self._highs[i]
-
-
-def code_spans(image: Image) -> AddressSpans:
-    """Return the addresses of the executable sections of a file."""
-    return AddressSpans((section.address, section.address + section.size) for section in image.code_sections)
 
 
 class Ranges:

@@ -394,15 +394,27 @@ class CodeObject:
         path = self.image.path
         if path is None or self.debug.image.section(".debug_info") is None:
             return None
-        stem = os.path.splitext(path)[0]  # noqa: PTH122 (`pathlib` costs start-up time)
-        return next(filter(None, (self._beside(f"{name}.dwp") for name in (path, stem))), None)
+        return next(filter(None, map(self._beside, _packages(path))), None)
 
     def _open_split(self, wanted: SplitFile) -> ImageSections | None:
         """Open the file that a skeleton names: where it was compiled, or beside this file."""
-        here = os.path.dirname(self.image.path or "")  # noqa: PTH120
-        places = [os.path.join(wanted.directory or "", wanted.name)]  # noqa: PTH118
-        places += [os.path.join(here, wanted.name), os.path.join(here, os.path.basename(wanted.name))]  # noqa: PTH118, PTH119
-        return next(filter(None, map(self._beside, dict.fromkeys(places))), None)
+        return next(filter(None, map(self._beside, self._split_places(wanted.name, wanted.directory))), None)
+
+    def _split_places(self, name: str, directory: str | None) -> Iterable[str]:
+        here = os.path.dirname(self.image.path or "")  # noqa: PTH120 (`pathlib` costs start-up time)
+        places = (os.path.join(directory or "", name), os.path.join(here, name))  # noqa: PTH118
+        return dict.fromkeys((*places, os.path.join(here, os.path.basename(name))))  # noqa: PTH118, PTH119
+
+    def split_files(self) -> tuple[str, ...]:
+        """Return the files with the entries of skeleton units: the package, or one for each, even if it is missing."""
+        dwarf = self.dwarf
+        inside = {unit.dwo_id for unit in dwarf.split_units}
+        skeletons = [unit for unit in dwarf.units if unit.is_skeleton and unit.dwo_id not in inside]
+        package = next(filter(os.path.isfile, _packages(self.image.path or "")), None)
+        if skeletons and package is not None:
+            return (package,)
+        places = [[*self._split_places(unit.split_name or "", unit.directory)] for unit in skeletons]
+        return tuple(next(filter(os.path.isfile, each), each[0]) for each in places)
 
     def _beside(self, path: str) -> ImageSections | None:
         other = self._opened(path)
@@ -416,6 +428,11 @@ class CodeObject:
             if "\0" not in path and os.path.isfile(path):  # noqa: PTH113
                 return CodeObject(open_image(path), self.attributes)
         return None
+
+
+def _packages(path: str) -> tuple[str, str]:
+    """Return where the package of a program may be."""
+    return f"{path}.dwp", f"{os.path.splitext(path)[0]}.dwp"  # noqa: PTH122
 
 
 def _has_units(image: Image) -> bool:

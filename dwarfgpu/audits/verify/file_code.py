@@ -1,0 +1,26 @@
+"""The code of a file, and the addresses that linkers write for code that they drop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dwarfgpu.objfile.info.pc_ranges import AddressSpans, dead_from
+
+if TYPE_CHECKING:
+    from dwarfgpu.objfile.elf.image import Image
+
+
+class FileCode(AddressSpans):
+    """The addresses of the executable sections of a file."""
+
+    def __init__(self, image: Image) -> None:
+        super().__init__((section.address, section.address + section.size) for section in image.code_sections)
+        self._dead_from = dead_from(image.address_size)
+        self._are_first_dead = image.is_linked and not self.touch(0, 1)
+
+    def is_dropped(self, address: int) -> bool:
+        """Return whether a linker writes this address for code that it drops.
+
+        That is all ones, or 0; in lists of version 4 it is 1, because a pair of zeros would end them.
+        """
+        return address >= self._dead_from or (address < 2 and self._are_first_dead)
