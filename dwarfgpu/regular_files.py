@@ -299,6 +299,13 @@ def check_output(path: str) -> str:
     return place
 
 
+class OnlyWrites:
+    """A stream that can only be written: to a file numpy writes itself, and then it does not know why that fails."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.write = stream.write
+
+
 @contextmanager
 def whole_output(path: str, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """Write a file beside its place and rename it when it is whole; a pipe or a device is written as it is."""

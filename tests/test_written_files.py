@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -81,3 +82,47 @@ def test_our_own_links_stay_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "circle").symlink_to("circle")
     with pytest.raises(UsageError, match="Too many levels"):
         check_output("circle")
+
+
+LIMITED = """
+import resource, sys
+from dwarfgpu.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+sys.exit(main())
+"""
+BIG = (
+    "kernels.co",
+    "saxpy",
+    "--grid",
+    "6400",
+    "--work-group",
+    "64",
+    "x=zeros(6400)",
+    "y=ones(6400)",
+    "a=0.5",
+    "n=6400",
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("run", *BIG, "--save", "y={}.npy"), ("run", *BIG, "--save", "y={}.csv"),
+     ("snapshot", "convert", "blur.core", "{}.dgs"), ("snapshot", "convert", "blur.core", "{}.json")],
+    ids=[".npy", ".csv", ".dgs", ".json"],
+)  # fmt: skip
+def test_the_system_says_why_a_file_cannot_be_written(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A limit for files is in place of a disk that is full: numpy would say how many items it has not written."""
+    path = str(tmp_path / "out")
+    command = [sys.executable, "-c", LIMITED, *(word.format(path) for word in words)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT / "dwarfgpu" / "examples",
+        env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert done.returncode == 2
+    assert "cannot be written: File too large\n" in done.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_message_has_only_the_beginning_of_a_long_name() -> None:
+    done = run("run", str(ROOT / "dwarfgpu" / "examples" / "blur.co"), "k" * 60000, "--grid", "64")
+    assert (done.returncode, len(done.stderr) < 5000) == (1, True)
+    assert "... (60002 characters)" in done.stderr

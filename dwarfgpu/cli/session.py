@@ -14,7 +14,7 @@ from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.questions.document import OK, Output, exit_status, write_json
 from dwarfgpu.regular_files import CHANGED, check_mappings, open_input, read_stream, unreadable, whole_output
-from dwarfgpu.render.layout import WIDTH, folded, shown
+from dwarfgpu.render.layout import WIDTH, cut, folded, shown
 from dwarfgpu.render.written_text import STYLES, SafeStream, may_be_left, styled
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Session:
 
     def _say(self, style: StyleName, head: str, text: str) -> None:
         """Write one line, or the lines of a terminal that it fills; nothing that a file holds can steer a terminal."""
-        line = f"{self.style(style, head, self.err)} {shown(' '.join(text.split()))}"
+        line = f"{self.style(style, head, self.err)} {shown(' '.join(map(cut, text.split())))}"
         self.err.write(f"{_folded(line, self.err)}\n")
 
     def output(self) -> Output:

@@ -32,7 +32,7 @@ from dwarfgpu.machines.snapshot_json import (
     write_head,
 )
 from dwarfgpu.machines.typed_contents import noting
-from dwarfgpu.regular_files import mapped, open_input
+from dwarfgpu.regular_files import OnlyWrites, mapped, open_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,8 @@ def write_folder(machine: Machine, folder: Path, paths: list[str]) -> None:
     import numpy as np
 
     def saved(name: str, data: Any) -> str:
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(data), allow_pickle=False)
+        with (folder / f"{name}.npy").open("wb") as stream:
+            np.save(OnlyWrites(stream), np.ascontiguousarray(data), allow_pickle=False)
         return f"{name}.npy"
 
     manifest = write_head(machine, paths)

@@ -38,7 +38,7 @@ from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
 from dwarfgpu.program.frames.variable import all_variables
-from dwarfgpu.regular_files import whole_output
+from dwarfgpu.regular_files import OnlyWrites, whole_output
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
@@ -589,7 +589,7 @@ class Running(ShownInNotebooks):
         content = picture(array, self.planned_buffer(name).order or "") if suffix == ".png" else b""
         with whole_output(path) as stream:
             if suffix == ".npy":
-                np.save(stream, array, allow_pickle=False)
+                np.save(OnlyWrites(stream), array, allow_pickle=False)
             elif suffix == ".csv":
                 from dwarfgpu.execution.launch.argument_values import objects_of
 
