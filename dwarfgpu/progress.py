@@ -6,6 +6,7 @@ and before anything else is written. A face says where it is shown (`show_on`); 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import IO, TYPE_CHECKING, TypeVar
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-DELAY = 1.0
-"""Seconds after which it appears."""
+DELAY = float("inf") if os.environ.get("DWARFGPU_PROGRESS") == "off" else 1.0
+"""Seconds after which it appears. Tests of what commands write turn it off: they must not depend on the load."""
 INTERVAL = 0.1
 """Seconds between two changes."""
 BAR = 30
@@ -45,10 +46,12 @@ def is_watched() -> bool:
     return _stream is not None
 
 
-def announce(text: str) -> None:
-    """Write a line about what takes many seconds, where no terminal shows progress; the same line once."""
-    if is_announced and text not in announced:
+def announce(text: str, *, is_warning: bool = False) -> None:
+    """Write a warning, or a line about what takes many seconds where no terminal shows progress; the same line once."""
+    if (is_announced or (is_warning and is_watched())) and text not in announced:
         announced.add(text)
+        if shown is not None:
+            shown.clear()
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 

@@ -5,9 +5,10 @@ import os
 import shutil
 import signal
 
-# All immutable classes then refuse assignments at run time. This stands before the first import of dwarfgpu, which
-# reads it once.
+# All immutable classes then refuse assignments at run time. These stand before the first import of dwarfgpu, which
+# reads them once.
 os.environ["DWARFGPU_FREEZE"] = "1"
+os.environ["DWARFGPU_PROGRESS"] = "off"  # else what a command writes depends on how long it takes
 
 from collections.abc import Callable, Iterator
 

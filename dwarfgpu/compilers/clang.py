@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dwarfgpu import progress
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.progress import DELAY, announce, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,22 +59,22 @@ class Clang:
 
         A terminal shows what it is ``doing``. If that usually takes long, a line says so elsewhere.
         """
-        progress = begin(f"s: {doing}")
+        line = progress.begin(f"s: {doing}")
         begun = time.monotonic()
 
         def show() -> None:
             seconds = int(time.monotonic() - begun)
-            progress.note = " (^C ends it)" if seconds >= _LONG else ""
-            progress.advance(seconds - progress.done)
-            if takes_long and seconds >= DELAY:
-                announce(doing)
+            line.note = " (^C ends it)" if seconds >= _LONG else ""
+            line.advance(seconds - line.done)
+            if takes_long and seconds >= progress.DELAY:
+                progress.announce(doing)
 
         try:
             done = children.run(
                 [self.path, *words], limit=limit, variables={"LC_ALL": "C"}, is_merged=True, waiting=show
             )
         finally:
-            progress.end()
+            line.end()
         return done.returncode, done.stdout.decode(errors="replace")
 
 

@@ -54,7 +54,6 @@ def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None
     with (
         _in_the_checkout({"TERM": "xterm-256color", **(env or {})}),
         mock.patch("sys.stdin", io.StringIO()),
-        mock.patch("dwarfgpu.progress.DELAY", float("inf")),
         contextlib.redirect_stdout(screens[0].stream),
         contextlib.redirect_stderr(screens[1].stream),
     ):

@@ -308,8 +308,8 @@ def test_a_file_that_the_user_did_not_name_is_replaced_with_a_word(source, run):
 
 
 def test_a_library_that_is_built_is_told_where_there_is_no_terminal(source, run, monkeypatch):
-    monkeypatch.setattr("dwarfgpu.compilers.clang.DELAY", 0.0)
-    monkeypatch.setattr("dwarfgpu.compilers.clang._WAIT", 0.001)
+    monkeypatch.setattr("dwarfgpu.progress.DELAY", 0.0)
+    monkeypatch.setattr("dwarfgpu.children.INTERVAL", 0.001)
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert "building the built-in functions for amdgcn-gfx1100-wave32 (once, " in run("kernels", source)[2]
     assert run("kernels", source)[2] == ""

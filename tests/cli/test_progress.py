@@ -23,7 +23,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def clock():
+def clock(monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 1.0)
     now = [0.0]
 
     def read():
