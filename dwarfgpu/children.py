@@ -7,11 +7,12 @@ the folder.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,14 @@ class PrivateFolder(Children):
         except OSError as error:
             message = f"a folder for temporary files cannot be made: {error.strerror or error}"
             raise UsageError(message, kind="unwritable", hint="TMPDIR names a folder that can be written") from None
+
+
+@cache
+def folder_of_run() -> Path:
+    """Return a folder that is removed when this process ends."""
+    folder = PrivateFolder()
+    atexit.register(folder.end)
+    return folder.path
 
 
 def run_shell(line: str, text: bytes | None, *, has_terminal: bool) -> CompletedProcess[bytes]:

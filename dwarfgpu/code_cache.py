@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dwarfgpu.children import folder_of_run
+
 LIMIT = 1 << 26
 """The bytes of all files; the oldest go first."""
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -28,6 +30,8 @@ class CodeCache:
         self.folder = _users_folder(folder) if isinstance(folder, str) else folder
         if not hasattr(os, "getuid"):  # nothing says who has written a file
             self.folder = None
+        self.problem = "there is no folder for it"
+        """Why a file could not be written."""
 
     def read(self, key: bytes) -> bytes | None:
         """Return the code for a key; None if there is none that can be trusted."""
@@ -49,15 +53,17 @@ class CodeCache:
         self.keep(key.hex(), _MAGIC + _digest(key, code) + code)
 
     def has(self, path: str) -> bool:
-        """Return whether a file is in the folder."""
-        return self.folder is not None and Path(path).resolve().parent == self.folder.resolve()
+        """Return whether a file is in the folder, or in that of this run."""
+        folders = (self.folder, folder_of_run() if folder_of_run.cache_info().currsize else None)
+        parent = Path(path).resolve().parent
+        return any(folder is not None and parent == folder.resolve() for folder in folders)
 
     def keep(self, name: str, content: bytes) -> Path | None:
         """Write a file, whole or not at all; return where it is, or None if it cannot be written."""
         if self.folder is None:
             return None
         part = f".{name}.{os.getpid()}.{threading.get_ident()}"
-        with suppress(OSError, MemoryError):
+        try:
             for each in (self.folder.parent.parent, self.folder.parent, self.folder):
                 each.mkdir(0o700, parents=True, exist_ok=True)
             with self._opened() as folder:
@@ -71,6 +77,8 @@ class CodeCache:
                     raise
                 _remove_oldest(folder)
                 return self.folder / name
+        except (OSError, MemoryError) as error:
+            self.problem = f"{self.folder}: {getattr(error, 'strerror', None) or 'others could write there, too'}"
         return None
 
     @contextmanager

@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "regular_files": {"errors"},
     "children": {"errors", "regular_files"},
     "progress": set(),
-    "code_cache": set(),
+    "code_cache": {"children"},
     "immutable": set(),
     "notebooks": set(),
     "strict_json": {"errors", "immutable"},

@@ -12,6 +12,7 @@ import pytest
 from dwarfgpu import code_cache
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.execution.compiled.native import NativeFunction, is_available
+from tests.builders.commands import run
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY, OTHER = b"\1" * 32, b"\2" * 32
@@ -161,3 +162,28 @@ def test_a_function_is_compiled_once(cache):
     assert [function.call(ctypes.addressof(number)) for function in (first, second)] == [42, 42]
     assert second.size == first.size > 0
     assert file.stat().st_ino == before
+
+
+KERNEL = "kernel void k(global int *p) { p[0] = 1; }\n"
+LAUNCH = ("k", "--grid", "1", "--work-group", "1", "zeros(1)")
+OF_SOURCES = [
+    ("run", "{}", *LAUNCH, "--print", "p", "--check"), ("debug", "{}", *LAUNCH, "-batch", "-ex", "info line k"),
+    ("verify", "{}"), ("judge", "{}", "k", "--grid", "1", "--work-group", "1", "made"), ("report", "{}"),
+    ("kernels", "{}"), ("coverage", "{}"), ("memmodel", "check", "{}"), ("ls", "{}"), ("compile", "{}", "-o", "{}.co"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", OF_SOURCES, ids=lambda words: words[0])
+def test_a_command_works_where_no_cache_can_be_written(words, tmp_path, require_tool):
+    require_tool("clang-22", "clang")
+    source = tmp_path / "k.cl"
+    source.write_text(KERNEL, "utf-8")
+    words = [word.format(source) for word in words]
+    usual = run(*words)
+    done = run(*words, env={"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache"})
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    place = f"{os.devnull}/cache/dwarfgpu/code: Not a directory"
+    expected = [f"warning: compiled code is kept for this command only ({place})"]
+    assert warnings == ([] if words[0] == "compile" else expected)
+    others = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("warning: "))
+    assert (done.returncode, done.stdout, others) == (usual.returncode, usual.stdout, usual.stderr)

@@ -14,12 +14,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dwarfgpu.children import PrivateFolder
+from dwarfgpu.children import PrivateFolder, folder_of_run
 from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.compilers.clang import Clang, find_clang
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.progress import is_watched
+from dwarfgpu.progress import announce, is_watched
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.resolve import resolve
 
@@ -153,17 +153,17 @@ def compile_source(path: str, recipe: Recipe = Recipe()) -> Compiled:  # noqa: B
 
 
 def compiled_into_cache(name: str, level: str, options: tuple[str, ...]) -> str:
-    """Compile ``FILE`` or ``FILE@PROCESSOR``; return the name of the code object, which is in the user's cache."""
+    """Compile ``FILE`` or ``FILE@PROCESSOR``; return the name of the code object: in the user's cache, if possible."""
     path, at, processor = name.rpartition("@")
     if not at or Path(name).exists():
         path, processor = name, ""
     compiled = compile_source(path, Recipe(processor or USUAL_PROCESSOR, level, options))
-    kept = CodeCache("code").keep(
-        f"{Path(path).stem}-{hashlib.sha256(compiled.code).hexdigest()[:16]}.co", compiled.code
-    )
+    cache, file_name = CodeCache("code"), f"{Path(path).stem}-{hashlib.sha256(compiled.code).hexdigest()[:16]}.co"
+    kept = cache.keep(file_name, compiled.code)
     if kept is None:
-        message = f"{path} was compiled, and the cache of the user cannot be written"
-        raise UsageError(message, kind="unwritable", hint=f"`dwarfgpu compile {path} -o FILE` writes it elsewhere")
+        announce(f"warning: compiled code is kept for this command only ({cache.problem})", is_warning=True)
+        kept = folder_of_run() / file_name
+        kept.write_bytes(compiled.code)
     return str(kept)
 
 

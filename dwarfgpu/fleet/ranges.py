@@ -9,7 +9,6 @@ noted, and the answer ends with that error before its next row.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import io
 import os
@@ -26,7 +25,7 @@ from weakref import WeakKeyDictionary
 from attrs import evolve
 
 from dwarfgpu import regular_files
-from dwarfgpu.children import PrivateFolder
+from dwarfgpu.children import folder_of_run
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 
 if TYPE_CHECKING:
@@ -276,9 +275,7 @@ class _Mirror:
     """The local files of this process, in a folder in which they have the places that they have in their URLs."""
 
     def __init__(self) -> None:
-        own = PrivateFolder()
-        atexit.register(own.end)
-        self.folder = str(own.path)
+        self.folder = str(folder_of_run())
         self.files: dict[str, RemoteFile | MalformedFile] = {}
         """The files by their local paths, the one used last at the end; an error if it cannot be had."""
         self.schemes: set[str] = set()
