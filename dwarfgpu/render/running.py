@@ -290,8 +290,8 @@ class TraceWriter:
         self._has_begun = True
         position = step.position
         function = "" if position.function is None else f" in {position.inlined or position.function}"
-        at = f"{style('name', f'{position.file}:{position.line}')}{function}"
-        self._heading = [*fitted(f"{at}, {lanes_text(step.active)}", 4), *_source_line(step)]
+        at = f"{style('name', shown(f'{position.file}:{position.line}'))}{shown(function)}"  # in one line, for grep
+        self._heading = [f"{at}, {lanes_text(step.active)}", *_source_line(step)]
         if not step.is_optimized:
             yield from self._heading
             self._heading = []

@@ -249,7 +249,7 @@ extern "C" __global__ void shared_places(int *out, const int *in) {
 @pytest.fixture(scope="module")
 def helpers(require_tool, tmp_path_factory):
     require_tool("clang-22")
-    path = tmp_path_factory.mktemp("helpers") / "h.hip"
+    path = tmp_path_factory.mktemp("helpers-in-a-folder-whose-name-is-long") / "h.hip"
     path.write_text(HELPERS)
     return path
 
