@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve
 
 import dwarfgpu
-from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.registry import EXECUTE, LOOK, START, operand, option
 from dwarfgpu.questions.selection import FORCE, FRAME, LANE, MAYBE_FILE, MAYBE_STATE, READ_AS, SYSROOT, WAVE
 from dwarfgpu.questions.table import AT_ONCE, CHECK, CLOSED, LIMIT, MORE_MEMORY, OF_CHECKS, PERMISSIVE, SEED, SIZES
@@ -46,8 +45,6 @@ class _InOrder(argparse.Action):
 
 def serve(session: Session, options: Any) -> int:
     """Serve waves to GDB."""
-    if session.wants_json:
-        raise UsageError("`serve` does not answer in JSON", hint="leave out --json and --jsonl")
     from dwarfgpu.render.layout import shown
     from dwarfgpu.serve import listener
 
@@ -56,8 +53,6 @@ def serve(session: Session, options: Any) -> int:
 
 def debug_adapter(session: Session, options: Any) -> int:
     """Talk to an editor."""
-    if session.wants_json:
-        raise UsageError("`dap` talks to an editor", hint="leave out --json and --jsonl")
     from dwarfgpu.dap import listener
     from dwarfgpu.render.layout import shown
 

@@ -61,7 +61,8 @@ def question_of(text: str, budget: str | None = None) -> Question:
     files = [] if name in WITH_FILES else ["-"]
     if any(each.name == "state" for each in command.at_shell.selects):
         files += ["--state", "-"]
-    costs = [] if budget is None else ["--budget", budget]
+    has_own = any(word.partition("=")[0] in ("--budget", "-budget") for word in words)
+    costs = [] if budget is None or has_own else ["--budget", budget]
     selected, arguments, cost = question_words([name, *files, *costs, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
     if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":

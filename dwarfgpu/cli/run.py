@@ -19,7 +19,7 @@ from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
-from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments
+from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments, check_once
 from dwarfgpu.questions.selection import STDIN_PART, Selection, select
 from dwarfgpu.questions.settings import Settings
 from dwarfgpu.questions.table import AT_SHELL
@@ -40,33 +40,27 @@ CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
 TALKING = ("compile", "dap", "debug", "demo", "example", "serve")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
+TEXT_ONLY = ("completion", "dap", "debug", "demo", "serve")
+"""The commands without an answer in JSON."""
 
 
 HIP_SPELLINGS = {
+    "budget": "`dwarfgpu run` has --limit N, and the debugger `set budget N`",
     "block": "--work-group N is the size of a block, and --grid N counts work-items, not blocks",
     **dict.fromkeys(("arch", "offload-arch", "mcpu"), "FILE@gfx90a names the processor of a source"),
 }
-"""How HIP and its compiler call what has another name here."""
-
-
-TWICE = {
-    "until": "--break PLACE may be repeated",
-    "if": "write --break 'PLACE if EXPR' for each",
-    "history": "run once for each",
-}
-"""What takes the place of a second value of an option that has one."""
+"""How HIP, its compiler and other commands call what has another name here."""
 
 
 class _Once(argparse.Action):
     """Keeps the value of an option, and refuses another one, which would take its place in silence."""
 
+    is_given = False
+
     def __call__(self, _parser: Any, namespace: Any, value: Any, _flag: Any = None) -> None:
-        before = getattr(namespace, self.dest, None)
-        if self.option_strings and before not in (None, self.default, value):
-            name = self.option_strings[0].lstrip("-")
-            is_list = self.metavar is not None and str(self.metavar).strip("[=]") in ("LIST", "KINDS")
-            hint = "separate several values by commas" if is_list else TWICE.get(name)
-            raise UsageError(f"--{name} takes one value, but has {before} and {value}", hint=hint)
+        if self.option_strings and self.is_given:
+            check_once(self.option_strings[0], self.metavar, getattr(namespace, self.dest), value)
+        self.is_given = True
         setattr(namespace, self.dest, value)
 
 
@@ -89,6 +83,8 @@ class _ArgumentParser(argparse.ArgumentParser):
         )
         if (usual := HIP_SPELLINGS.get(unknown.lstrip("-").partition("=")[0])) is not None:
             hint = "-target gfx90a names the processor" if "gfx90a" in usual and "--target" in flags else usual
+        if unknown in ("--json", "--jsonl"):
+            hint = "other commands answer in JSON, such as `dwarfgpu eval FILE EXPR --json`"
         if unknown.startswith(("-D", "-I", "-U", "-O")):
             hint = f"it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- {unknown}`, then name FILE.co"
         if "required: --state" in message:
@@ -148,6 +144,7 @@ def _color(words: Sequence[str]) -> str:
 def _run(session: Session, options: Any) -> int:
     """Run a command; its answer goes to the file that `-o` names, if it does."""
     path: str | None = getattr(options, "output", None)
+    _check_is_built(options)
     BUILD.choose(*(getattr(options, name, None) for name in ("O", "D", "I")))
     with nullcontext() if path is None else session.written_to(path), session.output().laid_out():
         status: int = options.run(session)
@@ -156,6 +153,16 @@ def _run(session: Session, options: Any) -> int:
         with may_be_left(sys.stdout):
             session.out.flush()
     return status
+
+
+def _check_is_built(options: Any) -> None:
+    """Refuse options for clang if all that is named is compiled already."""
+    given = next((name for name in ("O", "D", "I") if getattr(options, name, None) is not None), None)
+    named = getattr(options, "file", None) or ()
+    files = [named] if isinstance(named, str) else named
+    if given is not None and files and not any(map(is_source, files)):
+        hint = f"it is for the sources of kernels, {' and '.join(SOURCES)}"
+        raise UsageError(f"-{given} means nothing for {files[0]}, which is compiled already", hint=hint)
 
 
 def _have_streams() -> None:
@@ -202,7 +209,6 @@ def _other_parser(name: str) -> _ArgumentParser:
     """Return the parser of a command that is no question."""
     command = debug.COMMANDS[name]
     parser = _parser(name, command.description, command.examples)
-    parser.register("action", None, _Once)  # of options with one value
     for argument in command.arguments:
         _add(parser, argument, is_expression=False)
     if name == "debug":
@@ -214,7 +220,8 @@ def _other_parser(name: str) -> _ArgumentParser:
         parser.add_argument(
             "words", nargs="*", default=[], help="after --: print what the last of these words can become"
         )
-    _add_common(parser, has_answer=name not in TALKING)
+    has_json, is_bounded = name not in TEXT_ONLY, name == "fleet"
+    _add_common(parser, has_answer=name not in TALKING, has_json=has_json, is_bounded=is_bounded)
     return parser
 
 
@@ -282,13 +289,15 @@ def question_words(words: list[str]) -> tuple[dict[str, Any], Arguments, int]:
 
 def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _ArgumentParser:
     """Return a parser with the help of a command."""
-    return _ArgumentParser(
+    parser = _ArgumentParser(
         prog=f"dwarfgpu {name}",
         description=description,
         formatter_class=_HelpFormatter,
         epilog=_EXAMPLES + "\n".join(f"  {example}" for example in examples) if examples else None,
         allow_abbrev=False,
     )
+    parser.register("action", None, _Once)  # of options with one value
+    return parser
 
 
 def _cases_parser(name: str) -> _ArgumentParser:
@@ -577,18 +586,23 @@ def _help_width() -> int:
     return SafeStream(sys.stdout).width or WIDTH
 
 
-def _add_common(parser: argparse.ArgumentParser, *, has_answer: bool = True) -> None:
+def _add_common(
+    parser: argparse.ArgumentParser, *, has_answer: bool = True, has_json: bool = True, is_bounded: bool = True
+) -> None:
     if any(action.dest in ("file", "operand source") for action in parser._actions):  # noqa: SLF001
         build = parser.add_argument_group("if FILE is a source")
         build.add_argument("-O", metavar="LEVEL", help="how much clang optimizes: 0, 1, 2, 3, s (0)")
         build.add_argument("-D", metavar="NAME[=VALUE]", action="append", help="define a macro; repeatable")
         build.add_argument("-I", metavar="FOLDER", action="append", help="look for included files there; repeatable")
     common = parser.add_argument_group("output")
-    form = common.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON document")
-    form.add_argument("--jsonl", action="store_true", help="print one JSON document per line")
+    parser.set_defaults(json=False, jsonl=False)
+    if has_json:
+        form = common.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON document")
+        form.add_argument("--jsonl", action="store_true", help="print one JSON document per line")
     common.add_argument("--color", choices=COLORS, default=COLORS[0], help="use colour (auto)")
-    common.add_argument("--budget", metavar="N", help="stop the answer after N steps of work, or `unlimited`")
+    if is_bounded:
+        common.add_argument("--budget", metavar="N", help="stop the answer after N steps of work, or `unlimited`")
     if has_answer:
         common.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file, only if it is complete")
     common.add_argument("--debug", action="store_true", help="show the Python traceback of an error")

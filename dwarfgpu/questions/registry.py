@@ -447,6 +447,23 @@ class Arguments:
         return UsageError(f"`{self.command.name}` {message}", hint=f"it is written `{self.command.usage}`")
 
 
+TWICE = {
+    "until": "--break PLACE may be repeated",
+    "if": "write --break 'PLACE if EXPR' for each",
+    "history": "run once for each",
+}
+"""What takes the place of a second value of an option that has one."""
+
+
+def check_once(flag: str, metavar: object, before: object, value: object) -> None:
+    """Refuse the second value of an option that takes one: no value is dropped in silence."""
+    if before == value:
+        return
+    is_list = str(metavar).strip("[=]") in ("LIST", "KINDS")
+    hint = "separate several values by commas" if is_list else TWICE.get(flag.lstrip("-"))
+    raise UsageError(f"{flag} takes one value, but has {before} and {value}", hint=hint)
+
+
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
     form, text = _format(command, text)
@@ -470,14 +487,14 @@ def read_arguments(command: Command, text: str) -> Arguments:
         if option is None:
             break
         value, text = _value(command, option, after)
-        if option.setting is not None:
-            settings[option.setting.name] = value
-        elif option.metavar is None:
-            options[option.name] = ""
-        elif option.is_many:
+        if option.is_many:
             options[option.name] = (*options.get(option.name, ()), option.value(value))
-        else:
-            options[option.name] = option.value(value)
+            continue
+        known, name = (options, option.name) if option.setting is None else (settings, option.setting.name)
+        new = value if option.setting is not None or option.metavar is None else option.value(value)
+        if name in known:
+            check_once(option.flag, option.metavar, known[name], new)
+        known[name] = new
     if not form:  # gdb has it behind the options
         form, text = _format(command, text)
     return Arguments(command, form, options, text.strip(), settings, written_as)

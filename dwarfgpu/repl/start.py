@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 def debug(session: Session, options: Any) -> int:
     """Run the debugger as the options say; return the exit status."""
-    if options.json or options.jsonl:
-        raise UsageError(
-            "the debugger writes text, not JSON", hint="use `dwarfgpu eval --json`, or another command with --json"
-        )
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not options.batch
     terminal = Terminal(session, is_terminal=is_interactive)
     debugger = Debugger(terminal.output)

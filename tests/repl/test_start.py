@@ -80,7 +80,7 @@ class TestBatch:
         (tmp_path / "a").write_text("echo two\\n\n")
         done = Done("--batch", "--nx", "--quiet", "--ex", "echo one\\n", "--command", tmp_path / "a")
         assert (done.out, done.err, done.status) == ("one\ntwo\n", "", 0)
-        assert "the debugger writes text, not JSON" in Done("--json", "-batch").err
+        assert "unrecognized arguments: --json" in Done("--json", "-batch").err
         assert "Traceback" in Done("--debug", "-batch", "-ex", "lane 3").err
         assert "Traceback" not in Done("-batch", "-ex", "lane 3").err
 

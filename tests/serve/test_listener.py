@@ -162,7 +162,7 @@ def test_a_kernel_is_launched():
     ([STATE, "--grid", "4"], "--grid is for a kernel that is launched"),
     ([CODE, "--launch", "X"], "--launch needs --grid and --work-group"),
     ([CODE, CODE, "--launch", "X"], "--launch takes one file, the code of the kernel"),
-    ([STATE, "--json"], "`serve` does not answer in JSON"),
+    ([STATE, "--json"], "unrecognized arguments: --json"),
     (["nowhere.json"], "nowhere.json: No such file or directory"),
     (["dwarfgpu/examples/tile.py"], "dwarfgpu/examples/tile.py"),
     ([CODE], "is not a core file"))  # fmt: skip
