@@ -12,7 +12,7 @@ from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, LOCAL, SCRATCH, AccessShape, shape_of
 from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
-from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, invalidated_kinds, reach_of_access
+from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
 from dwarfgpu.execution.checks.barrier_check import BarrierCheck
 from dwarfgpu.execution.checks.bounds_check import BoundsCheck, PointerShadow, word
@@ -79,7 +79,7 @@ class CheckedMemory(MemoryAccess):
         self.generation = generation
         self.family = cached_family(processor, generation)
         is_followed = RACE in settings.checks
-        self.order = KnownOrder(generation, shares_cache=settings.shares_cache, is_followed=is_followed)
+        self.order = KnownOrder(processor, generation, settings.mode, is_followed=is_followed)
         self.is_counted = bool(settings.checks & {RACE, WAIT})
         """Whether a check asks which accesses are complete."""
         self.races = RaceCheck(self.order, others["lanes"], self._side, self._local_starts)
@@ -214,8 +214,10 @@ class CheckedMemory(MemoryAccess):
         kinds = tuple(map(self.order.names.index, action.counters))
         if self.is_counted:
             self._write_counts(writer, instruction, action, kinds)
-        if action.invalidate and 0 in invalidated_kinds(self.family, name, instruction.modifiers):
-            self._tell(writer, self.order.invalidate)
+        if action.invalidate:
+            self._tell(writer, self.order.invalidate, action.invalidate)
+        if action.write_back:
+            self._tell(writer, self.order.write_back, action.write_back)
         elif name == "s_barrier" or name.startswith("s_barrier_signal"):
             self._tell(writer, self._arrive, address, is_split=name != "s_barrier")
         elif name == "s_barrier_wait":
@@ -343,7 +345,7 @@ class CheckedMemory(MemoryAccess):
             return SYNC_LOAD if reach >= WORK_GROUP else PLAIN, reach
         if has_scopes:
             return SYNC_STORE if reach >= WORK_GROUP else PLAIN, reach
-        return SYNC_STORE if address in self._behind_waits else SMALL_STORE, reach
+        return SYNC_STORE if address in self._behind_waits else SMALL_STORE, AGENT  # nothing in it says how far
 
     def _has_no_barrier(self, load: int, update: Update) -> bool:
         """Return whether no barrier can have been between a load and a store, as in ``x++``, which is one place."""

@@ -72,8 +72,8 @@ class CheckSettings:
     """What is checked while a machine runs."""
 
     checks: frozenset[str]
-    shares_cache: bool = True
-    """Whether the waves of a work-group share the nearest cache, so that any barrier orders their global memory."""
+    mode: str = "cu"
+    """The execution mode of the kernel: ``cu``, ``wgp`` or ``tgsplit``."""
     has_barriers: bool = True
     """Whether the code has all barriers of the source: compilers drop those of a work-group that is one wave."""
     undefined: tuple[tuple[int, int], ...] = ()

@@ -5,6 +5,10 @@ tells all waves of the work-group what is complete of each; of global memory onl
 cache, unless they share it (AMDGPU usage, "Memory Model GFX10-GFX11": in CU mode, as up to GFX9, a fence of a
 work-group needs neither the wait nor the invalidate).
 
+A store or an atomic operation *publishes* what its wave has released: for its work-group, and for all others, what is
+complete and written back as the memory model of the family asks for at that scope. Who reads the value acquires that
+behind the wait and the invalidates of the scope, in whatever instructions they are (`Release`, `WaveClock`).
+
 Memory instructions of waves are also numbered as they are executed: these are rows. Where a work-group has waited for
 everything before a barrier, as compilers let it, each wave only remembers how many rows there were: the accesses of its
 work-group below that *floor* are before its own. What else it knows, it counts by wave and counter.
@@ -15,39 +19,135 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import evolve
 
 from dwarfgpu.execution.checks.kept_state import KeptState
-from dwarfgpu.isa.memory_actions import counters_of
+from dwarfgpu.immutable import immutable
+from dwarfgpu.isa.memory_actions import counters_of, covers
+from dwarfgpu.targets.amdgpu.memory_families import family_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from dwarfgpu.execution.batch import WaveBatch
 
 Rows = Any
+MOST_PENDING = 256
+"""The releases that a wave has read and not yet acquired, at most; the oldest are forgotten."""
+MOST_BARRIERS = 8
+"""The barriers of a group that are remembered for what was published before them."""
+FEW_WAVES, MOST_BYTES = 1024, 1 << 28
+"""The waves up to which clocks are written out for good, and the bytes of others that are."""
+
+
+class WaveClock:
+    """How many accesses of each wave are before what acquires it, by counter: those of a release, and of others.
+
+    More columns have the access itself that was read, by its number in its counter.
+    """
+
+    def __init__(self, waves: Rows, counts: Rows, before: Iterable[WaveClock | None]) -> None:
+        self.waves, self.counts = waves, counts
+        self.before = tuple(clock for clock in before if clock is not None)
+        self.all: Rows = None
+        """Those of all waves that the launch had when somebody asked."""
+
+    def write_out(self, shape: tuple[int, int]) -> list[WaveClock]:
+        """Find the counts of all waves; return the clocks that have them now."""
+        found, waiting = [], [self]
+        while waiting:
+            clock = waiting[-1]
+            unknown = [each for each in clock.before if each.all is None]
+            waiting += unknown
+            if unknown:
+                continue
+            waiting.pop()
+            if clock.all is None:
+                found.append(clock)
+                clock.all = np.zeros(shape, np.int32)
+                clock.all[clock.waves] = clock.counts
+                for each in clock.before:
+                    known = clock.all[: len(each.all)]
+                    np.maximum(known, each.all, out=known)
+        return found
+
+
+def joined(*clocks: WaveClock | None) -> WaveClock:
+    """Return a clock that has all of some."""
+    every = {id(clock): clock for clock in clocks if clock is not None}
+    return next(iter(every.values())) if len(every) == 1 else WaveClock(slice(0), 0, every.values())
+
+
+class Release:
+    """What some waves have published with one instruction: arrays with an element for each."""
+
+    def __init__(self, waves: Rows, **parts: Any) -> None:
+        self.waves = waves
+        self.parts = parts
+        self.after: dict[int, set[tuple[Release, int]]] = {}
+        """By wave, what it carries on: an atomic operation continues the release sequence of what it reads."""
+        self.is_mixed = set[int]()
+        """The waves whose sequence began in another group."""
+        self.made: dict[tuple[int, bool], WaveClock] = {}
+
+    def carry_on(self, index: int, release: Release, its: int, *, is_own: bool, is_near: bool) -> None:
+        """Let a wave continue the release sequence of one of another instruction, or of itself, if of no other."""
+        if not is_own:
+            self.after.setdefault(index, set()).add((release, its))
+        elif index not in self.after and its in release.after:
+            self.after[index] = release.after[its]
+        if not is_near or its in release.is_mixed:
+            self.is_mixed.add(index)
+
+
+@immutable
+class PendingClock:
+    """What a wave has read, and knows as soon as the access is complete and caches are invalidated."""
+
+    source: WaveClock | tuple[Release, int, bool]
+    """A clock, or the release, its row, and whether both waves are of one group."""
+    missing: tuple[str, ...]
+    """The invalidates that are to come."""
+    kind: int | None = None
+    """The counter of the access, and its number there; None if it is complete."""
+    number: int = 0
 
 
 class KnownOrder(KeptState):
     """What waves know of each other; waves are counted from the first of the launch on, ``first`` is the first now."""
 
-    def __init__(self, generation: int, *, shares_cache: bool, is_followed: bool) -> None:
-        self.names = counters_of(generation).all
-        self.local = self.names.index(counters_of(generation).local)
-        self.shares_cache = shares_cache
+    def __init__(self, processor: str, generation: int, mode: str, *, is_followed: bool) -> None:
+        counters = counters_of(generation)
+        self.names = counters.all
+        self.local = self.names.index(counters.local)
+        self.vectors = sorted({self.names.index(counters.load), self.names.index(counters.store)})
+        """The counters that a release waits for."""
+        levels = family_rules(processor).caches[mode]
+        self.near, self.far = levels["workgroup"], levels["agent"]
+        """What a work-group needs, and what all others do."""
+        self.shares_cache = not self.near.waits
         self.is_followed = is_followed
         """Whether somebody asks which accesses are ordered; else only the barriers are followed."""
         self.rows = 1
         """How many rows there are; row 0 is no access."""
         self.first = 0
-        self.group_count = 0
+        self.group_count = self.groups_before = 0
         self.groups = self.places = np.zeros(0, np.int64)
         """The work-group of each wave, counted over the launch, and its number in it."""
-        self.groups_known: dict[int, Rows] = {}
-        """By group, up to which access it knows what each other group did, from atomics."""
+        self.clocks: dict[int, WaveClock] = {}
+        """By wave, what it has acquired; and what it told and was told at barriers."""
+        self.told_clocks: dict[int, tuple[WaveClock | None, list[PendingClock]]] = {}
+        self.met_clocks: dict[int, tuple[WaveClock, list[PendingClock]]] = {}
+        self.pending_clocks: dict[int, list[PendingClock]] = {}
+        self.barriers: dict[int, list[Rows]] = {}
+        """By group, how many accesses each wave had issued at its latest barriers."""
+        self.written_out: list[WaveClock] = []
+        self.written, self.written_at = np.zeros((0, len(self.names)), np.int64), np.zeros(0, np.int64)
+        self.met_count = np.zeros(0, np.int64)
 
     def use(self, group_of: Rows) -> None:
         """Begin with other waves, of some groups."""
-        self.first = len(self.groups)
+        self.first, self.groups_before = len(self.groups), self.group_count
         count = len(group_of)
         self.row_of = group_of
         """The group of each wave that runs."""
@@ -60,7 +160,8 @@ class KnownOrder(KeptState):
         self.places = np.concatenate([self.places, places])
         self.group_count += groups
         widest, kinds = int(sizes.max()) if count else 0, len(self.names)
-        self.issued = np.zeros((count, kinds), np.int64)
+        self.issued, self.latest = np.zeros((count, kinds), np.int64), np.zeros((count, kinds), np.int64)
+        """How many accesses each wave has begun; and which is the latest that others may see, not of private memory."""
         self.complete, self.emptied = np.zeros((count, kinds), np.int64), np.zeros((count, kinds), np.int64)
         """Up to which access each wave has waited, and has waited until none remained."""
         self.floor, self.told_floor, self.pending_floor, self.met_floor = (
@@ -76,8 +177,15 @@ class KnownOrder(KeptState):
         """What it told at its last barrier, what it knows behind an invalidate, and what its next wait tells it."""
         self.done = np.zeros((count, kinds), np.int64)
         """What was complete of it then."""
+        self.written = np.concatenate([self.written, np.zeros((count, kinds), np.int64)])
+        """What each wave of the launch had issued when it last wrote back for other groups."""
+        self.written_at = np.concatenate([self.written_at, np.zeros(count, np.int64)])
+        self.met_count = np.concatenate([self.met_count, np.zeros(groups, np.int64)])
+        """How many barriers each group has met at with all complete; and how many those were at the write-back."""
         self.has_known = False
         """Whether anything is known beside what is below the floors."""
+        self.has_local = False
+        """Whether there is local memory."""
         self.by_group, self.starts = order, np.cumsum(sizes) - sizes
         """The waves, those of a group together, and where each group begins there."""
         self.sizes, self.arrived, self.ended = sizes, np.zeros(groups, np.int64), np.zeros(groups, np.int64)
@@ -102,11 +210,30 @@ class KnownOrder(KeptState):
             if not left:
                 self.emptied[batch.index, kind] = done
 
-    def invalidate(self, batch: WaveBatch) -> None:
-        """Let waves see global memory as it was at their last barrier."""
-        self.floor[batch.index, 1] = np.maximum(self.floor[batch.index, 1], self.pending_floor[batch.index, 1])
-        if self.has_known:
-            self.known[batch.index] = np.maximum(self.known[batch.index], self.pending[batch.index])
+    def invalidate(self, batch: WaveBatch, text: str) -> None:
+        """Let waves see global memory as it was at their last barrier, and acquire what they have read."""
+        if any(covers(text, part) for part in self.near.invalidate):
+            self.floor[batch.index, 1] = np.maximum(self.floor[batch.index, 1], self.pending_floor[batch.index, 1])
+            if self.has_known:
+                self.known[batch.index] = np.maximum(self.known[batch.index], self.pending[batch.index])
+        for wave in batch.waves.tolist() if self.pending_clocks else ():
+            pending = self.pending_clocks.pop(wave + self.first, None)
+            for each in pending or ():
+                is_complete = each.kind is None or self.complete[wave, each.kind] >= each.number
+                missing = tuple(part for part in each.missing if not (is_complete and covers(text, part)))
+                self._await(wave + self.first, evolve(each, missing=missing))
+
+    def is_quiet(self, batch: WaveBatch) -> bool:
+        """Return whether all that others may see of waves is complete, and there is some of each."""
+        latest, complete = (each[batch.waves][:, self.vectors] for each in (self.latest, self.complete))
+        return bool((latest > 0).any(axis=1).all() and (latest <= complete).all())
+
+    def write_back(self, batch: WaveBatch, text: str) -> None:
+        """Note that waves write back."""
+        if all(covers(text, part) for part in self.far.write_back):
+            waves = batch.waves + self.first
+            self.written[waves] = self.issued[batch.index]
+            self.written_at[waves] = self.met_count[self.groups[waves]]
 
     # --- Barriers -----------------------------------------------------------------------------------------------------
 
@@ -125,6 +252,8 @@ class KnownOrder(KeptState):
             self.told_floor[index] = self.floor[index]
             if self.has_known:
                 self.told[index] = self.known[index]
+            if self.clocks or self.pending_clocks:
+                self._tell_clocks(waves)
         self.has_arrived[index] = True
         arrived = np.bincount(self.row_of[waves], minlength=len(self.arrived))
         self.arrived += arrived
@@ -161,6 +290,7 @@ class KnownOrder(KeptState):
             self.met_floor[members] = np.repeat(floors, self.sizes[whole], axis=0)
             if self.has_known or not has_told_all.all():
                 self._tell(members, firsts, has_arrived)
+            self._meet(whole, members, firsts, has_told_all[:, 1])
         members = members[has_arrived]
         self.is_free[members] = True
         self._go_on(members[self.is_waiting[members]])
@@ -173,6 +303,35 @@ class KnownOrder(KeptState):
         self.told[arrived, places] = np.maximum(self.told[arrived, places], self.done[arrived])
         told = np.maximum.reduceat(self.told[members] * has_arrived[:, None, None], firsts)
         self.met[members] = np.repeat(told, self.sizes[self.row_of[members[firsts]]], axis=0)
+
+    def _tell_clocks(self, waves: Rows) -> None:
+        """Let waves tell their group what they have acquired, and what only an invalidate is missing for."""
+        for wave in waves.tolist():
+            at = wave + self.first
+            pending = self.pending_clocks.get(at, ())
+            complete = [
+                evolve(each, kind=None)
+                for each in pending
+                if each.kind is None or self.complete[wave, each.kind] >= each.number
+            ]
+            if at in self.clocks or complete:
+                self.told_clocks[at] = self.clocks.get(at), complete
+
+    def _meet(self, groups: Rows, members: Rows, firsts: Rows, has_told_all: Rows) -> None:
+        """Remember what was issued before a barrier, and let waves know together what they have acquired."""
+        issued = self.issued[members].astype(np.int32)
+        ends = [*firsts[1:].tolist(), len(members)]
+        for group, first, end, is_whole in zip(groups.tolist(), firsts.tolist(), ends, has_told_all, strict=True):
+            if is_whole:
+                earlier = self.barriers.get(group + self.groups_before, [])
+                self.barriers[group + self.groups_before] = [*earlier[1 - MOST_BARRIERS :], issued[first:end]]
+                self.met_count[group + self.groups_before] += 1
+            if self.told_clocks:
+                waves = [wave + self.first for wave in members[first:end].tolist()]
+                told = [self.told_clocks.pop(wave) for wave in waves if wave in self.told_clocks]
+                if told:
+                    met = joined(*(clock for clock, _all in told)), [each for _clock, all_ in told for each in all_]
+                    self.met_clocks.update(dict.fromkeys(waves, met))
 
     def reset(self, groups: Rows) -> None:
         """Begin the next barrier of some groups."""
@@ -196,6 +355,10 @@ class KnownOrder(KeptState):
                 is_local = np.arange(len(self.names)) == self.local
                 told = np.where(is_local, told, 0)
             self.known[waves] = np.maximum(self.known[waves], told)
+        for wave in waves.tolist() if self.met_clocks else ():
+            if (met_clock := self.met_clocks.pop(wave + self.first, None)) is not None:
+                for each in [PendingClock(met_clock[0], self.near.invalidate), *met_clock[1]]:
+                    self._await(wave + self.first, each)
 
     def lowest_floors(self) -> Rows:
         """Return by group below which row all accesses of local memory are before all that comes."""
@@ -212,7 +375,6 @@ class KnownOrder(KeptState):
         """Number the rows anew, of which so many are left before each."""
         for floors in (self.floor, self.told_floor, self.pending_floor, self.met_floor):
             floors[...] = before[floors]
-        self.groups_known = {group: before[known + 1] - 1 for group, known in self.groups_known.items()}
         self.rows = int(before[-1])
 
     # --- Order --------------------------------------------------------------------------------------------------------
@@ -231,37 +393,114 @@ class KnownOrder(KeptState):
             left = np.flatnonzero(inside & ~ordered)
             known = self.known[mine[left] - self.first, self.places[theirs[left]], kinds[left]]
             ordered[left] = numbers[left] <= known
-        if self.groups_known:
-            for group in np.unique(own).tolist():
-                if (known := self.groups_known.get(group)) is not None:
-                    rows = np.flatnonzero((own == group) & (groups != group))
-                    ordered[rows] = accesses[rows] <= known[groups[rows]]
+        for wave in self.clocks.keys() & set(mine.tolist()) if self.clocks and not is_local else ():
+            rows = np.flatnonzero((mine == wave) & ~ordered)
+            if rows.size:
+                counts = self._counts(self.clocks[wave])
+                rows = rows[theirs[rows] < len(counts)]
+                their, kind, number = theirs[rows], kinds[rows], numbers[rows]
+                ordered[rows] = (number <= counts[their, kind]) | (number == counts[their, kind + len(self.names)])
         return ordered
 
-    def acquire(self, accesses: Rows, theirs: Rows, mine: Rows, complete: Callable[[int], Rows]) -> None:
-        """Let waves know what others knew that wrote what they read, by atomics; ``complete`` tells what was then.
+    def _counts(self, clock: WaveClock) -> Rows:
+        """Return how many accesses of each wave a clock has: of small launches for good, else of the latest clocks."""
+        if clock.all is None:
+            found = clock.write_out((len(self.groups), 2 * len(self.names)))
+            if len(self.groups) <= FEW_WAVES:
+                for each in found:
+                    each.before = ()
+            else:
+                self.written_out += found
+        counts = clock.all
+        while len(self.written_out) > MOST_BYTES // counts.nbytes:
+            self.written_out.pop(0).all = None
+        return counts
 
-        What the other group did before is known to the whole group, so a fence that is missing is not noticed.
-        """
-        groups, own = self.groups[theirs], self.groups[mine]
-        inside = groups == own
-        self.has_known |= bool(inside.any())
-        for wave, other, access in zip(*(rows[inside].tolist() for rows in (mine, theirs, accesses)), strict=True):
-            at, its, place = wave - self.first, other - self.first, self.places[other]
-            told = self.known[its].copy()
-            told[place] = complete(access)
-            self.known[at] = np.maximum(self.known[at], told)
-            self.floor[at] = np.maximum(self.floor[at], self.floor[its])
-        outside = np.flatnonzero(~inside)
-        latest: dict[tuple[int, int], int] = {}
-        rows = zip(own[outside].tolist(), groups[outside].tolist(), accesses[outside].tolist(), strict=True)
-        for group, other, access in rows:
-            latest[group, other] = max(access, latest.get((group, other), 0))
-        for (group, other), access in latest.items():
-            known = self.groups_known.get(group)
-            if known is None:
-                known = self.groups_known[group] = np.zeros(self.group_count, np.int64)
-            if (theirs_known := self.groups_known.get(other)) is not None:
-                count = len(theirs_known)
-                known[:count] = np.maximum(known[:count], theirs_known)
-            known[other] = max(int(known[other]), access)
+    # --- Atomics ------------------------------------------------------------------------------------------------------
+
+    def publish(self, batch: WaveBatch, kind: int) -> Release:
+        """Return what waves release with an access that counts in a counter."""
+        waves = batch.waves + self.first
+        return Release(
+            waves,
+            kind=kind,
+            complete=self.complete[batch.waves],
+            issued=self.issued[batch.waves],
+            met=self.met_count[self.groups[waves]],
+            written=self.written[waves] if self.far.write_back else None,
+            written_at=self.written_at[waves] if self.far.write_back else None,
+            clocks=[self.clocks.get(wave) for wave in waves.tolist()] if self.clocks else None,
+        )
+
+    def acquire(self, release: Release, index: int, mine: int, kind: int, number: int, *, is_near: bool) -> None:
+        """Let a wave read what another one has published, with an access that has a number in a counter."""
+        if is_near and self.has_local:
+            at, its = mine - self.first, int(release.waves[index]) - self.first
+            self.has_known = True
+            told = self.known[its, :, self.local].copy()
+            told[self.places[its + self.first]] = release.parts["complete"][index, self.local]
+            self.known[at, :, self.local] = np.maximum(self.known[at, :, self.local], told)
+            self.floor[at, 0] = max(self.floor[at, 0], self.floor[its, 0])
+        is_near &= index not in release.is_mixed
+        missing = (self.near if is_near else self.far).invalidate
+        self._await(mine, PendingClock((release, index, is_near), missing, kind, number))
+
+    def has_acquired(self, wave: int, release: Release, index: int) -> bool:
+        """Return whether a wave knows what another one has published."""
+        clock, kind = self.clocks.get(wave), release.parts["kind"]
+        if clock is None or (theirs := release.waves[index]) >= len(counts := self._counts(clock)):
+            return False
+        return bool(counts[theirs, kind + len(self.names)] == release.parts["issued"][index, kind])
+
+    def _await(self, wave: int, pending: PendingClock) -> None:
+        """Let a wave know what it has read, or wait for what is missing."""
+        if pending.missing:
+            every = self.pending_clocks.setdefault(wave, [])
+            every.append(pending)
+            if len(every) > 2 * MOST_PENDING:
+                del every[:-MOST_PENDING]
+        else:
+            source = pending.source
+            clock = source if isinstance(source, WaveClock) else self._clock(*source)
+            self.clocks[wave] = joined(self.clocks.get(wave), clock)
+
+    def _clock(self, release: Release, index: int, is_near: bool) -> WaveClock:  # noqa: FBT001 (as in a pending clock)
+        """Return what one wave has released, for its group or for all others, with all that it carries on."""
+        waiting = [(release, index)]
+        while waiting:
+            other, its = waiting[-1]
+            left = [each for each in other.after.get(its, ()) if (each[1], is_near) not in each[0].made]
+            waiting += left
+            if not left:
+                waiting.pop()
+                if (its, is_near) not in other.made:
+                    other.made[its, is_near] = self._new_clock(other, its, is_near=is_near)
+        return release.made[index, is_near]
+
+    def _new_clock(self, release: Release, index: int, *, is_near: bool) -> WaveClock:
+        own, parts = int(release.waves[index]), release.parts
+        group = int(self.groups[own])
+        members = np.flatnonzero(self.groups == group)
+        counts = self._before_barrier(group, int(parts["met"][index]), members)
+        if self.has_known and own >= self.first:
+            counts = np.maximum(counts, self.known[own - self.first, : len(members)])
+        mine = parts["issued"][index].copy()
+        level = self.near if is_near else self.far
+        if level.waits:
+            mine[self.vectors] = parts["complete"][index][self.vectors]
+        if level.write_back:  # by this wave behind the barrier, or by the others before it
+            written = self._before_barrier(group, int(parts["written_at"][index]), members)
+            counts = np.maximum(written, np.minimum(counts, self.written[members]))
+            mine = np.minimum(mine, parts["written"][index])
+        counts = np.hstack([counts, np.zeros_like(counts)])
+        counts[self.places[own], : len(mine)] = mine
+        counts[self.places[own], len(mine) + parts["kind"]] = parts["issued"][index, parts["kind"]]
+        before = [each[0].made[each[1], is_near] for each in release.after.get(index, ())]
+        return WaveClock(members, counts, before if parts["clocks"] is None else [*before, parts["clocks"][index]])
+
+    def _before_barrier(self, group: int, number: int, members: Rows) -> Rows:
+        """Return how many accesses waves of a group had issued at one of its barriers, or the next that is known."""
+        known = self.barriers.get(group, [])
+        if not number or not known:
+            return np.zeros((len(members), len(self.names)), np.int32)
+        return known[max(0, len(known) - 1 - (int(self.met_count[group]) - number))]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.checks.order import KnownOrder
+    from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update
     from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.lane_patterns import LocalPlaces
@@ -55,14 +55,16 @@ MANY_ROWS = 1 << 20
 """The rows that there are before those that nothing refers to are forgotten."""
 MOST_LISTED, LISTED_BYTES = 64, 1 << 22
 """The reads that are listed at most, and the bytes of their places."""
-PLAIN, SYNC_LOAD, SMALL_STORE, SYNC_STORE, RMW, SWAP_LOAD = range(6)
-"""Accesses: neither of the following, a load that passes caches by, a store that could be an atomic one, one that has
-a scope or follows a wait as a release does, an atomic operation, the load before a loop that compares and swaps, which
-is not looked at. Code does not tell relaxed atomic loads and stores from plain ones everywhere."""
-FINE = np.zeros((5, 5), bool)
+PLAIN, SYNC_LOAD, SMALL_STORE, LATE_STORE, SYNC_STORE, RMW, SWAP_LOAD = range(7)
+"""Accesses: neither of the following, a load that passes caches by, a store that could be an atomic one, such a store
+when all before it is complete as at a release, one that has a scope or follows a wait, an atomic operation, the load
+before a loop that compares and swaps, which is not looked at. Code does not tell relaxed atomic loads and stores from
+plain ones everywhere."""
+FINE = np.zeros((6, 6), bool)
 """Pairs that are atomic on both sides, or may be."""
-for _first, _second in ((SYNC_LOAD, SMALL_STORE), (SYNC_LOAD, SYNC_STORE), (SYNC_LOAD, RMW), (SYNC_STORE, SYNC_STORE),
-                        (SYNC_STORE, RMW), (RMW, RMW)):  # fmt: skip
+for _first, _second in ((SYNC_LOAD, SMALL_STORE), (SYNC_LOAD, LATE_STORE), (SYNC_LOAD, SYNC_STORE), (SYNC_LOAD, RMW),
+                        (LATE_STORE, SYNC_STORE), (LATE_STORE, RMW), (SYNC_STORE, SYNC_STORE), (SYNC_STORE, RMW),
+                        (RMW, RMW)):  # fmt: skip
     FINE[_first, _second] = FINE[_second, _first] = True
 
 
@@ -168,13 +170,15 @@ class RaceCheck(KeptState):
         self.classes = np.zeros(0, np.int64)
         """By site, an instruction: the counter of it, and what it is of the classes above."""
         self.wave_of, self.site_of, self.number_of = (np.zeros(1 << 12, np.int32) for _ in range(3))
-        self.told: list[tuple[int, Rows]] = []
-        """What was complete at instructions that others may synchronize with, with their first rows."""
+        self.told: list[tuple[int, Release]] = []
+        """What instructions have published that others may synchronize with, with their first rows."""
         self.updates: dict[int, list[tuple[int, Update]]] = {}
         """By store, the loads whose words it may update."""
         self.updated: set[int] = set()
         self.latest: dict[tuple[int, int], list[tuple[int, ListedRead]]] = {}
         """Those loads, and the latest that each has read, by segment, with the number of the place."""
+        self.repeated: list[Rows] = []
+        """Pairs of rows of a wave whose later one reads what the earlier one has written."""
         self.places: Counter[int] = Counter()
         """By segment, how many places the instruction has accessed."""
         self.place = 0
@@ -183,7 +187,9 @@ class RaceCheck(KeptState):
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
 
     def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool) -> int:
-        """Add an instruction; return its number."""
+        """Add an instruction; return its number. Before a small store is the same as a late one."""
+        if access_class == SMALL_STORE:
+            self.site(pc, kind, LATE_STORE, reach, is_release=is_release)
         self.pcs.append(pc)
         self.reaches.append(reach)
         self.releases.append(is_release)
@@ -200,6 +206,7 @@ class RaceCheck(KeptState):
         """Use the local memory of other work-groups."""
         self.latest.clear()
         self.shadows[segment.start] = Shadow(segment, self.order.row_of)
+        self.order.has_local = bool(len(segment.data))
 
     def begin(self, batch: WaveBatch, site: int) -> None:
         """Begin an instruction of some waves, which has rows from its first access on."""
@@ -208,6 +215,8 @@ class RaceCheck(KeptState):
 
     def _begin_rows(self) -> None:
         batch, site = self.batch, self.now
+        if self.classes[site] == SMALL_STORE and self.order.is_quiet(batch):
+            site = self.now = site - 1
         if self.order.rows + batch.count > self.most_rows:
             self._forget_rows()
         self.first = first = self.order.rows
@@ -216,9 +225,10 @@ class RaceCheck(KeptState):
             self._make_room(2 * last, slice(None))
         self.wave_of[first:last] = batch.waves + self.order.first
         self.site_of[first:last] = site
-        self.number_of[first:last] = self.order.issued[batch.index, self.kinds[site]]
+        kind = int(self.kinds[site])
+        self.number_of[first:last] = self.order.latest[batch.index, kind] = self.order.issued[batch.index, kind]
         if self.classes[site] >= SMALL_STORE:
-            self.told.append((first, self.order.complete[batch.waves]))
+            self.told.append((first, self.order.publish(batch, kind)))
 
     def _make_room(self, count: int, kept: Rows) -> None:
         """Make room for so many rows, and keep some."""
@@ -227,10 +237,30 @@ class RaceCheck(KeptState):
             np.concatenate([column, np.zeros(max(0, count - len(column)), np.int32)]) for column in columns
         )
 
-    def _complete(self, row: int) -> Rows:
-        """Return what was complete of a wave at a row that others may synchronize with."""
-        first, complete = self.told[bisect_right(self.told, row, key=itemgetter(0)) - 1]
-        return complete[row - first]
+    def _synchronize(self, rows: Rows, mine: Rows) -> None:
+        """Let accesses, by their rows, read what earlier ones have published."""
+        is_rmw, kind = self.classes[self.now] == RMW, int(self.kinds[self.now])
+        theirs, waves = self.wave_of[rows], self.wave_of[mine]
+        is_near = self.order.groups[theirs] == self.order.groups[waves]
+        pairs = rows, mine, waves, theirs == waves, is_near, self.number_of[mine]
+        first, release, end = 0, self.told[-1][1], 0
+        for row, own, wave, is_own, near, number in zip(*(each.tolist() for each in pairs), strict=True):
+            if not first <= row < end:
+                first, release = self.told[bisect_right(self.told, row, key=itemgetter(0)) - 1]
+                end = first + len(release.waves)
+            if not is_own:
+                self.order.acquire(release, row - first, wave, kind, number, is_near=near)
+            for other, its in release.after.get(row - first, ()) if is_own else ():
+                if not self.order.has_acquired(wave, other, its):
+                    near = bool(self.order.groups[other.waves[its]] == self.order.groups[wave])  # noqa: PLW2901
+                    self.order.acquire(other, its, wave, kind, number, is_near=near)
+            if is_rmw:
+                self.told[-1][1].carry_on(own - self.first, release, row - first, is_own=is_own, is_near=near)
+
+    def _synchronize_own(self) -> None:
+        """Let waves read what they have written themselves, which may carry on what others have published."""
+        while self.repeated:
+            self._synchronize(*self.repeated.pop())
 
     def _forget_rows(self) -> None:
         """Number the rows anew, without those that no mark refers to."""
@@ -240,9 +270,9 @@ class RaceCheck(KeptState):
             self._mark_listed(shadow)
             for column in shadow.columns:
                 used[column >> LANE_BITS] = True
-        self.told = [each for each in self.told if used[each[0] : each[0] + len(each[1])].any()]
-        for first, complete in self.told:
-            used[first : first + len(complete)] = True
+        self.told = [each for each in self.told if used[each[0] : each[0] + len(each[1].waves)].any()]
+        for first, release in self.told:
+            used[first : first + len(release.waves)] = True
         kept, before = np.flatnonzero(used), np.append(0, np.cumsum(used))
         """The rows that are left, and how many of them are before each."""
         self._make_room(1 << 12, kept)
@@ -250,7 +280,7 @@ class RaceCheck(KeptState):
         for shadow in self.shadows.values():
             shadow.change(lambda column: (before[column >> LANE_BITS] << LANE_BITS | column & LANE).astype(self.kind))
             shadow.written, shadow.read = before[shadow.written + 1] - 1, before[shadow.read + 1] - 1
-        self.told = [(int(before[first]), complete) for first, complete in self.told]
+        self.told = [(int(before[first]), release) for first, release in self.told]
         self.order.number_anew(before)
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
 
@@ -332,6 +362,7 @@ class RaceCheck(KeptState):
             del latest[:-MOST_LISTED]
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
+            self._synchronize_own()
         if shadow.is_local and self.order.is_alone:
             return
         shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
@@ -359,6 +390,7 @@ class RaceCheck(KeptState):
         shadow.written[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
         if not isinstance(accessed.at, slice):
             self._compare_lanes(shadow, accessed)
+        self._synchronize_own()
 
     def _marks(self, first: int, count: int) -> Rows:
         """Return the marks of the lanes of waves, ``[wave, lane]``."""
@@ -469,33 +501,37 @@ class RaceCheck(KeptState):
         found = np.flatnonzero(before >= least)
         if not found.size:
             return
-        before, mine = before[found], self.wave_of[accessed.marks[found] >> LANE_BITS]
-        rows = (before >> LANE_BITS).astype(np.int64)
+        before, own_rows = before[found], (accessed.marks[found] >> LANE_BITS).astype(np.int64)
+        rows, mine = (before >> LANE_BITS).astype(np.int64), self.wave_of[own_rows]
         theirs = self.wave_of[rows]
         others = np.flatnonzero(theirs != mine)
+        own = int(self._classes(shadow, self.now))
+        if is_write and own in (SYNC_LOAD, RMW) and not shadow.is_local and others.size < len(rows):
+            repeated = (theirs == mine) & (self.classes[self.site_of[rows]] >= SMALL_STORE)
+            self.repeated.append(np.unique(np.stack([rows, own_rows])[:, repeated], axis=1))
         if not others.size:
             return
-        found, before, rows, theirs, mine = (each[others] for each in (found, before, rows, theirs, mine))
+        found, before, rows, own_rows, theirs, mine = (
+            each[others] for each in (found, before, rows, own_rows, theirs, mine)
+        )
         is_open = ~self._is_ordered(shadow, rows, theirs, mine)
-        classes, own = self._classes(shadow, self.site_of[rows]), int(self._classes(shadow, self.now))
+        classes = self._classes(shadow, self.site_of[rows])
         racing = is_open & ~FINE[classes, own]
-        if own == RMW and not shadow.is_local:
+        if not shadow.is_local:
             reaches = np.array(self.reaches)
-            is_narrow = np.minimum(reaches[self.site_of[rows]], reaches[self.now]) < AGENT
-            is_far = self.order.groups[theirs] != self.order.groups[mine]
-            racing |= is_open & (classes == RMW) & is_narrow & is_far
+            is_short = np.minimum(reaches[self.site_of[rows]], reaches[self.now]) < AGENT
+            racing |= is_open & is_short & (self.order.groups[theirs] != self.order.groups[mine])
         if is_write and own in (SYNC_LOAD, RMW):
             synchronized = is_open & ~racing & (classes >= SMALL_STORE)
             if shadow.is_local:
                 synchronized &= np.array(self.releases)[self.site_of[rows]]
             if synchronized.any():
-                _, first = np.unique(np.stack([rows, mine])[:, synchronized], axis=1, return_index=True)
-                chosen = np.flatnonzero(synchronized)[first]
-                self.order.acquire(rows[chosen], theirs[chosen], mine[chosen], self._complete)
+                self._synchronize(*np.unique(np.stack([rows, own_rows])[:, synchronized], axis=1))
         if racing.any():
             found, size = found[racing], np.arange(shadow.unit)
             old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
-            self._report(shadow, accessed, found, before[racing], old, is_write=is_write)
+            is_narrow = FINE[classes, own][racing]
+            self._report(shadow, accessed, found, before[racing], old, is_write=is_write, is_narrow=is_narrow)
 
     def _compare_lanes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         """Compare the lanes of an instruction that write the same units: the last one wins."""
@@ -510,7 +546,7 @@ class RaceCheck(KeptState):
             at, rows = accessed.at[order], (accessed.marks[order] >> LANE_BITS).astype(np.int64)
             waves = self.wave_of[rows]
             next_ = np.flatnonzero((at[1:] == at[:-1]) & (waves[1:] != waves[:-1]))
-            self.order.acquire(rows[next_], waves[next_], waves[next_ + 1], self._complete)
+            self._synchronize(rows[next_], rows[next_ + 1])
             return
         winners = winners[lost]
         order = np.lexsort((accessed.at, accessed.marks))
@@ -566,11 +602,11 @@ class RaceCheck(KeptState):
 
     def _report(
         self, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *, is_write: bool,
-        is_lost: Rows = None,
+        is_lost: Rows = None, is_narrow: Rows = None,
     ) -> None:  # fmt: skip
         """Report pairs: units of an access, the marks of the earlier ones, and the bytes that these had there.
 
-        The flags of ``is_lost`` are set where both have read them before.
+        The flags of ``is_lost`` are set where both have read them before, those of ``is_narrow`` where both are atomic.
         """
         sites = self.site_of[before >> LANE_BITS]
         is_atomic = self.classes[sites] == RMW
@@ -578,8 +614,8 @@ class RaceCheck(KeptState):
         names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE, LOST_UPDATE]
         if is_write and accessed.action == WRITE:
             kinds[(old == accessed.new[found]).all(axis=1) & ~is_atomic] = 2
-        if accessed.action == ATOMIC:
-            kinds[is_atomic] = 3
+        if is_narrow is not None:
+            kinds[is_narrow] = 3
         if is_lost is not None:
             kinds[(kinds == 2) & is_lost] = 4
         start = shadow.segment.start

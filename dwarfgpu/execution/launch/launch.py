@@ -223,11 +223,12 @@ def _name_buffers(machine: Gpu, planned: PlannedDispatch, closed: Mapping[str, s
 
 
 def _checks(checks: frozenset[str], planned: PlannedDispatch) -> CheckSettings:
-    shares_cache = planned.kernel.execution_mode in (None, "cu")
     metadata = planned.kernel.metadata
     has_barriers = metadata is not None and (metadata.max_flat_workgroup_size or 0) > planned.target.lane_count
     undefined = tuple((buffer.address, buffer.size) for buffer in planned.buffers if not buffer.has_contents)
-    return CheckSettings(checks, shares_cache, has_barriers, undefined, padding_of(planned.buffers))
+    return CheckSettings(
+        checks, planned.kernel.execution_mode or "cu", has_barriers, undefined, padding_of(planned.buffers)
+    )
 
 
 def _closed(planned: PlannedDispatch, read_only: Sequence[str], write_only: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""Kernels whose waves are ordered by atomics and fences, with each place of a release or an acquire wrong in turn."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dwarfgpu.cli import main
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from tests.builders.parameters import some_of
+
+HERE = Path(__file__).parent
+SOURCE = HERE / "ordering.cl"
+FAULTS = dict(re.findall(r"KERNEL\((\w+)\) \{.*?// (\d+)", SOURCE.read_text("utf-8")))
+"""By kernel, the numbers of its places."""
+SHORT = ("publish", "publish_by_fences", "publish_by_group", "publish_by_exchange", "chain", "last_group", "last_lane",
+         "count_of_all", "tree", "grid_barrier", "decoupled_look_back")  # fmt: skip
+COMPLETE = {("hand_over", "1"), ("references", "1"), ("stop_of_all", "1"), ("ring", "3")}
+"""Releases after reads: a relaxed store comes after them, too, if the code has used what it has read."""
+IN_WAVE = {("publish_by_group", "3"), ("publish_by_group", "4"), ("last_group", "4")}
+"""Missing barriers of a work-group that is one wave on GFX9."""
+BEHIND_BARRIERS = {(kernel, "1") for kernel in (
+    "publish_by_group", "stream_k", "split_k", "last_group", "last_group_by_fences", "grid_barrier", "lock_of_group",
+    "broadcast")}  # fmt: skip
+"""Releases behind barriers that wait for the same; the code may have one more wait, with nothing to wait for."""
+BUILDS = [
+    (language, processor, level)
+    for language in ("cl", "hip")
+    for processor in ("gfx90a", "gfx942", "gfx1100", "gfx1200")
+    for level in ("O0", "O2")
+]
+LEAST_FOUND = 0.95
+
+
+@pytest.fixture(scope="module")
+def built(require_tool, tmp_path_factory):
+    clang, folder = require_tool("clang-22"), tmp_path_factory.mktemp("ordering")
+
+    @cache
+    def build(language: str, processor: str, level: str, fault: str) -> str:
+        path = str(folder / f"{language}.{processor}.{level}.{fault}.co")
+        if language == "hip":
+            source = folder / "ordering.hip"
+            source.write_text(SOURCE.read_text("utf-8"))
+            words = ["compile", str(source), f"--target={processor}", f"-O{level[1:]}", "-o", path]
+            assert main([*words, "--", f"-DFAULT={fault}"]) == 0
+            return path
+        words = [clang, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", f"-{level}"]
+        words += ["-g", "-w", "-nogpulib", f"-DFAULT={fault}", "-include", str(HERE.parent / "kernels.h")]
+        subprocess.run([*words, str(SOURCE), "-o", path], check=True, capture_output=True)
+        return path
+
+    return build
+
+
+def found(path: str, kernel: str) -> set[str]:
+    """Return the kinds of errors of a run, which ends."""
+    args = ["zeros(512)", "zeros(64)", "zeros(512)"]
+    machine = machine_for(path, kernel)
+    running = Running(launch(machine, path, kernel, grid=256, work_group=64, args=args, check="race"))
+    assert running.run(limit=400_000).has_ended, kernel
+    return {row.kind for row in running.findings if row.severity == "error"}
+
+
+def code_of(path: str, tool: str) -> dict[str, str]:
+    """The instructions of each kernel."""
+    words = [tool, "-d", "--no-show-raw-insn", "--no-leading-addr", path]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    parts = (re.sub(r" *//.*| <.*", "", part).partition(">:") for part in re.split(r"\n<", text))
+    codes = {name.lstrip("<"): code.strip() for name, _, code in parts}
+    return {name: code + codes.get(f"__clang_ocl_kern_imp_{name}", "") for name, code in codes.items()}
+
+
+def test_releases_and_acquires_that_are_missing_are_races(built):
+    """A narrower scope is another instruction on this processor."""
+    names = {kernel: FAULTS[kernel] for kernel in SHORT}
+    assert {kernel: rows for kernel in names if (rows := found(built("cl", "gfx942", "O2", "0"), kernel))} == {}
+    pairs = {(kernel, fault) for kernel, faults in names.items() for fault in faults} - IN_WAVE
+    assert {pair for pair in pairs if not found(built("cl", "gfx942", "O2", pair[1]), pair[0])} == set()
+
+
+@pytest.mark.slow
+def test_the_same_of_all_kernels(require_tool, built):
+    """A fault that does not change the code is none of the code."""
+    tool, count, missed = require_tool("llvm-objdump-22"), 0, set()
+    for build in some_of(BUILDS, 2):
+        assert {kernel: rows for kernel in FAULTS if (rows := found(built(*build, "0"), kernel))} == {}
+        mended = code_of(built(*build, "0"), tool)
+        others = COMPLETE | (IN_WAVE if build[1].startswith("gfx9") else BEHIND_BARRIERS)
+        for fault in "1234":
+            code = code_of(built(*build, fault), tool)
+            pairs = {(name, fault) for name in FAULTS if fault in FAULTS[name] and code[name] != mended[name]} - others
+            count += len(pairs)
+            missed |= {(*build, *pair) for pair in pairs if not found(built(*build, fault), pair[0])}
+    assert len(missed) <= (1 - LEAST_FOUND) * count, missed
