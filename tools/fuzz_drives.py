@@ -370,7 +370,7 @@ def checked(code: CodeObject) -> None:
     report = check_file(code)
     json.dumps([*map(render_verification.FINDING.json, report.findings)], default=list)
     deque(render_verification.report_text(report), maxlen=0)
-    json.dumps(render_verification.sarif([report], list(RULES.values()), "0"), default=list)
+    json.dumps(render_verification.sarif([report], list(RULES.values()), "0", "/"), default=list)
 
 
 DRIVES: dict[str, Callable[[CodeObject], None]] = {

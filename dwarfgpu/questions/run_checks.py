@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu import __version__
 from dwarfgpu.audits.run_checks import RULES, judged, lost_checks, run_report
 from dwarfgpu.audits.verdicts import untold, verdict
 from dwarfgpu.errors import UsageError
@@ -16,9 +15,9 @@ from dwarfgpu.execution.control.suppressions import suppressions
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK
 from dwarfgpu.questions.table import OF_CHECKS
+from dwarfgpu.questions.verification import sarif_log
 from dwarfgpu.regular_files import check_output, read_input, whole_output
 from dwarfgpu.render.layout import WIDTH, laid_out
-from dwarfgpu.render.verification import sarif
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.verdicts import Verdict
@@ -60,7 +59,7 @@ class CheckedRun:
         """Write the log and the page that the user wants."""
         if self.options.sarif is not None:
             with whole_output(self.options.sarif) as stream:
-                stream.write((json.dumps(sarif([found], list(RULES.values()), __version__), indent=2) + "\n").encode())
+                stream.write((json.dumps(sarif_log([found], RULES), indent=2) + "\n").encode())
         if self.options.html is None:
             return
         from dwarfgpu.render.report import checked_page

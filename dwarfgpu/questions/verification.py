@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import __version__, progress
@@ -208,11 +209,18 @@ def jobs_of(arguments: Arguments) -> int:
     return jobs
 
 
+def sarif_log(reports: Sequence[FileReport], rules: Mapping[str, CheckRule]) -> dict[str, Any]:
+    """Return the SARIF log of reports, relative to the repository that this folder is in, else to this folder."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return sarif(reports, list(rules.values()), __version__, str(root))
+
+
 def sarif_document(reports: Sequence[FileReport], rules: Mapping[str, CheckRule], status: int) -> Document:
     """Return a SARIF log of reports, with the rules of the check that made them."""
     import json
 
-    log = sarif(reports, list(rules.values()), __version__)
+    log = sarif_log(reports, rules)
     document = Document(log, [json.dumps(log, indent=2)], is_file=True)
     document.status = status
     document.hints += chain.from_iterable(map(_less_of, reports))

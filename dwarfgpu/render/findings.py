@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.run_checks import path_of, rule_of
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.render.lanes import global_ids, items_text
-from dwarfgpu.render.layout import counted, fitted, lanes_text, shown, uri
+from dwarfgpu.render.layout import artifact, counted, fitted, lanes_text, shown
 from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
@@ -99,17 +99,19 @@ def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def side_places(finding: NamedFinding) -> list[dict[str, Any]]:
+def side_places(finding: NamedFinding, folder: str) -> list[dict[str, Any]]:
     """Return the sides of a finding as places of SARIF, each with what was done there."""
-    return [_place(side) | {"message": {"text": f"{side.action}, {'; '.join(who(side))}"}} for side in finding.sides]
+    return [
+        _place(side, folder) | {"message": {"text": f"{side.action}, {'; '.join(who(side))}"}} for side in finding.sides
+    ]
 
 
-def _place(side: NamedSide) -> dict[str, Any]:
+def _place(side: NamedSide, folder: str) -> dict[str, Any]:
     logical = {"logicalLocations": [{"fullyQualifiedName": side.function or "?"}]}
     if side.line is None:
         return logical
     file, line = side.line
-    region = {"artifactLocation": {"uri": uri(file)}, "region": {"startLine": line}}
+    region = {"artifactLocation": artifact(file, folder), "region": {"startLine": line}}
     return logical | {"physicalLocation": region}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,8 @@ NARROWEST_TEXT = 12
 LABEL = 14
 LONGEST = 2048
 """The length at which a text of a file is cut for people."""
+SOURCE_ROOT = "%SRCROOT%"
+"""The name of the folder that paths in SARIF logs are relative to, as GitHub has it."""
 GAP = 1
 """How many blanks GDB has between columns."""
 MARK = "* "
@@ -368,8 +371,10 @@ def command_lines(words: Iterable[str], indent: int = 0) -> list[str]:
     return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
 
 
-def uri(path: str) -> str:
-    """Return a path as logs have it."""
+def artifact(path: str, folder: str) -> dict[str, str]:
+    """Return a file as SARIF has it (2.1.0, 3.4): relative to the folder, or absolute if it is not below that."""
     from urllib.parse import quote
 
-    return quote(path)
+    whole = posixpath.normpath(posixpath.join(folder, path))
+    inside = whole.removeprefix(f"{folder.rstrip('/')}/")
+    return {"uri": f"file://{quote(whole)}"} if inside == whole else {"uri": quote(inside), "uriBaseId": SOURCE_ROOT}

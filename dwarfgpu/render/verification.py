@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.audits.verdicts import fingerprint
 from dwarfgpu.audits.verify.findings import IDIOM, LIMITS, NOTE
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.render.layout import command_lines, counted, fitted, problem_json, ranges_text, shown, style, uri
+from dwarfgpu.render.layout import (
+    SOURCE_ROOT,
+    artifact,
+    command_lines,
+    counted,
+    fitted,
+    problem_json,
+    ranges_text,
+    shown,
+    style,
+)
 from dwarfgpu.render.records import Record, fact, nested
 
 if TYPE_CHECKING:
@@ -210,8 +220,13 @@ FINGERPRINT = "primaryLocationLineHash"
 """The one fingerprint that GitHub compares; it would make it of the text around the line if it were not here."""
 
 
-def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: str) -> dict[str, Any]:
-    """Return the findings as a SARIF 2.1.0 log (OASIS, "Static Analysis Results Interchange Format")."""
+def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: str, folder: str) -> dict[str, Any]:
+    """Return the findings that count as a SARIF 2.1.0 log (OASIS, "Static Analysis Results Interchange Format").
+
+    Paths are relative to the folder, which is that of the repository for services that place findings in its files.
+    """
+    from urllib.parse import quote
+
     index = {rule.name: number for number, rule in enumerate(rules)}
     results: list[dict[str, Any]] = []
     notifications: list[dict[str, Any]] = []
@@ -221,9 +236,10 @@ def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: st
             message = {"text": f"{report.name}: {report.error}"}
             notifications.append({"level": "error", "message": message})
         for finding in report.findings:
-            mark = fingerprint(finding)
-            marks[mark] += 1
-            results.append(_result(finding, index, f"{mark}:{marks[mark]}"))
+            if finding.limit is None:
+                mark = fingerprint(finding)
+                marks[mark] += 1
+                results.append(_result(finding, index, f"{mark}:{marks[mark]}", folder))
     driver = {
         "name": "dwarfgpu",
         "version": version,
@@ -238,19 +254,20 @@ def sarif(reports: Iterable[FileReport], rules: Sequence[CheckRule], version: st
         ],
     }
     invocation = {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}
-    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
+    root = {SOURCE_ROOT: {"uri": f"file://{quote(folder.rstrip('/'))}/"}}
+    run = {"tool": {"driver": driver}, "invocations": [invocation], "originalUriBaseIds": root, "results": results}
     return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
 
 
-def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str, Any]:
+def _result(finding: FileFinding, index: dict[str, int], mark: str, folder: str) -> dict[str, Any]:
     """Return a finding as a result, at its line in the source if that is known, else in the file."""
     if finding.source is not None:
         physical: dict[str, Any] = {
-            "artifactLocation": {"uri": uri(finding.source[0])},
+            "artifactLocation": artifact(finding.source[0], folder),
             "region": {"startLine": finding.source[1]},
         }
     else:
-        physical = {"artifactLocation": {"uri": uri(finding.file)}}
+        physical = {"artifactLocation": artifact(finding.file, folder)}
     location: dict[str, Any] = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": " > ".join(finding.path)}]
@@ -258,12 +275,12 @@ def _result(finding: FileFinding, index: dict[str, int], mark: str) -> dict[str,
     if finding.executed is not None:
         from dwarfgpu.render.findings import side_places
 
-        related = {"relatedLocations": side_places(finding.executed)}
-    properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom, "limit": finding.limit}
+        related = {"relatedLocations": side_places(finding.executed, folder)}
+    properties = {"file": finding.file, "clause": finding.clause, "idiom": finding.idiom}
     return {
         "ruleId": finding.rule.name,
         "ruleIndex": index[finding.rule.name],
-        "level": finding.severity if finding.limit is None else NOTE,
+        "level": finding.severity,
         "message": {"text": f"{finding.place}: {finding.message} [{finding.clause}]"},
         "locations": [location],
         **related,

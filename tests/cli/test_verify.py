@@ -174,7 +174,7 @@ def check_sarif(kind, value):
         elif name == "level":
             assert inner in ("none", "note", "warning", "error")
         elif name == "uri":
-            assert re.fullmatch(r"([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", inner)
+            assert re.fullmatch(r"(file://)?([A-Za-z0-9._~/!$&'()*+,;=@-]|%[0-9A-F]{2})+", inner)
         elif name in ("startLine", "startColumn"):
             assert inner >= 1
         elif name == "partialFingerprints":
@@ -195,8 +195,13 @@ def test_sarif_has_what_its_schema_requires(words, tmp_path):
     log = json.loads(run(*(word.format(bad=bad) for word in words), "--sarif").stdout)
     check_sarif("log", log)
     (of_tool,) = log["runs"]
+    assert of_tool["originalUriBaseIds"] == {"%SRCROOT%": {"uri": f"{ROOT.as_uri()}/"}}
     for result in of_tool["results"]:
         assert of_tool["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+        is_below = place.get("uriBaseId") == "%SRCROOT%"
+        assert place["uri"].startswith("file:///") is not is_below, place
+        assert not is_below or not place["uri"].startswith(("/", "../")), place
     if words[0] == "verify":
         assert [result for result in of_tool["results"] if result["properties"]["file"] == str(bad)]
     marks = [result["partialFingerprints"]["primaryLocationLineHash"] for result in of_tool["results"]]
