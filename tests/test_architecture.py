@@ -161,7 +161,7 @@ FEW_MODULES = [
     (ONE_VARIABLE, 105, 139),  # with the records of its JSON
     ((*ONE_VARIABLE, "--lane", "2"), 105, 139),
     (("cfi", ONE_VARIABLE[1], "--pc", "0x1548"), 69, 126),
-    (("verify", ONE_VARIABLE[1]), 100, 151),  # code that was dropped, and what producers write
+    (("verify", ONE_VARIABLE[1]), 101, 151),  # code that was dropped, and what producers write
 ]
 """Small questions: how many modules have a function that is called, and how many are loaded, at most."""
 NOT_FOR_ONE_VARIABLE = {
@@ -197,7 +197,7 @@ BUDGETS: dict[str, float] = {
     "program.values": 1.97,
     "program.language": 2.29,  # comments and literals as clang reads them
     "program.frames": 9.73,  # callers of all waves; threadIdx; arguments; pandas; where local memory is; templates
-    "audits.verify": 5.25,  # code that overlaps or was dropped; what idioms explain; what refers to what; bit fields
+    "audits.verify": 5.40,  # code that overlaps or was dropped; what idioms explain; what refers to what; bit fields
     "audits.coverage": 2.44,  # variables of local memory without a location
     "audits.judge": 9.65,  # scopes, made arguments, roundings, the source, entries; undefined values, values apart
     "audits.campaign": 1.70,  # random kernels, reduced sources, passes and their blocks, variants, what is kept, ^C
