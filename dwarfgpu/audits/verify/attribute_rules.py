@@ -169,26 +169,99 @@ PARENTS: dict[int, tuple[frozenset[int], str]] = {
     ),
     dw.DW_TAG_lexical_block: (_BLOCKS, "DWARF 5, 3.5"),
     dw.DW_TAG_label: (_BLOCKS, "DWARF 5, 3.6"),
+    dw.DW_TAG_member: (_STRUCTURES, "DWARF 5, 5.7.6"),
+    **dict.fromkeys(
+        (dw.DW_TAG_template_type_parameter, dw.DW_TAG_template_value_parameter),
+        (
+            _STRUCTURES | {
+                *(dw.DW_TAG_subprogram, dw.DW_TAG_variable, dw.DW_TAG_template_alias, dw.DW_TAG_typedef),
+                *(dw.DW_TAG_GNU_template_parameter_pack, dw.DW_TAG_enumeration_type),
+            },
+            "DWARF 5, 2.23",
+        ),
+    ),
+    dw.DW_TAG_friend: (_STRUCTURES, "DWARF 5, 5.7.5"),
+    dw.DW_TAG_access_declaration: (_STRUCTURES, "DWARF 5, 5.7.4"),
+    dw.DW_TAG_variant_part: (_STRUCTURES, "DWARF 5, 5.7.10"),
+    dw.DW_TAG_namelist_item: (frozenset((dw.DW_TAG_namelist,)), "DWARF 5, 4.3"),
+    dw.DW_TAG_thrown_type: (frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_subroutine_type)), "DWARF 5, 3.3.7"),
+    dw.DW_TAG_try_block: (_BLOCKS, "DWARF 5, 3.8"),
+    dw.DW_TAG_catch_block: (_BLOCKS, "DWARF 5, 3.8"),
+    dw.DW_TAG_with_stmt: (_BLOCKS, "DWARF 5, 3.7"),
     dw.DW_TAG_variant: (frozenset((dw.DW_TAG_variant_part,)), "DWARF 5, 5.7.10"),
     dw.DW_TAG_compile_unit: (frozenset(), "DWARF 5, 3.1.1"),
     dw.DW_TAG_type_unit: (frozenset(), "DWARF 5, 3.1.4"),
 }  # fmt: skip
 """The entries that may own an entry, and the clause that says so. Others may be anywhere."""
 
+_PARAMETERS = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_unspecified_parameters))
+_LEAVES = POINTERS | {
+    *(dw.DW_TAG_base_type, dw.DW_TAG_unspecified_type, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type),
+    *(dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type, dw.DW_TAG_ptr_to_member_type, dw.DW_TAG_subrange_type),
+    *(dw.DW_TAG_member, dw.DW_TAG_inheritance, dw.DW_TAG_enumerator, dw.DW_TAG_imported_declaration),
+    *(dw.DW_TAG_imported_module, dw.DW_TAG_imported_unit, dw.DW_TAG_template_type_parameter),
+    *(dw.DW_TAG_template_value_parameter, dw.DW_TAG_unspecified_parameters, dw.DW_TAG_label, dw.DW_TAG_friend),
+}
+CHILDREN: dict[int, tuple[frozenset[int], str]] = {
+    **dict.fromkeys(_LEAVES, (frozenset(), "DWARF 5, 2.3")),
+    dw.DW_TAG_array_type: (
+        frozenset((dw.DW_TAG_subrange_type, dw.DW_TAG_generic_subrange, dw.DW_TAG_enumeration_type)),
+        "DWARF 5, 5.5",
+    ),
+    dw.DW_TAG_enumeration_type: (frozenset((dw.DW_TAG_enumerator, dw.DW_TAG_subprogram)), "DWARF 5, 5.10"),
+    dw.DW_TAG_subroutine_type: (_PARAMETERS | {dw.DW_TAG_thrown_type}, "DWARF 5, 5.9"),
+    dw.DW_TAG_call_site: (frozenset((dw.DW_TAG_call_site_parameter,)), "DWARF 5, 3.4.2"),
+}
+"""The entries that an entry may own, and the clause that says what for. Others may own any."""
+
 _FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_subroutine_type))
+_ALIASES = frozenset((
+    *(dw.DW_TAG_typedef, dw.DW_TAG_template_alias, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type),
+    dw.DW_TAG_atomic_type,
+))  # fmt: skip
+_CLASSES_OF_OBJECTS = _ALIASES | {
+    *(dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type, dw.DW_TAG_interface_type)
+}
+_DISCRETE = _ALIASES | {dw.DW_TAG_base_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_subrange_type}
+_VALUES = _OBJECTS | {dw.DW_TAG_member, dw.DW_TAG_dwarf_procedure, dw.DW_TAG_enumerator}
 SAME = None
-REFERENCES: dict[int, tuple[frozenset[int] | None, str]] = {
+REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
     dw.DW_AT_type: (TYPES | {dw.DW_TAG_subroutine_type, dw.DW_TAG_subrange_type, dw.DW_TAG_thrown_type,
                              dw.DW_TAG_generic_subrange, dw.DW_TAG_namelist},
                     "DWARF 5, 2.8"),
+    (dw.DW_AT_type, dw.DW_TAG_inheritance): (_CLASSES_OF_OBJECTS, "DWARF 5, 5.7.3"),
+    (dw.DW_AT_type, dw.DW_TAG_enumeration_type): (_DISCRETE, "DWARF 5, 5.10"),
+    (dw.DW_AT_type, dw.DW_TAG_subrange_type): (_DISCRETE, "DWARF 5, 5.13"),
+    (dw.DW_AT_type, dw.DW_TAG_set_type): (_DISCRETE, "DWARF 5, 5.12"),
     dw.DW_AT_containing_type: (TYPES, "DWARF 5, 5.14"),
+    **{(dw.DW_AT_containing_type, tag): (_CLASSES_OF_OBJECTS, clause)
+       for tag, clause in ((dw.DW_TAG_ptr_to_member_type, "DWARF 5, 5.14"), (dw.DW_TAG_subprogram, "DWARF 5, 5.7.8"),
+                           (dw.DW_TAG_class_type, "DWARF 5, 5.7.1"))},
     dw.DW_AT_abstract_origin: (SAME, "DWARF 5, 3.3.8.2"),
     dw.DW_AT_specification: (SAME, "DWARF 5, 2.13.2"),
     dw.DW_AT_object_pointer: (frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable)), "DWARF 5, 5.7.8"),
     dw.DW_AT_call_origin: (frozenset((*_FUNCTIONS, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point)),
                            "DWARF 5, 3.4.1"),
+    dw.DW_AT_call_parameter: (_OBJECTS, "DWARF 5, 3.4.2"),
+    dw.DW_AT_friend: (_CLASSES_OF_OBJECTS | {dw.DW_TAG_subprogram}, "DWARF 5, 5.7.5"),
+    dw.DW_AT_discr: (frozenset((dw.DW_TAG_member,)), "DWARF 5, 5.7.10"),
+    dw.DW_AT_namelist_item: (_VALUES, "DWARF 5, 4.3"),
+    dw.DW_AT_common_reference: (frozenset((dw.DW_TAG_common_block,)), "DWARF 5, 4.2"),
+    dw.DW_AT_extension: (frozenset((dw.DW_TAG_namespace,)), "DWARF 5, 3.2.2"),
+    (dw.DW_AT_import, dw.DW_TAG_imported_module): (frozenset((dw.DW_TAG_module, dw.DW_TAG_namespace)),
+                                                   "DWARF 5, 3.2.4"),
+    (dw.DW_AT_import, dw.DW_TAG_imported_unit): (UNITS, "DWARF 5, 3.2.5"),
+    **dict.fromkeys(dw.numbers("DW_AT", "upper_bound lower_bound count byte_size bit_size byte_stride bit_stride "
+                                        "allocated associated string_length rank"), (_VALUES, "DWARF 5, 2.19")),
 }  # fmt: skip
-"""The tags that an entry has to which an attribute refers; None is for those like the referring one."""
+"""The tags that an entry has to which an attribute refers, of entries with one tag or of all; None is for those like
+the referring one."""
+
+
+def wanted_of(attribute: int, own: int) -> tuple[frozenset[int] | None, str]:
+    """Return the tags to which an attribute of an entry may refer, and the clause; an empty set allows any."""
+    return REFERENCES.get((attribute, own)) or REFERENCES.get(attribute, (frozenset(), ""))
+
 
 ALIKE: tuple[frozenset[int], ...] = (
     frozenset((*_CODE, dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site)),

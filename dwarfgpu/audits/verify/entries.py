@@ -15,16 +15,17 @@ from attrs import Factory, define
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.attribute_rules import (
+    CHILDREN,
     CLASSES,
     FORM_VERSIONS,
     OWNERS,
     PARENTS,
     POINTERS,
-    REFERENCES,
     REQUIRED,
     SPACE_OF_BASE_TYPE,
     UNITS,
     can_complete,
+    wanted_of,
 )
 from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
@@ -96,8 +97,10 @@ RULES = rules(
      "{name} leads to {place:#x}, where no entry begins", "{name}: {reason}"),
     ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER,
      "{name} of {tag} leads to {target} at {place:#x}"),
-    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete or modify itself.", "break the cycle",
-     "the entry leads back to itself"),
+    ("object-pointer", ERROR, "DWARF 5, 5.7.8", "The object of a function is a parameter of the function itself.",
+     "refer to the parameter of the same function", "DW_AT_object_pointer leads to {place:#x}, in another entry"),
+    ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete, modify or contain itself.",
+     "break the cycle", "the entry leads back to itself"),
     ("value-unknown", ERROR, "DWARF 5, 7.8 to 7.20", "The standard or a vendor defines each encoded value.",
      "take a number that the standard names", "{name} is {value:#x}, which has no meaning"),
     ("lanes", ERROR, "A.3.3.5 (4)", "DW_AT_LLVM_lanes is greater than 0.", "write the number of lanes of a thread",
@@ -147,11 +150,13 @@ RULES = rules(
     ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
      "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
-     "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes"),
+     "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes",
+     "the member has bits {low} to {high} of {size} bytes"),
     ("member-overlap", WARNING, "DWARF 5, 5.7.6", "Members of a structure, except for bit fields, share no bytes.",
-     "correct DW_AT_data_member_location", "the member, at {low} to {high}, overlaps {other}, at {begin} to {end}"),
-    ("bit-size", ERROR, "DWARF 5, 5.7.6", "A value has no more bits than its type has in memory.",
-     "correct DW_AT_bit_size", "{name} is {value}, the type has {size} bytes"),
+     "correct DW_AT_data_member_location", "the member, at {low} to {high}, overlaps {other}, at {begin} to {end}",
+     "bits {low} to {high} of the structure are also bits of {other}"),
+    ("bit-size", ERROR, "DWARF 5, 5.7.6", "A value has a bit, and no more bits than its type has in memory.",
+     "correct DW_AT_bit_size", "{name} is {value}, the type has {size} bytes", "{name} is {value}"),
     ("symbol-size", WARNING, "DWARF 5, 4.1", "A variable has no more bytes than the symbol at its address.",
      "correct the type of the variable, or the size of the symbol",
      "the variable has {size} bytes, its symbol {symbol} has {own}"),
@@ -166,6 +171,7 @@ INSTANCES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 _IN_INSTANCES = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW_TAG_lexical_block, dw.DW_TAG_label))
 """What completes entries of the function whose instance it is in."""
 _PLAIN_LANGUAGES = frozenset(("c", "opencl", "rust", "go"))
+_PLACES_OF_OBJECTS = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable))
 _CALL_PCS = frozenset((dw.DW_AT_call_pc, dw.DW_AT_call_return_pc))
 _ADDRESSED = frozenset((b"\x03", b"\xa1"))
 """DW_OP_addr and DW_OP_addrx."""
@@ -179,8 +185,9 @@ _STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FO
 """Strings that are in the entry, or in another file."""
 _MODIFIERS = frozenset((
     *(dw.DW_TAG_typedef, dw.DW_TAG_const_type, dw.DW_TAG_volatile_type, dw.DW_TAG_restrict_type, dw.DW_TAG_atomic_type),
-    *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type),
+    *(dw.DW_TAG_packed_type, dw.DW_TAG_immutable_type, dw.DW_TAG_shared_type, dw.DW_TAG_array_type),
 ))  # fmt: skip
+"""Types that are another one with something added, or several of another one."""
 _C = frozenset(("C", "C89", "C99", "C11", "C17"))
 LARGE = 64
 """The sizes of members that begin so many bytes before the end of a structure are looked up."""
@@ -194,6 +201,7 @@ class CheckPlan:
 
     tag: int
     parents: tuple[frozenset[int], str] | None
+    children: tuple[frozenset[int], str] | None
     problems: list[tuple[str, str | None, dict[str, object]]] = Factory(list)
     """The rules that every such entry breaks, each with the clause, if not that of the rule, and the values."""
     references: References = Factory(list)
@@ -321,14 +329,16 @@ def _called(die: Die) -> str:
 
 
 class MemberLayout:
-    """The bytes of the members of a structure so far."""
+    """The bits of the members of a structure so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+        """The offset of the structure."""
         self.end = 0
         self.members: list[tuple[int, int, int]] = []
 
     def add(self, low: int, high: int, offset: int) -> tuple[int, int, int] | None:
-        """Add the member at an offset, and return one before it that has some of the same bytes."""
+        """Add the member at an offset, and return one before it that has some of the same bits."""
         other = None
         if low < self.end:
             other = next((each for each in self.members if each[0] < high and low < each[1]), None)
@@ -390,12 +400,14 @@ class _UnitChecks:
             for slot, limit, index, check in limits:
                 if values[slot] >= limit:
                     yield from check(Die(unit, offset, abbreviation, values)._attribute(index))  # noqa: SLF001
+            children = owners[-2].children if depth else None
+            if children is not None and plan.tag not in children[0]:
+                yield self._misplaced(Die(unit, offset, abbreviation, values), children[1])
             if not is_special:
                 continue
             parents = plan.parents
-            if parents is not None and depth and owners[-2].tag not in parents[0]:
-                die, owner = Die(unit, offset, abbreviation, values), name_of("DW_TAG", owners[-2].tag)
-                yield self._problem("parent", die, parents[1], tag=die.tag_name, owner=owner)
+            if parents is not None and depth and owners[-2].tag not in parents[0] and children is None:
+                yield self._misplaced(Die(unit, offset, abbreviation, values), parents[1])
             for slot, known, index, check in plan.named:
                 if values[slot] not in known:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, check)
@@ -404,7 +416,7 @@ class _UnitChecks:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, self._member)
             if plan.size is not None:
                 self.sizes[depth] = abbreviation.value(plan.size, values)
-                self.layouts[depth] = MemberLayout()
+                self.layouts[depth] = MemberLayout(offset)
             if plan.placed is not None and self._has_layouts and depth and owners[-2].size is not None:
                 yield from self._placed(plan.placed, offset, depth, values)
             if plan.instance is not None:
@@ -433,6 +445,10 @@ class _UnitChecks:
         yield from self._form_version(plans)
         yield from self._end(offset, depth + abbreviation.has_children)
         yield from self._references()
+
+    def _misplaced(self, die: Die, clause: str) -> Problem:
+        """Return that an entry is owned by one that it cannot be part of."""
+        return self._problem("parent", die, clause, tag=die.tag_name, owner=name_of("DW_TAG", self.owners[-2].tag))
 
     def _form_version(self, used: Iterable[Abbreviation]) -> Iterator[Problem]:
         """Yield the first form of the entries of a unit that its version does not have."""
@@ -518,7 +534,7 @@ class _UnitChecks:
     def _plan(self, abbreviation: Abbreviation) -> CheckPlan:
         """Return what is to be looked at in entries, and what is wrong with all of them."""
         tag = abbreviation.tag
-        plan = CheckPlan(tag, PARENTS.get(tag), is_function=tag in WITH_FRAMES)
+        plan = CheckPlan(tag, PARENTS.get(tag), CHILDREN.get(tag), is_function=tag in WITH_FRAMES)
         plan.is_object = tag == dw.DW_TAG_variable and self.checks.image.is_linked and has_addresses(self.unit)
         self._add_shape(plan, abbreviation)
         for index in range(len(abbreviation.forms)):
@@ -653,8 +669,6 @@ class _UnitChecks:
             return next(number for number in range(len(known) + 1) if number not in known) or None
         if name in ("DW_AT_decl_file", "DW_AT_call_file"):
             return self.files + 1
-        if name == "DW_AT_bit_size":
-            return 9  # no type has less than a byte
         if form == dw.DW_FORM_strp:
             return len(unit.source.data(".debug_str" + unit.suffix)) if unit.contributions is None else None
         if form == dw.DW_FORM_line_strp:
@@ -819,12 +833,47 @@ class _UnitChecks:
     def _bit_size(self, attribute: Attribute) -> Iterator[Problem]:
         die = attribute.die
         is_base = die.tag == dw.DW_TAG_base_type
+        if attribute.value <= 0:
+            if is_base or die.name is not None:  # C has bit fields of no bits, without a name
+                yield self._problem("bit-size", die, name=attribute.name, value=attribute.value)
+        elif die.tag == dw.DW_TAG_member:
+            yield from self._bit_field(die, attribute.value)
         if not is_base and is_cplus(self.unit):  # a bit field of C++ may have more bits than its type
             return
         with suppress(DwarfGpuError):
             size = known_size(self.types.of(die) if is_base else self.types.type_of(die))
             if size is not None and attribute.value > 8 * size:
                 yield self._problem("bit-size", die, name=attribute.name, value=attribute.value, size=size)
+
+    def _bit_field(self, die: Die, bits: int) -> Iterator[Problem]:
+        """Check that a bit field is in its structure, and that other members have none of its bits."""
+        depth, low = len(self.owners) - 2, self._first_bit(die, bits)
+        if low is None or self.owners[depth].size is None:
+            return
+        values, size = {"low": low, "high": low + bits}, self.sizes[depth]
+        if low + bits > 8 * size:
+            yield self._problem("member-outside", die, size=size, **values)
+        elif self._has_layouts and self.owners[depth].tag != dw.DW_TAG_union_type:
+            other = self.layouts[depth].add(low, low + bits, die.offset)
+            if other is not None:
+                name = self.unit.die_known_at(other[2]).name or "another one"
+                yield self._problem("member-overlap", die, other=name, **values)
+
+    def _first_bit(self, die: Die, bits: int) -> int | None:
+        """Return where a bit field begins in its structure; before version 4 it is counted from the last bit."""
+        place, first = die.number(dw.DW_AT_data_bit_offset), die.number(dw.DW_AT_data_member_location)
+        start = 0
+        if first is not None:
+            start = 8 * first.value if first.value_class == "constant" else -1
+        if place is not None:
+            return None if place.value_class != "constant" or start < 0 else start + place.value
+        offset, size = die.number(dw.DW_AT_bit_offset), die.number(dw.DW_AT_byte_size)
+        if offset is None or start < 0 or self.unit.format.byte_order != "little":
+            return None
+        with suppress(DwarfGpuError):
+            unit = known_size(self.types.type_of(die)) if size is None else size.value
+            return None if unit is None else start + 8 * unit - offset.value - bits
+        return None
 
     def _object(self, die: Die, location: bytes) -> Iterator[Problem]:
         """Check the size of a variable at an address, and nowhere else, against that of its symbol."""
@@ -842,15 +891,18 @@ class _UnitChecks:
     def _placed(
         self, placed: tuple[int, int, int], offset: int, depth: int, values: tuple[Any, ...]
     ) -> Iterator[Problem]:
-        """Yield the overlap of a member with one before it."""
+        """Yield the overlap of a member with one before it, or that it is the structure itself."""
+        if values[placed[1]] == self.layouts[depth - 1].offset:
+            yield self._problem("reference-cycle", self.unit.die_known_at(offset), "DWARF 5, 5.7.6")
+            return
         if self.owners[-2].tag == dw.DW_TAG_union_type:
             return
         slot, type_slot, low = placed
         low = values[slot] if slot >= 0 else low
         size = self._own_size(values[type_slot])
-        other = self.layouts[depth - 1].add(low, low + size, offset) if size else None
+        other = self.layouts[depth - 1].add(8 * low, 8 * (low + size), offset) if size else None
         if other is not None:
-            begin, end, before = other
+            begin, end, before = other[0] // 8, -(-other[1] // 8), other[2]
             names = {"other": self.unit.die_known_at(before).name or "another one", "begin": begin, "end": end}
             yield self._problem("member-overlap", self.unit.die_known_at(offset), low=low, high=low + size, **names)
 
@@ -889,7 +941,7 @@ class _UnitChecks:
 
     def _origins(self) -> Iterator[Problem]:
         """Yield the instances of one function in which an entry completes an entry of another function."""
-        functions = [offset for offset, tag in self.tags.items() if tag == dw.DW_TAG_subprogram]
+        functions = self._functions
         wrong: set[int] = set()
         for (origin, target), holder in self.completed.items():
             before = bisect_right(functions, target) - 1
@@ -1016,10 +1068,12 @@ class _UnitChecks:
         tags = self.tags
         modified: dict[int, int] = {}
         for (attribute, own), (offsets, targets) in self.references.items():
-            wanted = REFERENCES.get(attribute, (frozenset(), ""))[0]
+            wanted = wanted_of(attribute, own)[0]
             reached = set(map(tags.get, targets))
             if None in reached or not all(_fits(own, tag, wanted) for tag in reached if tag is not None):
                 yield from self._wrong(attribute, own, offsets, targets)
+            if attribute == dw.DW_AT_object_pointer and own == dw.DW_TAG_subprogram:
+                yield from self._objects(offsets, targets)
             if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
                 modified.update(zip(offsets, targets, strict=True))
         yield from self._cycles(modified)
@@ -1035,6 +1089,21 @@ class _UnitChecks:
                 yield self._problem("reference", unit.die_known_at(offset), name=name, place=place)
             else:
                 yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
+
+    def _objects(self, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
+        """Yield the functions that operate on an object which is the parameter of another function."""
+        for offset, target in zip(offsets, targets, strict=True):
+            before = bisect_right(self._functions, target) - 1
+            if self.tags.get(target) not in _PLACES_OF_OBJECTS or (before >= 0 and self._functions[before] == offset):
+                continue
+            owner = self.unit.die_known_at(target).parent()  # a class of the function may own other functions
+            if owner is None or owner.offset != offset:
+                yield self._problem("object-pointer", self.unit.die_known_at(offset), place=self.unit.offset + target)
+
+    @cached_property
+    def _functions(self) -> list[int]:
+        """The offsets of functions, after all entries were visited."""
+        return [offset for offset, tag in self.tags.items() if tag == dw.DW_TAG_subprogram]
 
     def _cycles(self, modified: dict[int, int]) -> Iterator[Problem]:
         """Yield each entry that is reached again from itself."""
@@ -1053,8 +1122,8 @@ class _UnitChecks:
         self, die_at: Callable[[int], Die], offset: int, own: int, attribute: int, tag: int, target: int
     ) -> Iterator[Problem]:
         """Yield what is wrong with a reference from an entry with one tag to an entry with another."""
-        wanted = REFERENCES.get(attribute)
-        if wanted is None or _fits(own, tag, wanted[0]):
+        wanted = wanted_of(attribute, own)
+        if _fits(own, tag, wanted[0]):
             return
         names = {"name": name_of("DW_AT", attribute), "tag": name_of("DW_TAG", own), "target": name_of("DW_TAG", tag)}
         yield self._problem("reference-tag", die_at(offset), wanted[1], **names, place=self.unit.offset + target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode
 from dwarfgpu.program.code.repairs import ALL, Site, may_be_idiom, read_as_meant, repairs_of
+from dwarfgpu.program.types.model import known_size
+from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,6 +54,8 @@ RULES = rules(
      "end it with DW_OP_LLVM_piece_end"),
     ("bad-piece", ERROR, "A.2.5.4.4.6", "Pieces follow each other, and their storage is large enough.",
      "write a location, then its piece"),
+    ("piece-size", ERROR, "DWARF 5, 2.6.1.2", "The pieces of an object are not larger than the object.",
+     "write the sizes of the parts", "the pieces have {bits} bits, the object {size} bytes"),
     ("bad-branch", ERROR, "A.2.5.4.2 (3)", "A branch goes to the start of an operation, or to the end.",
      "count the bytes from the end of the branch"),
     ("bad-address-space", ERROR, "A.2.5.4.4.3", "The target defines each address space.",
@@ -114,7 +119,9 @@ _POINTERS = frozenset((
     "DW_OP_GNU_variable_value",
 ))  # fmt: skip
 _INDICES = frozenset(("DW_OP_addrx", "DW_OP_constx", "DW_OP_GNU_addr_index", "DW_OP_GNU_const_index"))
-_IN_CONTEXT = _OF_TYPE | _CALLS | _POINTERS | _INDICES | {"DW_OP_fbreg", "DW_OP_LLVM_push_lane"}
+_PIECES = {"DW_OP_piece": 8, "DW_OP_bit_piece": 1}
+"""The operations that give a part of an object a place, and the bits that their sizes count."""
+_IN_CONTEXT = _OF_TYPE | _CALLS | _POINTERS | _INDICES | {"DW_OP_fbreg", "DW_OP_LLVM_push_lane"} | {*_PIECES}
 WITH_FRAMES = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_entry_point))
 MAX_CALLS = 32
 """So many calls in each other are followed."""
@@ -378,6 +385,7 @@ class ExpressionChecks:
     ) -> Iterator[_Misfit]:
         """Yield the operations whose operands do not fit the unit."""
         die, unit = attribute.die, attribute.die.unit
+        yield from self._of_pieces(expression, attribute)
         for instruction in expression.instructions:
             name = instruction.operation.name
             if name in _OF_TYPE:
@@ -394,6 +402,17 @@ class ExpressionChecks:
                     yield instruction, "no-frame-base", {}
             elif name == "DW_OP_LLVM_push_lane" and not self.has_lanes and self.target is not None:
                 yield instruction, "no-lanes", {"target": self.target.name}
+
+    def _of_pieces(self, expression: Expression, attribute: Attribute) -> Iterator[_Misfit]:
+        """Yield that the pieces of a variable are larger than its type."""
+        pieces = [each for each in expression.instructions if each.name in _PIECES]
+        if not pieces or attribute.name != "DW_AT_location" or expression.fault is not None:
+            return
+        bits = sum(_PIECES[each.name] * each.operands[0] for each in pieces)
+        with suppress(DwarfGpuError):
+            size = known_size(Types().type_of(attribute.die))
+            if size and bits > 8 * size:
+                yield pieces[-1], "piece-size", {"bits": bits, "size": size}
 
     def has_frame_base(self, function: Die | None) -> bool:
         """Return whether a function has a frame base; outside of functions nothing can be said."""

@@ -45,6 +45,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("entry-member-outside", {"size": 0}, "rustc", "rustc gives types without a fixed size 0 bytes"),
     *(Mistake("entry-attribute-class", {"name": name, "form": "DW_FORM_block1"}, "Go ", "Go writes locations as blocks")
       for name in ("DW_AT_frame_base", "DW_AT_location", "DW_AT_data_member_location")),
+    Mistake("expression-piece-size", {}, "Go ", "Go gives a part of a value more than one piece"),
     Mistake("frame-length", {"length": 20}, "Go ", "Go pads the CIE to 4 bytes"),
 )  # fmt: skip
 

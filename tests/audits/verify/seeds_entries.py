@@ -103,6 +103,8 @@ OF_KERNEL = (
     ("prototyped", "data1", 1),           ("return_addr", "data4", 7),          ("static_link", "string", "x"),
     ("noreturn", "udata", 1),             ("main_subprogram", "block1", b"x"))  # fmt: skip
 FOUR_BYTES = ("byte_size", "data1", 4)
+S = die("structure_type", FOUR_BYTES, label="s")
+OF_S = ("containing_type", "ref4", "s")
 MISSING = {
     "a base type without a size": die("base_type", named("t"), ("encoding", "data1", 5)),
     "a base type without an encoding": die("base_type", named("t"), ("byte_size", "data1", 4)),
@@ -116,10 +118,10 @@ MISSING = {
     "a parameter without a type": die("subprogram", named("g"), die("formal_parameter", named("p"))),
     "a base class without a type": die("structure_type", ("byte_size", "data1", 4), die("inheritance")),
     "a pointer to a member of nothing": die("ptr_to_member_type", typed("int")),
-    "a pointer to members of no type": die("ptr_to_member_type", ("containing_type", "ref4", "int"))}  # fmt: skip
+    "a pointer to members of no type": die("namespace", S, die("ptr_to_member_type", OF_S))}  # fmt: skip
 PARENTS = {
     "an enumerator in a unit": die("enumerator", named("e"), ("const_value", "data1", 1)),
-    "a base class in a unit": die("inheritance", typed("int")),
+    "a base class in a namespace": die("namespace", S, die("inheritance", typed("s"))),
     "a parameter in a unit": die("formal_parameter", named("p"), typed("int")),
     "a block in a unit": block(CODE, 4),
     "a label in a unit": die("label", named("l"), ("low_pc", "addr", CODE)),
@@ -196,7 +198,49 @@ SIBLINGS = {
     "its own child": (die("lexical_block", NEXT, LAST), B),  "one too far": (die("lexical_block", NEXT, B), C, LAST),
     "one in front": (LAST, die("lexical_block", NEXT, B), C),
     "none behind the last": (die("lexical_block", die("lexical_block", NEXT), B), LAST)}  # fmt: skip
+STRUCTURE = ("byte_size", "data1", 8)
+
+
+def bit_field(name: str, first: int, bits: int) -> Any:
+    where = ("data_bit_offset", "udata", first), ("bit_size", "udata", bits)
+    return die("member", named(name), typed("int"), *where)
+
+
+def method(label: str, parameter: str, target: str) -> Any:
+    """A function with a parameter, which operates on the object that an entry with a label is."""
+    own = die("formal_parameter", named("this"), typed("int"), label=parameter)
+    return die("subprogram", named(label), ("object_pointer", "ref4", target), own)
+
+
+MISPLACED = {
+    "a variable as a dimension": die("array_type", typed("int"), at_place("a")),
+    "a member in an array": die("array_type", typed("int"), die("member", named("m"), typed("int"))),
+    "a member in a unit": die("member", named("m"), typed("int")),
+    "a parameter as a member": die("structure_type", STRUCTURE, die("formal_parameter", named("p"), typed("int"))),
+    "a variable in a base type": numbers("t", 5, 4, at_place("a")),
+    "a type in a function type": die("subroutine_type", base()),
+    "a variable in an enumeration": die("enumeration_type", FOUR_BYTES, at_place("a")),
+    "a template's parameter in a unit": die("template_type_parameter", typed("int"))}  # fmt: skip
+MISLED = {
+    "a base class that is a number": die("structure_type", STRUCTURE, die("inheritance", typed("int"))),
+    "members of a number": die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "int")),
+    "an enumeration over a structure": die("enumeration_type", FOUR_BYTES, typed("s")),
+    "a dimension over a structure": die("array_type", typed("int"), die("subrange_type", typed("s"))),
+    "a bound that is a type": die("array_type", typed("int"), die("subrange_type", ("upper_bound", "ref4", "int"))),
+    "an imported type as a module": die("imported_module", ("import", "ref4", "int"))}  # fmt: skip
+SELVES = (
+    die("array_type", typed("self"), die("subrange_type", ("count", "data1", 2)), label="self"),
+    die("structure_type", STRUCTURE, die("member", named("m"), typed("self"), ("data_member_location", "data1", 0)),
+        label="self"))  # fmt: skip
 SEEDS = (
+    *(beside("parent", name, entry) for name, entry in MISPLACED.items()),
+    *(beside("reference-tag", name, S, entry) for name, entry in MISLED.items()),
+    beside("reference-cycle", "an array of itself", SELVES[0]),
+    beside("reference-cycle", "a structure in itself", SELVES[1]),
+    beside("object-pointer", "of another function", method("f", "p", "p"), method("g", "q", "p")),
+    beside("bit-size", "no bits of a member", die("structure_type", STRUCTURE, bit_field("m", 0, 0))),
+    beside("member-outside", "bits", die("structure_type", STRUCTURE, bit_field("m", 60, 5))),
+    beside("member-overlap", "bits", die("structure_type", STRUCTURE, bit_field("m", 0, 5), bit_field("n", 4, 5))),
     *(beside("base-size", name, each) for name, each in SIZED.items()),
     *(beside("base-encoding", name, each) for name, each in ENCODED.items()),
     *(inside("sibling", name, *each) for name, each in SIBLINGS.items()),

@@ -57,9 +57,10 @@ SEEDS = (
         "incomplete-composite", "a read of pieces", "DW_OP_regx s1; DW_OP_piece 4; DW_OP_deref; DW_OP_stack_value"
     ),
     location("incomplete-composite", "a copy of pieces", "DW_OP_regx s1; DW_OP_piece 4; DW_OP_dup"),
-    location("bad-piece", "of 8 bytes of s1", "DW_OP_regx s1; DW_OP_piece 8; DW_OP_LLVM_piece_end"),
+    location("bad-piece", "bits 8 to 40 of s1", "DW_OP_regx s1; DW_OP_bit_piece 32 8; DW_OP_LLVM_piece_end"),
     location("bad-piece", "of 4 bytes of one", "DW_OP_implicit_value 01; DW_OP_piece 4; DW_OP_LLVM_piece_end"),
     location("bad-piece", "of elements behind s1", "DW_OP_regx s1; DW_OP_LLVM_extend 64 2"),
+    location("piece-size", "of 100 bytes of an int", "DW_OP_regx s1; DW_OP_piece 4; DW_OP_piece 96"),
     location("bad-branch", "into an operation", "DW_OP_lit0; DW_OP_bra 1; DW_OP_const2u 7; DW_OP_stack_value"),
     location("bad-branch", "behind the end", b"\x30\x2f\x40\x00"),
     location("bad-branch", "before the start", b"\x30\x2f\xf0\xff"),
