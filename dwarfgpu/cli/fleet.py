@@ -17,7 +17,7 @@ from dwarfgpu.fleet.cluster import begin_workers, connected, local_workers, make
 from dwarfgpu.fleet.inputs import find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, Document
-from dwarfgpu.regular_files import whole_output
+from dwarfgpu.regular_files import signals_raise, whole_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def fleet(session: Session, options: Any) -> int:
     if local is not None:
         begin_workers()
     inputs = find_inputs(options.inputs, options.code)
-    with ExitStack() as stack:  # a folder that nobody named is there for as long as it is needed
+    with signals_raise(), ExitStack() as stack:  # a folder that nobody named is there for as long as it is needed
         folder = AnswerFolder(options.out or str(stack.enter_context(PrivateFolder()).path))
         _run(session, folder, question, inputs, options)
         return _report(session, folder, question, is_kept=options.out is not None)

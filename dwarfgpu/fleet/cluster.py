@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dwarfgpu.children import folder_of_run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
 from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter, outcomes_of
@@ -259,7 +260,7 @@ def connected(scheduler: str = "local", *, memory: str | None = None) -> Iterato
             yield client
         return
     begin_workers()
-    with dask.config.set({**LOCAL, **_way_to_begin()}):
+    with dask.config.set({**LOCAL, **_way_to_begin(), "temporary-directory": str(folder_of_run())}):
         try:
             cluster = LocalCluster(
                 n_workers=workers,
