@@ -327,9 +327,8 @@ class ExpressionChecks:
 
     @staticmethod
     def _problem(finding: Finding, section: str, offset: int, die: Die | None) -> Problem:
-        at = offset + finding.offset
-        rule = rule_of(finding)
-        return Problem(rule, finding.message, section, at, die, finding.spec, severity=finding.severity)
+        problem = Problem(rule_of(finding), finding.message, section, offset + finding.offset, die, finding.spec)
+        return evolve(problem, severity=finding.severity, values={"operation": finding.operation})
 
     def _meant(self, attribute: Attribute, expression: Expression, use: ExpressionUse) -> _Meant:
         """Return what the producer of an expression means."""

@@ -37,6 +37,12 @@ class Mistake:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("expression-pointer-target", {"offset": 0}, "GNU ",
             "GCC does not know the target in .dwo files", lambda die: die.unit.is_split),
+    Mistake("expression-stack-underflow", {"operation": "DW_OP_form_tls_address"}, "GNU ",
+            "GCC writes the offset of a thread's variable behind the operation"),
+    Mistake("expression-type-mismatch", {"operation": "DW_OP_and"}, "GNU ",
+            "GCC combines the result of a comparison with a floating-point number"),
+    Mistake("expression-no-frame-base", {}, "GNU ", "GCC needs no frame base for the arguments of calls",
+            lambda die: die.tag == dw.DW_TAG_call_site_parameter),
     Mistake("entry-attribute-missing", {"tag": "DW_TAG_variable"}, r"GNU .* -g1\b", "GCC writes no types with -g1"),
     Mistake("entry-attribute-missing", {"tag": "DW_TAG_inlined_subroutine"}, "GNU ",
             "GCC keeps inlined calls without code or function", _is_without_code),
