@@ -15,7 +15,16 @@ from dwarfgpu import dialects
 from dwarfgpu.budget import remembered
 from dwarfgpu.cfi.activation import BY_CODE, NO_INFORMATION, Information, NoInformation
 from dwarfgpu.cfi.rows import UnwindRules
-from dwarfgpu.cfi.rules import CfaExpression, ExpressionBytes, ExpressionRule, RegisterRule, SameValue, UndefinedRule
+from dwarfgpu.cfi.rules import (
+    CfaExpression,
+    ExpressionBytes,
+    ExpressionRule,
+    Offset,
+    RegisterOffset,
+    RegisterRule,
+    SameValue,
+    UndefinedRule,
+)
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
@@ -69,6 +78,19 @@ class CodeUnwinding:
         except DwarfGpuError as error:
             message = f"{missing.message}, and its code does not tell: {error.message}"
             raise NoInformation(NO_INFORMATION, message) from None
+
+    def at_null(self) -> Information:
+        """Return the rules where a null pointer was called: nothing was executed, so all is as the call has left it."""
+        target = self._target
+        if target.execution_mask is not None:
+            row = StateRules(target, CodeState({}, {}, {}), {}).row(0)
+            return Information(row, PC_64, 0, _expression, follows_call=partial(self._follows_call, 0))
+        counter, stack, size = target.program_counter, target.stack_pointer, target.address_size
+        if counter is None or stack is None:
+            raise _unknown(f"where functions of {target.name} return to is not known")
+        rules: dict[int, Rule] = {each.number: SameValue() for each in target.registers() if each.number != stack}
+        rules[counter] = Offset(-size)  # on the top of the stack (psABI of x86-64, 3.2.2)
+        return Information(UnwindRules(0, 1, RegisterOffset(stack, size), rules), counter, 0, _expression)
 
     @remembered
     def _read(self, code: LoadedCode, pc: int) -> Information:

@@ -381,9 +381,11 @@ class LoadedUnwinding:
         try:
             return self._loaded.information_at(pc)
         except DwarfGpuError as error:
-            from dwarfgpu.cfi.activation import NO_INFORMATION
+            from dwarfgpu.cfi.activation import NO_INFORMATION, OUTSIDE_CODE
 
             code = self._loaded.at(pc)
+            if pc == 0 and error.kind == OUTSIDE_CODE:
+                return self._by_code.at_null()
             if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
                 raise
             return self._by_code.information_at(code, pc, error)
