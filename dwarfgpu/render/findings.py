@@ -16,8 +16,11 @@ from dwarfgpu.render.records import Record, fact
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding, NamedSide
+    from dwarfgpu.execution.control.check_report import CheckReport, Coverage, NamedFinding, NamedSide
     from dwarfgpu.program.code.scopes import SourceCall
+
+MOST_MISSING = 8
+"""The lines that were not covered and are named."""
 
 
 def findings_text(report: CheckReport, most: int) -> Iterator[str]:
@@ -30,12 +33,25 @@ def findings_text(report: CheckReport, most: int) -> Iterator[str]:
         yield ""
         yield f"... and {counted(left, 'more finding')} (--max-findings shows more)"
     yield ""
+    if report.coverage is not None:
+        yield from fitted(_covered(report.coverage), 2)
     counts = Counter(finding.severity for finding in report.findings)
     words = [counted(counts["error"], "error")]
     words += [counted(counts[name], name) for name in ("warning", "note") if counts[name]]
     words += [f"{report.suppressed} suppressed"] * bool(report.suppressed)
     words += [f"{report.known} of the baseline"] * bool(report.known)
     yield f"error summary: {', '.join(words)} ({', '.join(report.checks)})"
+
+
+def _covered(coverage: Coverage) -> str:
+    """Return what a check has looked at: that it found nothing says nothing of the rest."""
+    text = f"race: {coverage.executed} of {counted(coverage.total, 'memory instruction')} were executed"
+    places = [
+        f"{Path(each.file).name}:{each.line}" if each.file and each.line else each.place or f"{each.address:#x}"
+        for each in coverage.missing[:MOST_MISSING]
+    ]
+    more = len(coverage.missing) - len(places)
+    return f"{text}; not covered: {', '.join([*places, *[f'{more} more'] * bool(more)])}" if places else text
 
 
 def finding_lines(finding: NamedFinding) -> Iterator[str]:
@@ -95,8 +111,14 @@ def findings_json(report: CheckReport, most: int) -> dict[str, Any]:
         "checks": list(report.checks), "errors": severities["error"], "warnings": severities["warning"],
         "notes": severities["note"], "suppressed": report.suppressed, "known": report.known,
         "rules": [{"rule": rule, "severity": severity, "count": n} for (rule, severity), n in counts.items()],
+        **({} if report.coverage is None else {"coverage": _coverage_json(report.coverage)}),
         "findings": [{"file": report.file, **FINDING.json(finding)} for finding in report.findings[:most]],
     }  # fmt: skip
+
+
+def _coverage_json(coverage: Coverage) -> dict[str, Any]:
+    places = [{"file": each.file, "line": each.line, "address": each.address} for each in coverage.missing]
+    return {"executed": coverage.executed, "memory_instructions": coverage.total, "not_covered": places}
 
 
 def side_places(finding: NamedFinding, folder: str) -> list[dict[str, Any]]:

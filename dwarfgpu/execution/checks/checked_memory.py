@@ -40,6 +40,7 @@ from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
 from dwarfgpu.isa import memory_actions as actions
+from dwarfgpu.isa.instruction import JUMPS
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ _COUNTERS = ("ds_append", "ds_consume")
 _SIGN = 1 << 31
 MOST_BEFORE_SWAP = 64
 """The instructions from a load to a compare-and-swap that are looked at."""
+MOST_REACHED = 100_000
+"""The instructions that are followed for what there is to be covered."""
 MOST_ATOMIC = 8
 """The bytes of a lane that can be atomic."""
 
@@ -116,6 +119,28 @@ class CheckedMemory(MemoryAccess):
         every += [check.found for check in (self.align, self.init_check) if check is not None]
         found = [finding for check in every for finding in check.values()]
         return sorted(found, key=lambda finding: not finding.is_error)
+
+    def accesses(self, entry: int) -> tuple[set[int], set[int]]:
+        """Return the accesses that the race check has looked at, and with them those that branches lead to."""
+        covered, found, seen = self.races.covered, set[int](), set[int]()
+        waiting = [entry, *covered]
+        while waiting:
+            pc = waiting.pop()
+            while pc not in seen and len(seen) < MOST_REACHED:
+                seen.add(pc)
+                try:
+                    instruction = self.machine.device.instruction(pc)
+                except MachineFault:
+                    break
+                name, action = instruction.name, actions.action_of(instruction, self.generation)
+                if (action.operation or name in _COUNTERS) and action.space != actions.PRIVATE:
+                    found.add(pc)
+                if instruction.branch is not None:
+                    waiting.append(pc + instruction.branch)
+                if name.startswith("s_endpgm") or name == "s_branch" or name in JUMPS:
+                    break
+                pc += instruction.size
+        return covered, found | covered
 
     def is_like(self, settings: Any) -> bool:
         return False  # another launch is checked on its own
@@ -229,6 +254,8 @@ class CheckedMemory(MemoryAccess):
         if RACE in self.settings.checks and is_access and may_be_shared:
             release = address in self._behind_local
             site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
+            if action.space == actions.PRIVATE:
+                self.races.private.add(address)
             if action.operation == actions.LOAD:
                 at = self.machine.device.instruction
                 updates = updates_of(instruction, address, at, self.generation)

@@ -149,7 +149,7 @@ class Shadow(KeptState):
 class RaceCheck(KeptState):
     """Looks for races among the accesses that it is told of."""
 
-    CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind", "latest"
+    CHANGING = "found", "shadows", "wave_of", "site_of", "number_of", "told", "most_rows", "kind", "latest", "covered"
 
     def __init__(
         self, order: KnownOrder, lanes: int, side: Callable[..., FindingSide], starts: Callable[[], Sequence[int]]
@@ -163,6 +163,10 @@ class RaceCheck(KeptState):
         self.shadows: dict[int, Shadow] = {}
         """By the start of a segment, which for local memory is 0."""
         self.pcs: list[int] = []
+        self.covered = set[int]()
+        """The addresses of instructions that were executed, or have accessed memory if that may be private."""
+        self.private = set[int]()
+        """Those that may access private memory alone."""
         self.reaches: list[int] = []
         self.releases: list[bool] = []
         """Whether each is behind a wait for local memory, without which its atomic operations order nothing there."""
@@ -211,6 +215,9 @@ class RaceCheck(KeptState):
     def begin(self, batch: WaveBatch, site: int) -> None:
         """Begin an instruction of some waves, which has rows from its first access on."""
         self.now, self.first, self.batch, self.waves = site, 0, batch, batch.waves
+        pc = self.pcs[site]
+        if pc not in self.covered and pc not in self.private and (batch.mask is None or batch.mask.any()):
+            self.covered.add(pc)
         self.places.clear()
 
     def _begin_rows(self) -> None:
@@ -225,6 +232,7 @@ class RaceCheck(KeptState):
             self._make_room(2 * last, slice(None))
         self.wave_of[first:last] = batch.waves + self.order.first
         self.site_of[first:last] = site
+        self.covered.add(self.pcs[site])
         kind = int(self.kinds[site])
         self.number_of[first:last] = self.order.latest[batch.index, kind] = self.order.issued[batch.index, kind]
         if self.classes[site] >= SMALL_STORE:

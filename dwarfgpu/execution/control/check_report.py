@@ -15,7 +15,7 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import return_addresses
-from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, SAME_VALUE, Padding
+from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, RACE, SAME_VALUE, Padding
 from dwarfgpu.execution.control.placed import memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
@@ -129,6 +129,16 @@ class NamedFinding:
 
 
 @frozen
+class Coverage:
+    """How many of the instructions that access memory, which others may see, were executed."""
+
+    executed: int
+    total: int
+    missing: tuple[CodePosition, ...]
+    """Where the others are, each line once."""
+
+
+@frozen
 class CheckReport:
     """What was checked, and found."""
 
@@ -139,6 +149,8 @@ class CheckReport:
     """How many were left out because a file of suppressions names them."""
     known: int = 0
     """How many more are those of an earlier answer."""
+    coverage: Coverage | None = None
+    """What the race check has looked at; None if it was not asked for."""
 
 
 def check_report(running: Running, suppressions: tuple[Suppression, ...] = ()) -> CheckReport:
@@ -151,7 +163,17 @@ def check_report(running: Running, suppressions: tuple[Suppression, ...] = ()) -
         (left_out if any(known.holds(row) for known in suppressions) else kept).append(row)
     assert machine.checks is not None  # noqa: S101 (the caller knows)
     checks = tuple(sorted(machine.checks.checks))
-    return CheckReport(running.launched.plan.file.name, checks, _of_lines(kept), len(_of_lines(left_out)))
+    coverage = _coverage(running) if RACE in checks else None
+    name = running.launched.plan.file.name
+    return CheckReport(name, checks, _of_lines(kept), len(_of_lines(left_out)), coverage=coverage)
+
+
+def _coverage(running: Running) -> Coverage:
+    memory: Any = running.machine.device.memory
+    executed, every = memory.accesses(running.launched.plan.start.entry)
+    places = map(running.position, sorted(every - executed))
+    lines = {(place.file, place.line) if place.line else place.address: place for place in places}
+    return Coverage(len(executed), len(every), (*lines.values(),))
 
 
 def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:

@@ -185,7 +185,7 @@ def test_a_hip_kernel_is_checked_as_one_of_opencl(require_tool, tmp_path, capsys
     assert f"error summary: {summary} (align, barrier, bounds, init, race, wait)" in text
     launch = "turned --grid=128 --work-group=64 --check=all 'in=arange(128)' 'out=zeros(128)' -ex continue"
     assert (launch in hints) == (not sync)
-    assert [*map(int, re.findall(r"k\.hip:(\d)", text))] == ([] if sync else [4, 6])
+    assert [*map(int, re.findall(r"k\.hip:(\d)", text.partition("\nrace: ")[0]))] == ([] if sync else [4, 6])
 
 
 def test_a_debugger_names_both_sides_of_a_race(capsys):
@@ -494,6 +494,11 @@ def test_the_status_the_text_and_the_document_say_the_same(built, capsys):
     assert text.endswith("\nerror summary: 1 error (race)\n")
     assert main([*words, "--json", "--max-findings=0"]) == 1
     document = json.loads(capsys.readouterr().out)["check"]
+    coverage = document.pop("coverage")
+    assert coverage["not_covered"] == []
+    assert (
+        f"race: {coverage['executed']} of {coverage['memory_instructions']} memory instructions were executed\n" in text
+    )
     counts = {"errors": 1, "warnings": 0, "notes": 0, "suppressed": 0, "known": 0}
     rules = [{"rule": "race-read-write", "severity": "error", "count": 1}]
     assert document == {"checks": ["race"], **counts, "rules": rules, "findings": []}
@@ -645,6 +650,32 @@ def test_races_of_two_variables_at_the_same_places_are_two_findings(kernel, name
     writes = [row for row in check_report(running).findings if row.kind == "write-write race"]
     assert {re.match(r"\w+", row.variable)[0] for row in writes} == names
     assert {row.count for row in writes} == {56}
+
+
+PARTLY = """kernel void partly(global int *a, global int *b) {
+  int i = get_global_id(0);
+  if (i > 1000)
+    a[i] = b[i] + 1;
+  b[i] = a[0];
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_was_not_executed_is_named(require_tool, tmp_path, capsys, level):
+    """Both loads and both stores, and those of the kernel's own arguments and variables."""
+    require_tool("clang-22")
+    (tmp_path / "k.cl").write_text(PARTLY)
+    words = [level, "--grid=64", "--work-group=64", "zeros(64)", "zeros(64)", "--check=race"]
+    assert main(["run", str(tmp_path / "k.cl"), "partly", *words]) == 0
+    line = re.search(
+        r"race: (\d+) of (\d+) memory instructions were executed; not covered: k.cl:4\n", capsys.readouterr().out
+    )
+    assert int(line[2]) - int(line[1]) >= 2
+    assert main(["run", str(tmp_path / "k.cl"), "partly", *words, "--json"]) == 0
+    coverage = json.loads(capsys.readouterr().out)["check"]["coverage"]
+    assert [coverage["executed"], coverage["memory_instructions"]] == [int(line[1]), int(line[2])]
+    assert [each["line"] for each in coverage["not_covered"]] == [4]
 
 
 def test_a_defect_of_a_check_is_not_a_stop_of_the_kernel(built, monkeypatch):
