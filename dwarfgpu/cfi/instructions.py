@@ -33,7 +33,7 @@ class DecodedInstruction:
 
     row: CallFrameInstruction
     operands: tuple[Any, ...]
-    """Numbers, what is factored in bytes; for an expression a `Block`. The row says what they are."""
+    """Numbers, what is factored in bytes; for an expression its `ExpressionBytes`. The row says what they are."""
     offset: int
     end: int
     """The start of the next instruction."""

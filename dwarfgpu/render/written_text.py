@@ -1,7 +1,8 @@
 """Text as it is written: what could steer a terminal is escaped, and only styles of this program are colours.
 
-A name in a file may hold escape sequences, and names are everywhere: types, symbols, paths, sections. So nothing is
-escaped where a text is made, but everything where it is written, by `SafeStream`. Styles must pass: `styled` marks
+A name in a file may hold escape sequences, and names are everywhere: types, symbols, paths, sections. So everything is
+escaped where it is written, by `SafeStream`. Ends of lines must pass there; `shown` escapes those of a name where a
+text is made, so that a name cannot look like a line of ours. Styles must pass: `styled` marks
 them with a number that no file knows, and `written` turns exactly these marks into escape sequences. What the user
 has typed, as the text of ``echo``, passes as well: `own` marks it.
 """

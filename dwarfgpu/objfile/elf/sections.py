@@ -244,7 +244,7 @@ def section_stream(raw: memoryview, layout: elf.ElfLayout, *, gnu: bool, file: s
 
 
 def most_of(size: int) -> int:
-    """Return how many bytes at most may be made of ``stream_size`` compressed ones."""
+    """Return how many bytes at most may be made of ``size`` compressed ones."""
     return min(MAX_SIZE, max(FREE_SIZE, MAX_RATIO * size))
 
 

@@ -233,7 +233,7 @@ class Index:
     def names_with_kinds(self) -> Iterator[tuple[str, Kind]]:
         """Yield all names without their scopes, each with the kinds it may be, one unit after the other.
 
-        It reads no entries: some names may belong to one that is not in an index after all (`entries.kind_of`).
+        It reads no entries: some names may belong to one that is not in an index after all (`kind_of`).
         Names that are too long to be typed are left out, so that it takes no more memory than a file that means well.
         """
         for unit in counted(self.units, "units", len(self.units)):

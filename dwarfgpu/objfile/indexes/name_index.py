@@ -50,7 +50,7 @@ def _select(abbreviation: Abbreviation) -> tuple[int, ...] | None:
 
 
 class NameIndex:
-    """The names of one unit. An entry with a name may not be an entry of an index (`entries.kind_of`)."""
+    """The names of one unit. An entry with a name may not be an entry of an index (`kind_of`)."""
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit

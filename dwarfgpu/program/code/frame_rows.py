@@ -1,6 +1,6 @@
 """The call frame information of a file: its entries, instructions and rows, with the target's registers and spaces.
 
-This is where the reader (`objfile.frames.section`), the instructions (`cfi`) and the decoder of expressions meet.
+This is where the reader (`objfile.call_frames`), the instructions (`cfi`) and the decoder of expressions meet.
 Unwinding a machine's frames is built on `row_at`.
 """
 
