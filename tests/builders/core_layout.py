@@ -192,6 +192,8 @@ def _wave(memory, processor, state, word, last):
     for name, index in HARDWARE[processor].items():
         wide = name == "flat_scratch" or (name == "exec" and lanes == 64) or (name == "xnack_mask" and is_gfx9)
         wave[name] = u64(data, hardware + 4 * index) if wide else u32(data, hardware + 4 * index)
+    if is_gfx9:  # as the library of AMD shows it
+        wave[f"s{end - 4}"], wave[f"s{end - 3}"] = wave["xnack_mask"] & 0xFFFFFFFF, wave["xnack_mask"] >> 32
     wave["raw pc"] = u64(data, hardware + 4)
     for index in (4, 5, 6, 7, 8, 9, 10, 11, 13):
         wave[f"ttmp{index}"] = u32(data, ttmps + 4 * index)

@@ -575,14 +575,16 @@ def _register_files(memory: FileMemory, columns: SavedColumns, target: Target) -
     yield RegisterFile((pc,), _cells(columns.pcs, 1, "<u8").shaped(len(columns.pcs), 1, 1), known)
 
     def mapped(
-        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False
-    ) -> Iterator[RegisterFile]:
+        names: list[str], offsets: list[int], counts: list[int], stored: int | None = None, *, shared: bool = False,
+        elsewhere: Sequence[tuple[int, int]] = (),
+    ) -> Iterator[RegisterFile]:  # fmt: skip
         """Yield consecutive registers, which begin at an offset in the record that depends on the shape."""
         registers = [register for name in names if (register := _register(target, name)) is not None]
         if registers and any(counts):
             has_shared = shared and any(shape.shared for shape in shapes)
             lacking = frozenset(columns.no_vgprs) if names[0][0] in "va" and names[0] != "vcc" else frozenset()
-            rows = RecordRows(columns.records, columns.shape, offsets, counts, [shape.shared for shape in shapes])
+            many = [shape.shared for shape in shapes]
+            rows = RecordRows(columns.records, columns.shape, offsets, counts, many, elsewhere)
             yield MappedRegisters(registers, memory, rows, stored=stored, has_shared=has_shared, lacking=lacking)
 
     everywhere = [1] * len(shapes)
@@ -597,7 +599,9 @@ def _register_files(memory: FileMemory, columns: SavedColumns, target: Target) -
     slots = [(shape.sgpr_at, *layout.named_slots(family, shape.slots)) for shape in shapes]
     counts = [count for _at, count, *_named in slots]
     names = [f"s{index}" for index in range(max(counts, default=0))]
-    yield from mapped(names, [at for at, *_named in slots], counts)
+    places = [layout.mask_at(family, shape) for shape in shapes]
+    elsewhere = [(count - 4, at) for count, at in zip(counts, places, strict=True) if at is not None]
+    yield from mapped(names, [at for at, *_named in slots], counts, elsewhere=elsewhere)
     for name, place in (("vcc", 2), ("flat_scratch", 3)):
         if family.hardware_register(name) is None:
             yield from mapped(

@@ -208,6 +208,12 @@ def named_slots(family: CoreFamily, slots: int) -> tuple[int, int, int | None]:
     return end, end - 2, end - 6
 
 
+def mask_at(family: CoreFamily, shape: RecordShape) -> int | None:
+    """Return where XNACK_MASK is in a record if two SGPRs below VCC show it, as AMD's library does on GFX9."""
+    mask = family.hardware_register("xnack_mask")
+    return None if mask is None or mask.dwords != 2 else shape.hardware_at + 4 * mask.index
+
+
 # --- Who a wave is ------------------------------------------------------------------------------------------------
 
 MARKED_FROM = 10

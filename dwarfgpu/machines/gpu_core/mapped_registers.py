@@ -41,12 +41,14 @@ class RecordRows:
     """How many registers a wave has."""
     shared: list[int]
     """How many shared vector registers follow."""
+    elsewhere: Sequence[tuple[int, int]] = ()
+    """The first of two registers that are at an offset of their own, and that offset."""
 
 
 class MappedRegisters(RegisterFile):
     """Consecutive registers of one kind, of every wave."""
 
-    __slots__ = ("_lacking", "_memory", "_places", "_rows", "_shared", "_stored", "_written")
+    __slots__ = ("_elsewhere", "_lacking", "_memory", "_places", "_rows", "_shared", "_stored", "_written")
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class MappedRegisters(RegisterFile):
         self._rows = rows
         self._shared = has_shared
         self._lacking = lacking
+        self._elsewhere = {position for at, _offset in rows.elsewhere for position in (at, at + 1)}
         self._places: Any = None
         self._written: dict[tuple[int, int], bytes] = {}
         """The registers that were written and that the files do not have, by wave and position."""
@@ -88,6 +91,9 @@ class MappedRegisters(RegisterFile):
         shape = rows.shape[wave]
         count, first = rows.counts[shape], rows.records[wave] + rows.offsets[shape]
         if position < count:
+            at, offset = rows.elsewhere[shape] if rows.elsewhere else (count, 0)
+            if at <= position < at + 2:
+                first, position = rows.records[wave] + offset, position - at
             return first + position * self.byte_size, self._stored
         if self._shared and position < count + rows.shared[shape]:
             half = self.byte_size // 2
@@ -174,7 +180,7 @@ class MappedRegisters(RegisterFile):
         position = self.positions[number]
         file, starts, counts, firsts = self._located()
         stays_inside = self._stored == self.byte_size or (isinstance(offsets, int) and offsets + size <= self._stored)
-        if self._shared or self._written or not stays_inside:
+        if self._shared or self._written or not stays_inside or position in self._elsewhere:
             return self._one_by_one(waves, number, offsets, size, count)
         if isinstance(waves, int):
             waves = np.full(count, waves, dtype=np.int64)

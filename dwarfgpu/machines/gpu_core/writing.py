@@ -453,6 +453,9 @@ class _QueueWriter:
             _put(
                 record, shape.hardware_at + 4 * hardware.index, self._register(hardware.name, wave), 4 * hardware.dwords
             )
+        if (at := layout.mask_at(family, shape)) is not None:
+            for part in (0, 1):  # of XNACK_MASK, where readers look for these SGPRs
+                _put(record, at + 4 * part, self._register(f"s{named[0] - 4 + part}", wave), 4)
         self._add_scratch(wave, shape, xcc, position, record)
         self._add_identity(wave, shape, record)
         return record

@@ -483,3 +483,19 @@ def test_the_slots_of_named_registers_are_scalar_registers_too(processor, tmp_pa
         for index in range(94, 106):
             register = found.register_named(f"s{index}")
             assert found.read_register(register, wave, None) == machine.read_register(register, other, None)
+
+
+@pytest.mark.parametrize("processor", ["gfx900", "gfx90a", "gfx942"])
+def test_two_scalar_registers_of_gfx9_show_the_xnack_mask(processor, tmp_path):
+    """AMD's library reads the two registers below VCC from the hardware registers, whatever their slots hold."""
+    machine = filled(processor)
+    machine.set_register("xnack_mask", np.full(machine.wave_count, 0x3333444411112222, np.uint64))
+    found = only(core_of(tmp_path, machine))
+    file = next(file for file in found.files if found.register_named("s104").number in file.positions)
+    for name, wanted in (("s104", 0x11112222), ("s105", 0x33334444)):
+        register = found.register_named(name)
+        values = [found.read_register(register, wave, None) for wave in range(found.wave_count)]
+        assert values == [wanted.to_bytes(4, "little")] * found.wave_count
+        assert file.gather(np.arange(found.wave_count), register.number, 0, 4, found.wave_count).tobytes() == b"".join(
+            values
+        )
