@@ -290,8 +290,12 @@ class TraceWriter:
         self._has_begun = True
         position = step.position
         function = "" if position.function is None else f" in {position.inlined or position.function}"
-        at = f"{style('name', shown(f'{position.file}:{position.line}'))}{shown(function)}"  # in one line, for grep
-        self._heading = [f"{at}, {lanes_text(step.active)}", *_source_line(step)]
+        at = f"{style('name', shown(f'{position.file}:{position.line}'))}{shown(function)}"
+        lanes = lanes_text(step.active)
+        heading = [*fitted(f"{at}, {lanes}", 4)]
+        if len(heading) > 1:  # the place stays in one line, for grep
+            heading = [f"{at},", *fitted(f"    {lanes}", 4)]
+        self._heading = [*heading, *_source_line(step)]
         if not step.is_optimized:
             yield from self._heading
             self._heading = []
