@@ -58,14 +58,16 @@ def question_of(text: str, budget: str | None = None) -> Question:
         what = "it is empty" if not text.strip() else str(error).lower()
         raise UsageError(f"the question {text[:60]!r}: {what}", hint="quotes come in pairs") from None
     command = question_named(name)
-    files = [] if name in WITH_FILES else ["-"]
-    if any(each.name == "state" for each in command.at_shell.selects):
+    selecting = {each.name for each in command.at_shell.selects}
+    files = ["-"] if "file" in selecting and name not in WITH_FILES else []
+    if "state" in selecting:
         files += ["--state", "-"]
     has_own = any(word.partition("=")[0] in ("--budget", "-budget") for word in words)
     costs = [] if budget is None or has_own else ["--budget", budget]
     selected, arguments, cost = question_words([name, *files, *costs, *words])
     selects = {key: value for key, value in selected.items() if value not in (None, False)}
-    if selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-":
+    is_named = selects.pop("file", "-") != "-" or selects.pop("state", "-") != "-"
+    if is_named or "state" in arguments.options or (name not in WITH_FILES and not files and arguments.words):
         raise names_file(text)
     check_words(name, arguments.words)
     options, settings = tuple(arguments.options.items()), tuple(arguments.settings.items())

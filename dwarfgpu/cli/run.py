@@ -665,17 +665,18 @@ def _rank(name: str) -> int:
 
 
 def _unknown(name: str) -> UsageError:
+    if is_source(name):
+        hint = f"`dwarfgpu kernels {name}` lists its kernels, `dwarfgpu run {name} KERNEL ...` executes one"
+        return UsageError(f"{name} is a source, and the first word must be a command", hint=hint)
     if os.path.exists(name.partition("@")[0]):  # noqa: PTH110 (`pathlib` costs start-up time)
-        if name.endswith(SOURCES):
-            hint = f"`dwarfgpu kernels {name}` lists its kernels, `dwarfgpu run {name} KERNEL ...` executes one"
-        elif name.endswith((".json", ".dgs")) or "core" in name.rpartition("/")[2]:
+        if name.endswith((".json", ".dgs")) or "core" in name.rpartition("/")[2]:
             hint = f"`dwarfgpu fault {name}` says why its waves have crashed, `dwarfgpu debug --state {name}` opens it"
         else:
             hint = f"`dwarfgpu debug {name}` opens it in the debugger, `dwarfgpu info {name}` says what it is"
         return UsageError(f"{name} is a file, and the first word must be a command", hint=hint)
     from dwarfgpu.questions.table import COMMANDS
 
-    names = (*AT_SHELL, *debug.COMMANDS)
+    names = (*AT_SHELL, *debug.COMMANDS, "help")
     if any(command.name == name for command in COMMANDS):
         near: str | None = f"`dwarfgpu debug FILE KERNEL ... -ex {name!r}` gives it to the debugger, which has it"
     else:

@@ -2,7 +2,7 @@
 
 from attrs import define
 
-SOURCES = (".cl", ".hip")
+SOURCES = (".cl", ".hip", ".cpp", ".cu")
 """How the names of files end that a user may name in place of their code object."""
 
 
@@ -33,7 +33,7 @@ BUILD = Build()
 
 def is_source(name: str) -> bool:
     """Return whether a name is that of a source of kernels: ``k.cl``, or ``k.cl@gfx90a``."""
-    return name.partition("@")[0].endswith(SOURCES)
+    return name.endswith(SOURCES) or name.rpartition("@")[0].endswith(SOURCES)
 
 
 def code_of(name: str, level: str | None = None) -> str:

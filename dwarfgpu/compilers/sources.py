@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dwarfgpu.targets.target import Target
 
 LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu": "hip"}
-"""What files are compiled as, by the end of their names."""
+"""What files are compiled as, by the end of their names: those of `SOURCES`."""
 USUAL_PROCESSOR = "gfx1100"
 LEVELS = ("0", "1", "2", "3", "s", "z", "g", "fast")
 """How much clang may optimize."""

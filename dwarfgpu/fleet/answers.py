@@ -67,13 +67,17 @@ WITH_FILES = {"memmodel": ("check", "show")}
 
 
 def questions() -> dict[str, Command]:
-    """Return the questions that can be asked of many inputs, by their names at the shell: those about a file."""
+    """Return the questions that can be asked of many inputs, by their names at the shell: about a file or a state."""
     return {
         name: row
         for name, row in AT_SHELL.items()
-        if row.is_question and row.shell is not None
-        if name in WITH_FILES or any(each.name == "file" for each in row.shell.selects)
+        if row.is_question and (name in WITH_FILES or not _inputs(row).keys().isdisjoint(("file", "state")))
     }
+
+
+def _inputs(row: Command) -> dict[str, Argument]:
+    """Return the operands and options that may name an input, by name."""
+    return {} if row.shell is None else {each.name: each for each in (*row.shell.selects, *row.shell.options)}
 
 
 def question_named(name: str) -> Command:
@@ -115,16 +119,13 @@ class Question:
     @property
     def takes_state(self) -> bool:
         """Whether it may be about a state."""
-        return "state" in self._files
+        return "state" in _inputs(question_named(self.name))
 
     @property
     def takes_many(self) -> bool:
         """Whether it takes several files, so that it looks into containers by itself."""
-        return self.name not in WITH_FILES and self._files["file"].is_many
-
-    @property
-    def _files(self) -> dict[str, Argument]:
-        return {argument.name: argument for argument in question_named(self.name).at_shell.selects}
+        file = _inputs(question_named(self.name)).get("file")
+        return self.name not in WITH_FILES and file is not None and file.is_many
 
 
 def check_words(name: str, words: Sequence[str]) -> None:

@@ -453,7 +453,7 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
     from dwarfgpu.states.stopped import OpenOptions, part_of
 
     opened = open_core_waves(sources, options=OpenOptions(moved=selection.moved_files() or {}))
-    machine = choose(opened.core, None, part_of(sources))
+    machine = choose(opened.core, None, part_of(sources), opened.problems)
     options = arguments.options
     summary = convert_core(opened, machine, destination, options.get("waves"), options.get("memory"))
     return Document(conversion_json(summary), lambda _output: conversion_text(summary), problems=opened.problems)

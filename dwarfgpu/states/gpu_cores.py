@@ -287,11 +287,13 @@ def open_core_waves(paths: Sequence[str], file: CodeObject | None = None, option
     return opened_core
 
 
-def choose(core: GpuCore, file: CodeObject | None, part: str | None) -> SavedGpu:
+def choose(
+    core: GpuCore, file: CodeObject | None, part: str | None, problems: Sequence[DwarfGpuError] = ()
+) -> SavedGpu:
     """Return the machine that a question is about: the named one, the one of a file, or the only one."""
     machines = core.machines
     if not machines:
-        raise no_waves(core)
+        raise no_waves(problems or core.problems)
     names = [machine.target.name.removeprefix("amdgcn-") for machine in machines]
     if part is not None:
         wanted = part.removeprefix("amdgcn-")
@@ -560,7 +562,7 @@ class OpenedCore:
 def open_gpu_stopped(paths: Sequence[str], file: CodeObject | None = None, options: OpenOptions = USUAL) -> Stopped:
     """Open the waves of GPU core files; without a file with the code that the process had loaded."""
     opened_core = open_core_waves(paths, file, options)
-    machine, files = choose(opened_core.core, file, part_of(paths)), opened_core.files
+    machine, files = choose(opened_core.core, file, part_of(paths), opened_core.problems), opened_core.files
     stopped = Stopped(machine, opened_core.loaded(), tuple(opened_core.problems), name=" and ".join(files.names))
     host = next((image.name for image in files.images if files.threads and image.machine == EM_X86_64), None)
     stopped.notes = tuple(_notes_of(opened_core, machine, host))

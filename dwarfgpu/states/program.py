@@ -200,10 +200,25 @@ class Attached(ShownInNotebooks, Opened):
         self._beside = beside
 
     def _name(self) -> str:
-        return f"Attached({self.program.file.name!r}, {self.state.target.name}, {len(self)} waves)"
+        name = self.stopped.name or self.program.file.name
+        return f"Attached({name!r}, {self.state.target.name}, {len(self)} {'waves' if self.has_waves else 'threads'})"
 
     def __len__(self) -> int:
         return self.stopped.machine.wave_count
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [wave.id for wave in self]
+
+    def to_pandas(self) -> Any:
+        """Return a table of pandas with a row for each lane of each wave, and a column for each variable there.
+
+        >>> import dwarfgpu as dg
+        >>> dg.open_core("blur.core").to_pandas()[["j", "last"]].dropna().iloc[0].tolist()
+        [16, 32]
+        """
+        from dwarfgpu.program.frames.all_waves import all_waves
+
+        return all_waves(self, [*dict.fromkeys(each.name for wave in self for each in wave.frame(0))])
 
     @property
     def has_waves(self) -> bool:
@@ -325,7 +340,7 @@ def open_core(
     1:1:1:1 stopped 10
     1:1:1:2 MEMORY_VIOLATION 10
     """
-    from dwarfgpu.states.opening import STATE_HINT, names_its_code, open_with_its_code, without_code
+    from dwarfgpu.states.opening import STATE_HINT, is_elf, names_its_code, open_with_its_code, without_code
     from dwarfgpu.states.stopped import OpenOptions, without_part
 
     paths, policy = paths_of(state), policy_named(repair)
@@ -333,8 +348,11 @@ def open_core(
         if not os.path.exists(without_part(path)):  # noqa: PTH110 (`pathlib` costs start-up time)
             raise MissingFile("unreadable", f"{path}: {os.strerror(errno.ENOENT)}")
         if not is_state(path):
-            what = "a source, not a state" if is_source(path) else "neither a core file nor a snapshot"
-            raise MalformedFile("bad_state", f"{path} is {what}", hint=STATE_HINT)
+            what, hint = "neither a core file nor a snapshot", STATE_HINT
+            if is_source(path) or is_elf(path):
+                what = "a source, not a state" if is_source(path) else "code, not a state"
+                hint = f"`dwarfgpu info {path}` describes it; in Python, `dwarfgpu.open`"
+            raise MalformedFile("bad_state", f"{path} is {what}", hint=hint)
     if not names_its_code(paths, moved):
         raise without_code(paths)
     stopped = open_with_its_code(paths, OpenOptions(dialect=dialect, repair=policy, moved=moved or {}))

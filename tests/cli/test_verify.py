@@ -10,6 +10,7 @@ from tests.builders.parameters import for_each
 
 GOOD = "fixtures/host/values.gcc.O0.v5.x86_64"
 JUDGED = "fixtures/llvm24/hip-kernels.gfx1100.w32.O2.co"
+TWO_GROUPS = "--grid", "128", "--work-group", "64", "out=zeros(128)", "limit=40"
 """A kernel in which a judge finds warnings and notes."""
 
 
@@ -50,7 +51,7 @@ def test_findings_say_what_where_and_by_which_rule(bad):
     ("verify", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co", "-v", "--strict"),  # warnings
     ("verify", "fixtures/host/strict.gcc.v2.x86_64"),  # warnings
     ("verify", "--ops", "DW_OP_lit1; DW_OP_lit3; DW_OP_xderef; DW_OP_plus", "--target", "gfx90a"),
-    ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40", "--strict"),
+    ("judge", JUDGED, "_Z9divergentPii", *TWO_GROUPS, "--strict"),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"),
     ids=lambda words: " ".join(words[:2]))  # fmt: skip
 def test_colour_changes_no_text_of_findings(words):
@@ -185,8 +186,8 @@ def check_sarif(kind, value):
 
 
 @for_each("words",
-    ("verify", "{bad}", "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "README.md"),
-    ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40"),
+    ("verify", "{bad}", "fixtures/compilers/hip.clang19.gfx1100.w32.O2.v5.co", "README.md", "--strict"),
+    ("judge", JUDGED, "_Z9divergentPii", *TWO_GROUPS),
     ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co"), ids=lambda words: words[0])  # fmt: skip
 def test_sarif_has_what_its_schema_requires(words, tmp_path):
     """Required and known properties, levels, URIs without characters that are none of them, lines that count from 1."""
@@ -225,7 +226,7 @@ def test_fingerprints_stay_where_lines_and_offsets_move(tmp_path):
 
 CHECKS = {
     "verify": ("verify", "fixtures/host/strict.gcc.v2.x86_64", "fixtures/amdgpu/cl-kernels.gfx1100.w32.O0.v5.co"),
-    "judge": ("judge", JUDGED, "_Z9divergentPii", "--grid", "64", "--work-group", "64", "out=zeros(64)", "limit=40",
+    "judge": ("judge", JUDGED, "_Z9divergentPii", *TWO_GROUPS,
               "--strict"),
     "memmodel": ("memmodel", "check", "fixtures/amdgpu/ordering.gfx1100.w32.O2.co")}  # fmt: skip
 RULE = {"verify": "list-outside", "judge": "statement-parameter", "memmodel": "order-wait-before"}

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from io import StringIO
 from math import prod
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from attrs import evolve
@@ -31,7 +31,7 @@ from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
 from dwarfgpu.notebooks import ShownInNotebooks
 from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
-from dwarfgpu.program.code.code_object import CodeObject, runnable
+from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.evaluator import variables_in
@@ -181,6 +181,10 @@ class Running(ShownInNotebooks):
         from dwarfgpu.execution.control.check_report import check_report
 
         return () if self.machine.checks is None else check_report(self).findings
+
+    def __reduce__(self) -> NoReturn:
+        hint = "pickle its `buffers`, or write its state with save_snapshot"
+        raise UsageError("a kernel that runs cannot be pickled", hint=hint)
 
     def use(self, attached: Attached) -> None:
         """Go on with debugging information that was read anew."""
@@ -659,7 +663,7 @@ def check_readable(text: str, frame: Frame, ask: Callable[[SourceExpression], ob
 
 
 def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it runs at a time)
-    file: File,
+    file: File | bytes,
     kernel: str,
     args: Any = None,
     *,
@@ -711,6 +715,8 @@ def launch(  # noqa: PLR0913 (what a dispatch packet has, and how much of it run
     """
     from dwarfgpu.execution.launch import launch as dispatch
 
+    if isinstance(file, bytes):
+        file = opened(file)
     if not isinstance(file, (Program, CodeObject, str, os.PathLike)):
         message = f"a {type(file).__name__} is not a file of code"
         hint = "launch(FILE, KERNEL, ARGUMENTS, grid=N, work_group=N), where FILE is a name, or what `open` returns"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.code.code_object import check_has_kernels
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def triton_launch(file: CodeObject) -> TritonLaunch | None:
 
 def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the kernel that words begin with, and its arguments; all are arguments where Triton names the kernel."""
+    check_has_kernels(file)
     triton = triton_launch(file)
     if triton is not None:
         named = file.kernels.kernels.named(words[0]) if words else []

@@ -40,7 +40,7 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
@@ -666,9 +666,10 @@ def group_problems(machine: SavedGpu) -> Iterator[DwarfGpuError]:
         yield MalformedFile("bad_groups", message)
 
 
-def no_waves(core: GpuCore) -> MissingContext:
+def no_waves(problems: Iterable[DwarfGpuError]) -> MissingContext:
     """Return the error for a core file without readable waves."""
-    kinds = ("save_area", "bad_save_area", "unknown_processor")
-    problem = next((problem for problem in core.problems if problem.kind in kinds), None)
+    kinds = ("truncated", "save_area", "bad_save_area", "unknown_processor")
+    causes = sorted((each for each in problems if each.kind in kinds), key=lambda each: kinds.index(each.kind))
+    problem = causes[0] if causes else None
     why, hint = ("no queue has a wave", None) if problem is None else (problem.message, problem.hint)
     return MissingContext("waves", f"the core file has no waves that can be read: {why}", spec="", hint=hint)

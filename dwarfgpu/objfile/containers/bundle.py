@@ -485,7 +485,10 @@ class Container:
         }
         ending = "" if kind == "unknown" else f"; it is {kind}"
         message = f"{self.name} is neither an ELF file nor an offload bundle{ending}"
-        return MalformedFile("not_elf", message, hint=hints.get(kind))
+        hint = hints.get(kind)
+        if self.name.endswith(".s"):
+            hint = "assemble it first: clang --target=amdgcn-amd-amdhsa -mcpu=gfx1100 k.s -o k.co"
+        return MalformedFile("not_elf", message, hint=hint)
 
 
 def _format_of(head: bytes) -> str:

@@ -485,9 +485,11 @@ def check_attributes(name: str) -> None:
 
 def check_has_kernels(file: CodeObject) -> None:
     """Refuse a file that can have no kernels."""
-    if not file.is_amdgpu:
+    if not file.is_amdgpu or file.image.type == ET_CORE:
         hint = "`dwarfgpu ls` lists the code objects in it: name one, as in FILE@gfx90a" if file.has_embedded else None
-        kind = "a core file" if file.image.type == ET_CORE else f"for the machine {file.image.machine_name}"
+        kind = f"for the machine {file.image.machine_name}"
+        if file.image.type == ET_CORE:
+            kind, hint = "a core file", f"`dwarfgpu fault {file.name}` says why its waves have crashed"
         message = f"{file.name} is {kind}: it is not a code object with kernels"
         raise UsageError(message, kind="no_kernels", hint=hint)
 

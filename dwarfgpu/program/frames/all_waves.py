@@ -8,13 +8,13 @@ of callers at one place are one.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.program.frames.answers import AsWritten, Quantity, Values
+from dwarfgpu.program.frames.answers import AsWritten, Quantity, Values, table_of
 from dwarfgpu.program.frames.frame import Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.variable import Variable
@@ -54,6 +54,7 @@ def attached_of(thing: Attached | HasWaves) -> Attached:
     return found  # type: ignore[no-any-return]
 
 
+@overload
 def all_waves(
     attached: Attached | HasWaves,
     text: str = "",
@@ -61,12 +62,34 @@ def all_waves(
     waves: Sequence[int] | None = None,
     lanes: Sequence[int] | str | None = None,
     frame: int = 0,
-) -> Values:
+) -> Values: ...
+
+
+@overload
+def all_waves(
+    attached: Attached | HasWaves,
+    text: list[str],
+    *,
+    waves: Sequence[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
+    frame: int = 0,
+) -> Any: ...
+
+
+def all_waves(
+    attached: Attached | HasWaves,
+    text: str | list[str] = "",
+    *,
+    waves: Sequence[int] | None = None,
+    lanes: Sequence[int] | str | None = None,
+    frame: int = 0,
+) -> Any:
     """Evaluate a variable or an expression in all lanes of all waves, in each wave where it is: `array[wave, lane]`.
 
     ``attached`` is what `launch`, `open_core` or `Program.attach` returns. ``waves`` and ``lanes`` choose some, by
     number. Without ``lanes`` those that do not execute the code are masked in the array, and not with ``all``. Waves in
-    which the name means nothing are masked; if it means nothing in any of them, that is a `KeyError`.
+    which the name means nothing are masked; if it means nothing in any of them, that is a `KeyError`. A list of
+    expressions gives a table of pandas with a column for each.
 
     >>> import dwarfgpu as dg
     >>> last = dg.all_waves(dg.open_core("blur.core"), "last")
@@ -76,6 +99,8 @@ def all_waves(
     [32, 50]
     """
     attached = attached_of(attached)
+    if isinstance(text, list):
+        return table_of({each: all_waves(attached, each, waves=waves, lanes=lanes, frame=frame) for each in text})
     if not text:
         raise UsageError("all_waves takes an expression, such as 'x'", hint="the first wave is item [0]")
     found = [values for _index, values in by_place(attached, (text,), waves=waves, lanes=lanes, frame=frame)]

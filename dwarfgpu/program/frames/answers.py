@@ -18,7 +18,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
-from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, UnknownItem, UsageError
+from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingContext, UnknownItem, UsageError
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet, each_part, run_in_parts
@@ -33,7 +33,7 @@ from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
 from dwarfgpu.program.values.storage import Located, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -754,13 +754,9 @@ class Values(ShownInNotebooks):
         index has the name of the wave, too. If the launch is known, `global_x` (with `global_y` and `global_z` if the
         grid has them) is the global id of the work-item.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            hint = "install it (pip install pandas), or use .to_dict()"
-            raise UsageError("pandas is not installed", kind="no_pandas", hint=hint) from None
         import numpy as np
 
+        pd = _pandas("use .to_dict()")
         keys = [self._key(slot) for slot in range(self.slot_count)]
         index = pd.MultiIndex.from_tuples(keys, names=["wave", "lane"]) if self.by_wave else pd.Index(keys, name="lane")
         plain = self.elements.reshape(len(keys), *self._array.shape[1:])
@@ -1005,6 +1001,8 @@ class Quantity(Handle, ABC):
         except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
+            if isinstance(error, MissingContext) and error.kind == "lane" and lane is None:
+                error = MissingContext("lane", "it may differ from lane to lane: give lane=N, or ask values()")
             raise self._unavailable(error, lane) from error
 
     def location(self, lane: int | None = None) -> Location:
@@ -1079,6 +1077,26 @@ class Quantity(Handle, ABC):
             return reason
         explained = self.in_lane(lane).explain(self.frame.lane(lane))
         return reason if explained is None else explained.reason
+
+
+def _pandas(otherwise: str) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        hint = f"install it (pip install pandas), or {otherwise}"
+        raise UsageError("pandas is not installed", kind="no_pandas", hint=hint) from None
+    return pd
+
+
+def table_of(answers: Mapping[str, Values]) -> Any:
+    """Return a table of pandas with a row for each lane and a column for each answer; structures have several."""
+    pd = _pandas("ask for the values of each variable")
+    columns: dict[str, Any] = {}
+    for name, values in answers.items():
+        table = values.to_pandas().drop(columns="state")
+        parts = [each for each in table.columns if not each.startswith("global_")]
+        columns |= {name if each == "value" and len(parts) == 1 else f"{name}.{each}": table[each] for each in parts}
+    return pd.DataFrame(columns)
 
 
 def location_of(value: Object) -> Location:

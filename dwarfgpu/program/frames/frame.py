@@ -829,9 +829,6 @@ class Frame(Handle):
 
         return iter(()) if self.unit is None else self.state.part(Names).statics(self, self.unit)
 
-    __iter__ = None
-    """`variables` lists them."""
-
     def __getitem__(self, name: str) -> Quantity:
         """Return what a name means here: a variable, or another quantity such as a member of ``this``.
 
@@ -859,6 +856,18 @@ class Frame(Handle):
     def variable(self, name: str) -> Quantity:
         """Return ``frame[name]``."""
         return self[name]
+
+    def __iter__(self) -> Iterator[Variable]:
+        return (variable for variable in self.variables() if not variable.is_shadowed)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [variable.name for variable in self]
+
+    def to_pandas(self) -> Any:
+        """Return a table of pandas with a row for each lane, and a column for each variable."""
+        from dwarfgpu.program.frames.answers import table_of
+
+        return table_of({variable.name: variable.values() for variable in self})
 
     def __contains__(self, name: str) -> bool:
         try:
