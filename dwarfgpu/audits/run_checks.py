@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.audits.verdicts import is_less
-from dwarfgpu.audits.verify.findings import ERROR, NOTE, CheckRule, FileFinding
+from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, FileFinding
 from dwarfgpu.audits.verify.reports import FileReport
 from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.halts import ENDED
@@ -26,6 +26,8 @@ _ROWS = (
     ("race-read-write", _RACE, "A read and a write of the same bytes are ordered.", _ORDER, f.READ_WRITE),
     ("race-write-write", _RACE, "Two writes of the same bytes are ordered.", _ORDER, f.WRITE_WRITE),
     ("race-same-value", _RACE, "Two writes of one value to the same bytes are ordered.", _ORDER, f.SAME_VALUE),
+    ("race-in-wave", "C11, 5.1.2.4 (25)", "Work-items are ordered by more than that their lanes are one wave.",
+     "put a barrier between both; of a wave alone, __syncwarp() or sub_group_barrier()", f.IN_WAVE),
     ("race-lost-update", _RACE, "Lanes that read and write the same bytes do so one after the other.",
      "use an atomic operation", f.LOST_UPDATE),
     ("race-scope", _RACE, "The scope of atomic operations contains all who share the word.",
@@ -54,8 +56,9 @@ _ROWS = (
      "initialize the variable", f.UNDEFINED_STORE),
 )  # fmt: skip
 """By rule: the clause, what must hold, what to do, and the kinds of findings."""
+_SEVERITIES: dict[str, Severity] = {f.SAME_VALUE: NOTE, f.IN_WAVE: WARNING}
 _OF_KIND = {
-    kind: CheckRule(name, NOTE if kind == f.SAME_VALUE else ERROR, clause, summary, advice)
+    kind: CheckRule(name, _SEVERITIES.get(kind, ERROR), clause, summary, advice)
     for name, clause, summary, advice, *kinds in _ROWS
     for kind in kinds
 }
@@ -98,7 +101,7 @@ def lost_checks(earlier: Mapping[str, Any], result: RunReport, checks: Iterable[
 
 def _file_finding(finding: NamedFinding, file: str) -> FileFinding:
     rule, source = rule_of(finding), finding.sides[-1].line
-    severity: Severity = ERROR if finding.severity == ERROR else NOTE
+    severity: Severity = rule.severity
     return FileFinding(
         rule, severity, finding.message, rule.clause, file, None, None, path_of(finding), source, None, executed=finding
     )

@@ -9,7 +9,6 @@ import sys
 from argparse import Namespace
 from functools import partial
 from itertools import chain
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.cli.debug import HOW_LAUNCHED
@@ -180,9 +179,9 @@ def _not_shown(running: Running, checked: CheckReport) -> Iterator[str]:
     if checked.findings or checked.suppressed:
         return
     launched, frames = running.launched, running.program.at(running.launched.plan.kernel.entry or 0)
-    is_one_wave = prod(launched.geometry.work_group) <= running.machine.target.lane_count
-    if "race" in checked.checks and is_one_wave and launched.plan.start.group_segment_size:
-        yield "a work-group is one wave here, whose lanes run in step: a missing barrier shows only in a larger one"
+    checks = running.machine.checks
+    if "race" in checked.checks and not (checks and checks.has_barriers) and launched.plan.start.group_segment_size:
+        yield "a work-group is one wave here, so the code has no barriers: a missing one shows only in a larger group"
     if "init" in checked.checks and any(
         each.is_listed or not each.locations() for frame in frames for each in frame.variables()
     ):

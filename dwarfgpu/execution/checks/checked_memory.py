@@ -86,6 +86,8 @@ class CheckedMemory(MemoryAccess):
         self.is_counted = bool(settings.checks & {RACE, WAIT})
         """Whether a check asks which accesses are complete."""
         self.races = RaceCheck(self.order, others["lanes"], self._side, self._local_starts)
+        self.races.looks_in_waves = settings.has_barriers
+        self.races.says_items = self._says_items
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
         self.bounds: BoundsCheck | None = None
@@ -373,6 +375,9 @@ class CheckedMemory(MemoryAccess):
         if has_scopes:
             return SYNC_STORE if reach >= WORK_GROUP else PLAIN, reach
         return SYNC_STORE if address in self._behind_waits else SMALL_STORE, AGENT  # nothing in it says how far
+
+    def _says_items(self, pc: int) -> bool:
+        return self.machine.source is not None and self.machine.source.says_items(pc)
 
     def _has_no_barrier(self, load: int, update: Update) -> bool:
         """Return whether no barrier can have been between a load and a store, as in ``x++``, which is one place."""

@@ -22,6 +22,8 @@ LEFT_OUT = "left-out"
 READ_WRITE, WRITE_WRITE, SAME_VALUE, NARROW_SCOPE = (
     "read-write race", "write-write race", "write-write race, same value", "race of atomics of work-group scope",
 )  # fmt: skip
+IN_WAVE = "race in a wave"
+"""Work-items access the same bytes, ordered only because these lanes are one wave."""
 LOST_UPDATE = "lost update"
 """Lanes of one instruction write the same number, which each has computed from what it had read there."""
 DIVERGENT, DIFFERENT, MISSED = "divergent barrier", "different barriers", "barrier missed by a wave that has ended"
@@ -164,8 +166,8 @@ class CheckFinding(KeptState):
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error: writes of the same value may be meant."""
-        return self.kind != SAME_VALUE
+        """Whether it is an error: writes of the same value may be meant, and lanes of a wave run in step."""
+        return self.kind not in (SAME_VALUE, IN_WAVE)
 
 
 def check_names(text: str, *, is_weak: bool) -> frozenset[str]:

@@ -168,6 +168,8 @@ class KnownOrder(KeptState):
             np.ones((count, 2), np.int64) for _ in range(4)
         )
         """Below which row all accesses of its group are before those of a wave, of local and of global memory."""
+        self.ordered_row = np.ones(count, np.int64)
+        """Below which row all that a wave did is before a barrier or an atomic operation of its own."""
         self.has_told_all = np.zeros((count, 2), bool)
         """Whether everything of a wave was complete at its last barrier: in local memory, and in global memory."""
         shape = count, widest if self.is_followed else 0, kinds
@@ -344,6 +346,7 @@ class KnownOrder(KeptState):
         self.is_free[waves] = self.is_waiting[waves] = False
         if not self.is_followed:
             return
+        self.ordered_row[waves] = self.rows
         met = self.met_floor[waves]
         self.pending_floor[waves] = np.maximum(self.pending_floor[waves], met)
         parts = slice(None) if self.shares_cache else slice(0, 1)
@@ -373,7 +376,7 @@ class KnownOrder(KeptState):
 
     def number_anew(self, before: Rows) -> None:
         """Number the rows anew, of which so many are left before each."""
-        for floors in (self.floor, self.told_floor, self.pending_floor, self.met_floor):
+        for floors in (self.floor, self.told_floor, self.pending_floor, self.met_floor, self.ordered_row):
             floors[...] = before[floors]
         self.rows = int(before[-1])
 

@@ -21,6 +21,7 @@ import numpy as np
 from dwarfgpu.execution.caches import AGENT
 from dwarfgpu.execution.checks.findings import (
     ATOMIC,
+    IN_WAVE,
     LOST_UPDATE,
     NARROW_SCOPE,
     RACE,
@@ -220,7 +221,7 @@ class RaceCheck(KeptState):
             self.covered.add(pc)
         self.places.clear()
 
-    def _begin_rows(self) -> None:
+    def _begin_rows(self, *, is_local: bool) -> None:
         batch, site = self.batch, self.now
         if self.classes[site] == SMALL_STORE and self.order.is_quiet(batch):
             site = self.now = site - 1
@@ -235,6 +236,8 @@ class RaceCheck(KeptState):
         self.covered.add(self.pcs[site])
         kind = int(self.kinds[site])
         self.number_of[first:last] = self.order.latest[batch.index, kind] = self.order.issued[batch.index, kind]
+        if self.classes[site] == RMW or (self.classes[site] == SYNC_LOAD and not is_local):
+            self.order.ordered_row[batch.index] = last
         if self.classes[site] >= SMALL_STORE:
             self.told.append((first, self.order.publish(batch, kind)))
 
@@ -295,7 +298,7 @@ class RaceCheck(KeptState):
     def number_as_local(self, batch: WaveBatch) -> None:
         """Count the instruction as one of local memory, which a flat one turns out to be."""
         if not self.first:
-            self._begin_rows()
+            self._begin_rows(is_local=True)
         self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
@@ -344,7 +347,7 @@ class RaceCheck(KeptState):
     def _shadow(self, segment: MemorySegment) -> Shadow:
         """Begin an access of the next place of the instruction."""
         if not self.first:
-            self._begin_rows()
+            self._begin_rows(is_local=not segment.start)
         shadow = self.shadows.get(segment.start)
         if shadow is None:
             shadow = self.shadows[segment.start] = Shadow(segment)
@@ -356,7 +359,7 @@ class RaceCheck(KeptState):
         """Return whether not all earlier writes are before what waves do, or, of a write, not all accesses."""
         if shadow.groups is None:
             return bool(shadow.written[0] or (is_write and shadow.read[0]))
-        if self.order.is_alone:
+        if self.order.is_alone and not self.looks_in_waves:
             return False
         groups, floor = shadow.groups[self.waves], self.order.floor[self.waves, 0]
         return bool((shadow.written[groups] >= floor).any() or (is_write and (shadow.read[groups] >= floor).any()))
@@ -371,7 +374,7 @@ class RaceCheck(KeptState):
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
             self._synchronize_own()
-        if shadow.is_local and self.order.is_alone:
+        if shadow.is_local and self.order.is_alone and not self.looks_in_waves:
             return
         shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
         shadow.listed.append(read)
@@ -453,8 +456,9 @@ class RaceCheck(KeptState):
         if shadow.groups is not None and listed:
             floors, known = self.order.lowest_floors()[shadow.groups], self.order.least_known()
             listed = [each for each in listed if self._may_be_open(each, floors[each.waves], known[each.waves])]
+        count = (2 if shadow.is_local else 3) + self.looks_in_waves
         if listed and not shadow.reads:
-            shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(2 if shadow.is_local else 3)]
+            shadow.reads = [np.zeros(shadow.size, shadow.write.dtype) for _ in range(count)]
         for each in listed:
             self._mark(shadow, self._accessed(shadow, each, READ))
 
@@ -472,13 +476,16 @@ class RaceCheck(KeptState):
         if isinstance(at, slice):
             return
         after = latest[at]
-        lost = np.flatnonzero((after ^ marks) > LANE)  # marks of other waves
+        lost = np.flatnonzero((after ^ marks) > (0 if self.looks_in_waves else LANE))  # marks of other waves, or lanes
         if lost.size:
             self._keep(shadow, AccessedLanes(READ, at[lost], marks, None), marks[lost], after[lost])
 
     def _keep(self, shadow: Shadow, accessed: AccessedLanes, marks: Rows, others: Rows) -> None:
         """Keep reads beside the latest ones, which are of other waves."""
+        lanes = (marks ^ others) & LANE
         waves, others = self.wave_of[marks >> LANE_BITS], self.wave_of[others >> LANE_BITS]
+        if self.looks_in_waves and (inside := (marks != 0) & (waves == others) & (lanes != 0)).any():
+            shadow.reads[-1][accessed.units(inside)] = marks[inside]
         kept = (marks != 0) & (waves != others)
         if not kept.any():
             return
@@ -487,7 +494,7 @@ class RaceCheck(KeptState):
             return
         groups = self.order.groups
         is_inside = groups[waves] == groups[others]
-        for reads, flags in zip(shadow.reads[1:], (kept & is_inside, kept & ~is_inside), strict=True):
+        for reads, flags in zip(shadow.reads[1:3], (kept & is_inside, kept & ~is_inside), strict=True):
             reads[accessed.units(flags)] = marks[flags]
 
     # --- Pairs --------------------------------------------------------------------------------------------------------
@@ -513,6 +520,8 @@ class RaceCheck(KeptState):
         rows, mine = (before >> LANE_BITS).astype(np.int64), self.wave_of[own_rows]
         theirs = self.wave_of[rows]
         others = np.flatnonzero(theirs != mine)
+        if self.looks_in_waves and others.size < len(rows):
+            self._compare_in_wave(shadow, accessed, found, before, own_rows, is_write=is_write)
         own = int(self._classes(shadow, self.now))
         if is_write and own in (SYNC_LOAD, RMW) and not shadow.is_local and others.size < len(rows):
             repeated = (theirs == mine) & (self.classes[self.site_of[rows]] >= SMALL_STORE)
@@ -540,6 +549,27 @@ class RaceCheck(KeptState):
             old = shadow.segment.data[(accessed.units(found) * shadow.unit)[:, None] + size]
             is_narrow = FINE[classes, own][racing]
             self._report(shadow, accessed, found, before[racing], old, is_write=is_write, is_narrow=is_narrow)
+
+    def _compare_in_wave(
+        self, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, own_rows: Rows, *, is_write: bool
+    ) -> None:
+        """Compare lanes with others of their wave since its latest barrier or atomic operation."""
+        rows, mine = (before >> LANE_BITS).astype(np.int64), self.wave_of[own_rows]
+        differs = (before & LANE) != (accessed.marks[found] & LANE)
+        racing = (self.wave_of[rows] == mine) & (rows < own_rows) & differs
+        racing &= rows >= self.order.ordered_row[mine - self.order.first]
+        racing &= self.classes[self.site_of[rows]] != RMW
+        if self.classes[self.now] == RMW or not racing.any() or not self.says_items(self.pcs[self.now]):
+            return
+        units, size = accessed.units(found), np.arange(shadow.unit)
+        old = shadow.segment.data[(units * shadow.unit)[:, None] + size]
+        if is_write and accessed.action == WRITE:
+            racing &= (old != accessed.new[found]).any(axis=1)
+        racing = np.flatnonzero(racing)
+        if racing.size:
+            self._report(
+                shadow, accessed, found[racing], before[racing], old[racing], is_write=is_write, is_in_wave=True
+            )
 
     def _compare_lanes(self, shadow: Shadow, accessed: AccessedLanes) -> None:
         """Compare the lanes of an instruction that write the same units: the last one wins."""
@@ -608,9 +638,9 @@ class RaceCheck(KeptState):
         classes = self.classes[sites]
         return np.where(classes == RMW, RMW, PLAIN) if shadow.is_local else classes
 
-    def _report(
+    def _report(  # noqa: PLR0913
         self, shadow: Shadow, accessed: AccessedLanes, found: Rows, before: Rows, old: Rows, *, is_write: bool,
-        is_lost: Rows = None, is_narrow: Rows = None,
+        is_lost: Rows = None, is_narrow: Rows = None, is_in_wave: bool = False,
     ) -> None:  # fmt: skip
         """Report pairs: units of an access, the marks of the earlier ones, and the bytes that these had there.
 
@@ -619,13 +649,15 @@ class RaceCheck(KeptState):
         sites = self.site_of[before >> LANE_BITS]
         is_atomic = self.classes[sites] == RMW
         kinds = np.full(len(found), 0 if is_write and accessed.action != READ else 1)
-        names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE, LOST_UPDATE]
+        names = [WRITE_WRITE, READ_WRITE, SAME_VALUE, NARROW_SCOPE, LOST_UPDATE, IN_WAVE]
         if is_write and accessed.action == WRITE:
             kinds[(old == accessed.new[found]).all(axis=1) & ~is_atomic] = 2
         if is_narrow is not None:
             kinds[is_narrow] = 3
         if is_lost is not None:
             kinds[(kinds == 2) & is_lost] = 4
+        if is_in_wave:
+            kinds[:] = 5
         start = shadow.segment.start
         variables: Rows = np.zeros(len(found), np.int64)
         if shadow.is_local:
@@ -679,3 +711,9 @@ class RaceCheck(KeptState):
 
     local_count = 1
     """The work-groups that local memory is of."""
+
+    looks_in_waves = False
+    """Whether lanes of a wave are compared: the code has all barriers of the source."""
+
+    says_items: Callable[[int], bool]
+    """Returns whether the source of an instruction says work-items, and orders lanes by barriers alone."""

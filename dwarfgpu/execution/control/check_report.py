@@ -15,7 +15,7 @@ from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import return_addresses
-from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, RACE, SAME_VALUE, Padding
+from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, IN_WAVE, RACE, SAME_VALUE, Padding
 from dwarfgpu.execution.control.placed import memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
 from dwarfgpu.execution.control.watching import PRIVATE
@@ -47,6 +47,7 @@ _DOES = {
     "end": "this wave has ended", "use": "use", "left-out": "write without these lanes",
     "": "these lanes do not execute it",
 }  # fmt: skip
+_SEVERITIES = {SAME_VALUE: "note", IN_WAVE: "warning"}
 _FLOATS = {2: "<e", 4: "<f", 8: "<d"}
 MOST_DEPTH = 8
 """The parts of parts that a name has."""
@@ -301,7 +302,7 @@ class FindingNames:
             name, is_certain, kind = named
         sides = tuple(self._side(side, kind) for side in finding.sides)
         return NamedFinding(
-            finding.check, finding.kind, "error" if finding.is_error else "note", finding.space, finding.address,
+            finding.check, finding.kind, _SEVERITIES.get(finding.kind, "error"), finding.space, finding.address,
             finding.size, finding.register, name, is_certain, self._reach(finding), finding.count, sides,
         )  # fmt: skip
 

@@ -52,6 +52,7 @@ _PRAGMA = re.compile(r"\s*#\s*pragma\s+pack|.*_Pragma")
 MOST_LINES = 200
 """The lines that the definition of a structure is looked for in."""
 _DEFINITION = re.compile(r"\s*#\s*define\s+(\w+)(?:\([^)]*\))?\s+(.*)")
+_WAVE_BARRIER = re.compile(r"__syncwarp|wave_barrier|sub_group_\w*barrier|tiled_partition|coalesced_threads")
 STACK_REGISTERS = 32, 33
 """The stack pointer and the frame pointer, which variables in private memory count from."""
 MOST_DEPTH = 8
@@ -79,6 +80,7 @@ class SourceAccesses:
         self._named: dict[int, list[str]] = {}
         """The arrays that the line of an instruction names, if it says what it accesses."""
         self._places: dict[tuple[int, tuple[int, ...]], tuple[NamedArray, ...]] = {}
+        self._items: dict[str, bool] = {}
         self._local_places: dict[int, tuple[NamedArray, ...]] = {}
 
     def alignment(self, pc: int) -> Alignment | None:
@@ -126,6 +128,21 @@ class SourceAccesses:
         loaded = self.running.attached.state.loaded
         calls = loaded.calls_at(pc)
         return bool(calls[0].source and calls[0].source.column) and calls == loaded.calls_at(other)
+
+    def says_items(self, pc: int) -> bool:
+        """Return whether the file of an instruction is in OpenCL C or HIP, and has no barrier of a wave.
+
+        Such barriers leave no code, so what they order cannot be told.
+        """
+        line = self.running.line_at(pc)
+        if line is None or not line.line or line.file.name.endswith(".py"):
+            return False
+        text = self.texts.read(line.file)
+        known = self._items.get(line.file.name)
+        if known is None:
+            known = bool(text.lines) and not any(map(_WAVE_BARRIER.search, text.lines))
+            self._items[line.file.name] = known
+        return known
 
     # --- Arrays -------------------------------------------------------------------------------------------------------
 

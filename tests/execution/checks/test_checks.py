@@ -285,7 +285,9 @@ def test_a_missing_barrier_in_an_unrolled_loop_is_one_finding(require_tool, tmp_
     assert main(["compile", str(tmp_path / "k.hip"), "-O2", "-o", path]) == 0
     words = "run", path, "scan", "--grid=128", "--work-group=128", "in=ones(128)", "out=zeros(128)", "--check"
     assert main([*words, "--json"]) == 1
-    (row,) = json.loads(capsys.readouterr().out.partition("\n")[2])["check"]["findings"]
+    rows = json.loads(capsys.readouterr().out.partition("\n")[2])["check"]["findings"]
+    row, in_wave = rows
+    assert in_wave["rule"] == "race-in-wave"
     # Each of the seven steps reads what other waves write: all lanes of three waves, or as many as the step is long
     assert (row["hazards"], row["pairs"]) == (3 * (1 + 2 + 4 + 8 + 16 + 32) + 2 * 32, 7)
     assert ([side["line"] for side in row["sides"]], row["variable"]) == ([8, 9], "sums[31]")
@@ -462,6 +464,10 @@ def test_an_update_that_lanes_of_a_wave_lose_is_an_error(require_tool, tmp_path,
         running = Running(launch(machine, str(path), kernel, grid=32, work_group=32, args=args, check="race"))
         running.run(limit=200_000)
         rows[kernel] = [(row.kind, row.severity, row.variable) for row in check_report(running).findings]
+    in_step = {name for name, found in rows.items() if f.IN_WAVE in {row[0] for row in found}}
+    assert "reduction" in in_step
+    assert not {name for name in in_step if name.endswith("_mended")}
+    rows = {name: [row for row in found if row[0] != f.IN_WAVE] for name, found in rows.items()}
     lost = {kernel for kernel, found in rows.items() if found and found[0][:2] == (f.LOST_UPDATE, "error")}
     noted = {"flag", "bit", "next_member", "taken", "taken_half", "stepped", "overwritten"}
     noted |= {"two"} if (language, level) == ("hip", "0") else set()
