@@ -184,7 +184,9 @@ def _of_lines(rows: list[NamedFinding]) -> tuple[NamedFinding, ...]:
         key: Any = id(row)
         if len(row.sides) == 2 and all(side.line for side in row.sides):
             name = _WORD.match(row.variable or "")
-            key = row.kind, row.severity, row.space, name and name[0], frozenset(side.source for side in row.sides)
+            most = 2 if row.kind == SAME_VALUE else None  # that is said once of a line, whoever calls it
+            sources = frozenset(side.source[:most] for side in row.sides)
+            key = row.kind, row.severity, row.space, name and name[0], sources
         first = found.get(key)
         count, places = (0, 0) if first is None else (first.count, first.places)
         found[key] = evolve(first or row, count=count + row.count, places=places + 1)

@@ -684,6 +684,29 @@ def test_what_was_not_executed_is_named(require_tool, tmp_path, capsys, level):
     assert [each["line"] for each in coverage["not_covered"]] == [4]
 
 
+CALLED_TWICE = """#include <hip/hip_runtime.h>
+__device__ int total(int *sums, int number) {
+  sums[0] = number;
+  __syncthreads();
+  return sums[0];
+}
+__global__ void both(int *out) {
+  __shared__ int sums[1];
+  int one = total(sums, 5);
+  __syncthreads();
+  out[threadIdx.x] = one + total(sums, 6);
+}
+"""
+
+
+def test_writes_of_the_same_value_are_one_note_for_all_calls(require_tool, tmp_path, capsys):
+    require_tool("clang-22")
+    (tmp_path / "k.hip").write_text(CALLED_TWICE)
+    words = ["-O2", "--grid=64", "--work-group=64", "zeros(64)", "--check=race", "--json"]
+    assert main(["run", str(tmp_path / "k.hip"), "both", *words]) == 0
+    assert [row["rule"] for row in json.loads(capsys.readouterr().out)["check"]["findings"]] == ["race-same-value"]
+
+
 def test_a_defect_of_a_check_is_not_a_stop_of_the_kernel(built, monkeypatch):
     def begin(*_args):
         raise AttributeError("first")
