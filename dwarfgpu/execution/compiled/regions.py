@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HOT = 100
 """How often the interpreter executes a block before it is compiled; so often always if it is the rest of one."""
-ATOMIC_LANES = 1 << 10
+ATOMIC_LANES = 1 << 9
 """The lanes of an atomic operation that the interpreter does in the time in which it executes a small block."""
 MOST_BYTES = 1 << 25
 """The machine code that is kept; LLVM has it twice, as it was compiled and as it is executed."""
