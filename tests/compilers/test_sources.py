@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import dwarfgpu
+from dwarfgpu.children import PrivateFolder
 from dwarfgpu.cli import main
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import Library, NotCompiled, Recipe, compile_source
@@ -366,9 +367,12 @@ def test_functions_are_linked_only_where_some_are_missing(require_tool, monkeypa
 @pytest.mark.parametrize("version", ["CL1.2", "CL2.0"])
 def test_the_library_has_what_clang_declares(require_tool, tmp_path, version):
     nm, clang = require_tool("llvm-nm-22", "llvm-nm"), find_clang()
-    Library(clang, resolve("gfx1100"), ()).linked(PARTS, tmp_path)
-    files = [str(tmp_path / f"{part}.bc") for part in PARTS]
-    listed = subprocess.run([nm, "--defined-only", "--format=just-symbols", *files], capture_output=True, check=True)
+    with PrivateFolder() as folder:
+        Library(clang, resolve("gfx1100"), ()).linked(PARTS, folder)
+        files = [str(folder.path / f"{part}.bc") for part in PARTS]
+        listed = subprocess.run(
+            [nm, "--defined-only", "--format=just-symbols", *files], capture_output=True, check=True
+        )
     has, empty = {*listed.stdout.decode().split()}, source(tmp_path, "")
     headers = Path(clang.run(["-print-resource-dir"])[1].strip()) / "include"
     words = ["-cc1", "-triple", "amdgcn-amd-amdhsa", "-target-cpu", "gfx1100", f"-cl-std={version}", "-ast-dump=json",
