@@ -107,7 +107,7 @@ class SourceStatements:
         self._reader.directories = (COMPILED, HERE, folder, os.path.join(folder, os.pardir))  # noqa: PTH118
         self._known: dict[tuple[str, int], SourceStatement | None] = {}
         self._files: dict[str, SourceFile] | None = None
-        self._lines: dict[SourceFile, tuple[str, ...]] = {}
+        self._lines: dict[str, tuple[str, ...]] = {}
         self._quiet: dict[str, list[str]] = {}
         """The lines of files without comments and literals."""
         self._loops: dict[str, list[SourceLoop]] = {}
@@ -116,7 +116,7 @@ class SourceStatements:
     def loop_of(self, file: str, first: int, last: int) -> SourceLoop | None:
         """Return the smallest loop of a file that has two lines in it."""
         if file not in self._loops:
-            self._loops[file] = source_loops("\n".join(self.lines(file)))
+            self._loops[file] = source_loops("\n".join(self._own_lines(file)))
         around = [loop for loop in self._loops[file] if loop.first <= first and last <= loop.last]
         return min(around, key=lambda loop: loop.last - loop.first, default=None)
 
@@ -126,22 +126,21 @@ class SourceStatements:
         self._reader.directories = found
 
     def lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file, which may be called by its path or as messages call it.
-
-        None if it is missing, or if `#line` gives its lines other numbers.
-        """
+        """Return the lines of a file, which may be called by its path or as messages call it; none if it is missing."""
         if self._files is None:
             self._files = {}
             for source in self.running.attached.state.sources.all():
                 self._files.setdefault(source.name, source)
                 self._files.setdefault(source.path, source)
         source_file = self._files.get(file)
-        if source_file is None:
-            return ()
-        if source_file not in self._lines:
-            lines = self._reader.read(source_file).lines
-            self._lines[source_file] = lines if has_own_lines("\n".join(lines)) else ()
-        return self._lines[source_file]
+        return () if source_file is None else self._reader.read(source_file).lines
+
+    def _own_lines(self, file: str) -> tuple[str, ...]:
+        """Return the lines of a file; none if `#line` gives them other numbers."""
+        if file not in self._lines:
+            lines = self.lines(file)
+            self._lines[file] = lines if has_own_lines("\n".join(lines)) else ()
+        return self._lines[file]
 
     def compiled_lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file if they are those that were compiled.
@@ -149,7 +148,7 @@ class SourceStatements:
         Their MD5 is that of a line table. If none has one, they count if the file is not newer than the code, and if
         all that is declared in it stands in the line of its declaration.
         """
-        lines = self.lines(file)
+        lines = self._own_lines(file)
         source_file = (self._files or {}).get(file)
         if source_file is None or source_file.embedded() is not None:
             return lines
@@ -185,7 +184,7 @@ class SourceStatements:
         statement = self.at(file, line)
         if statement is None:
             return None
-        lines = self.lines(file)
+        lines = self._own_lines(file)
         if with_branches and file not in self._selections:
             self._selections[file] = _selections("\n".join(lines))
         first = last = position_of(lines, line, column or 1)
@@ -198,7 +197,7 @@ class SourceStatements:
         return _statement_at(statement.text, before) if column else statement.text
 
     def _read(self, file: str, line: int) -> SourceStatement | None:
-        lines = self.lines(file)
+        lines = self._own_lines(file)
         if not lines:
             known = (self._files or {}).get(file)
             self.without_text.add(file if known is None else known.name)
