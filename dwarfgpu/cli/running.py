@@ -170,7 +170,7 @@ def _hints(options: Any, result: RunReport, faults: list[Any]) -> Iterator[str]:
     reason = "" if any(map(missed_variable, faults)) else result.halt.reason  # a variable keeps its size
     for memory, option in re.findall(r"no (\w+ memory) at [^;]*; (--[\w-]+) gives more", reason):
         yield f"{option} N makes {memory} larger"
-    if found:
+    if any(finding.severity == "error" for finding in found):
         yield f"`{_debugger(options, 'continue')}` stops where the first one was found"
 
 

@@ -595,3 +595,38 @@ def test_all_that_a_launch_lacks_is_told_at_once_with_words_that_work(run, tmp_p
         status, out, error = run("run", source, "hit", *given, *words)
         assert (status, error.partition("hint: --")[0]) == (0, "")
         assert "have ended" in out
+
+
+MADE = """
+typedef struct { float x; int id; } particle;
+typedef struct { int width; float dt; } limits;
+__attribute__((amdgpu_kernel, device)) void step(particle *particles, limits limits, float *out) {
+  int i = __builtin_amdgcn_workitem_id_x();
+  out[i * limits.width] = particles[i].x;
+}
+"""
+
+
+def test_a_run_with_made_arguments_that_fails_says_which_numbers_were_made(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    source = tmp_path / "step.hip"
+    source.write_text(MADE)
+    launch = "run", source, "step", "made", "--grid", 64
+    error = run("run", source, "step", "made")[2]
+    assert "step needs --grid, --work-group\nhint: add, for example: --grid 64 --work-group 64\n" in error
+    assert "step needs --work-group\n" in run(*launch)[2]
+    told = "hint: the arguments are made: limits = {width: 64, dt: 1.5}; give them with limits=...\n"
+    assert told in run(*launch, "--work-group", 64)[2]
+    assert told in run(*launch, "--work-group", 64, "--check=bounds")[2]
+    _status, out, error = run("run", source, "step", "made", "--grid", 1, "--work-group", 1, "--print", "particles")
+    assert "particles = {{x = 1.5, id = 1}, {x = 1.5, id = 1}," in out
+    assert "are made" not in error
+
+
+def test_notes_name_no_place_to_stop_at(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    source = tmp_path / "same.cl"
+    source.write_text("kernel void same(global int *out) { out[0] = 1; }\n")
+    _status, out, error = run("run", source, "same", "--grid", 64, "--work-group", 64, "--check", "out=zeros(1)")
+    assert "0 errors, 1 note" in out
+    assert "stops where" not in error

@@ -158,6 +158,9 @@ def report(
         notices.append(f"the condition has no value, so the waves stopped: {running.condition_problem.text}")
     if halt.loop is not None:
         notices.append(GOING_ON)
+    found: Any = () if machine.checks is None else machine.device.memory.findings  # type: ignore[attr-defined]
+    if running.made and (halt.kind in WATCHED or any(finding.is_error for finding in found)):
+        notices.append(running.made)
     return RunReport(
         plan.kernel.name,
         plan.geometry.grid,

@@ -131,6 +131,8 @@ class Running(ShownInNotebooks):
         """Where the last run was to stop."""
         self.keeps_launch = False
         """Whether the machine is remembered as it is before the first run: `checkpoints.keep_launch`."""
+        self.made = ""
+        """Which arguments were made from their types, and how to give others; empty if the user gave them."""
         if self.machine.checks is not None:
             from dwarfgpu.execution.control.source_accesses import SourceAccesses
 
@@ -759,17 +761,19 @@ def launched_with(
     """
     from dwarfgpu.execution.launch import planning
     from dwarfgpu.execution.launch.launch import machine_for
-    from dwarfgpu.execution.launch.made_arguments import MADE, made_arguments
+    from dwarfgpu.execution.launch.made_arguments import MADE, made_arguments, made_text
     from dwarfgpu.execution.launch.missing_words import check_complete
 
     file = runnable(program.file)
     program = program if file is program.file else Program(file)
     grid = planning.sizes(option("grid"), "the grid") if option("grid") else ()
     work_group = planning.work_group_size(option("work-group"))
-    if words in ([MADE], (MADE,)) and grid:
-        words = made_arguments(program, kernel, prod(grid), option("seed") or 0)
+    is_made, made = words in ([MADE], (MADE,)), ""
     if not isinstance(words, dict):
-        check_complete(file, kernel, grid, work_group, words or ())
+        check_complete(file, kernel, grid, work_group, None if is_made else words or ())
+    if is_made:
+        words = made_arguments(program, kernel, prod(grid), option("seed") or 0)
+        made = made_text(file, kernel, words)
     machine = machine_for(file, kernel)
     machine.jit, machine.keeps_code = option("jit") or "auto", not option("no-cache")
     running = launch(
@@ -789,5 +793,6 @@ def launched_with(
         read_only=tuple(option("read-only") or ()),
         write_only=tuple(option("write-only") or ()),
     )
+    running.made = made
     running.keeps_launch = False  # who steps or traces it decides
     return running

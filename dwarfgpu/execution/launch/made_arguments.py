@@ -15,6 +15,7 @@ from dwarfgpu.execution.launch.kernarg import POINTERS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
+from dwarfgpu.program.frames.columns import dtype_of
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types.model import Array, Function, Pointer, Struct, known_size, resolved
@@ -34,6 +35,7 @@ OF_ITEM, LEAST = 4, 1024
 """The elements of a buffer: so many for each work-item, and at least so many."""
 MADE = "made"
 """The word that stands for all arguments of a kernel: they are made."""
+MADE_BUFFERS = "the contents of the buffers are made; give them with NAME=@FILE.npy"
 MOST_DEPTH = 8
 FLOAT = 1.5
 IMAGE = {1: (1024,), 2: (64, 64), 3: (16, 16, 16)}
@@ -94,29 +96,43 @@ def made_arguments(program: Program, kernel: str, items: int, seed: int) -> dict
 
 
 def argument_texts(file: CodeObject, kernel: str, values: Mapping[int, Any]) -> dict[str, str]:
-    """Return what arguments that were made are, by their names."""
+    """Return what made arguments are, by their names; those without a value are left out."""
     described = DescribedKernel(file, file.kernels_named([kernel])[0])
     texts = {}
     for index, (argument, parameter) in enumerate(described.explicit):
+        if index not in values:
+            continue
         kind = ArgumentType(argument.type_name, is_pointer=False, type=argument_type(DataModel(), argument, parameter))
         texts[argument.name or f"argument {index}"] = _text(values[index], kind)
     return texts
 
 
+def made_text(file: CodeObject, kernel: str, values: Mapping[int, Any]) -> str:
+    """Return which numbers were made, and how to give others."""
+    numbers = {index: value for index, value in values.items() if not isinstance(value, (np.ndarray, list))}
+    texts = argument_texts(file, kernel, numbers)
+    shown = ", ".join(f"{name} = {text}" for name, text in texts.items())
+    return f"the arguments are made: {shown}; give them with {next(iter(texts))}=..." if texts else MADE_BUFFERS
+
+
 def _text(value: Any, kind: ArgumentType) -> str:
-    if isinstance(value, dict):
+    names = value.dtype.names if isinstance(value, np.void) else None
+    if isinstance(value, dict) or names:
         nothing = ArgumentType(None, is_pointer=False)
-        return f"{{{', '.join(f'{name}: {_text(each, nothing)}' for name, each in value.items())}}}"
+        return f"{{{', '.join(f'{name}: {_text(value[name], nothing)}' for name in names or value)}}}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"{len(value):,} of {_text(value[0], kind)}"
     if isinstance(value, np.ndarray):
+        if value.dtype.names:
+            return f"{value.size:,} of {_text(value[0], kind)}"
         extents = "x".join(map(str, value.shape)) if value.ndim > 1 else f"{value.size:,}"
         return f"{value.size:,} bytes" if value.dtype == np.uint8 else f"{extents} {value.dtype.name}"
     if isinstance(value, bytes):
-        number = kind.element
-        if number is None or int(number[1:]) != len(value):
+        number = np.dtype(kind.element or ("V" if kind.type is None else dtype_of(kind.type, "little")))
+        if number.itemsize != len(value) or (number.kind == "V" and not number.names):
             return f"{len(value)} bytes"
         value = np.frombuffer(value, number)[0]
+        return _text(value, kind) if number.names else f"{value}"
     return f"{value}"
 
 
@@ -150,7 +166,8 @@ def _buffer(
     structure = None if object_type is None else resolved(object_type)
     if isinstance(structure, Struct):
         contents = _object(object_type, known_size(structure) or 1, items, None if is_last else generator)
-        return np.frombuffer(contents * count, np.uint8) if isinstance(contents, bytes) else [contents] * count
+        form = kind.record or np.uint8
+        return np.frombuffer(contents * count, form) if isinstance(contents, bytes) else [contents] * count
     if element is None:
         return np.zeros(8 * count, np.uint8)
     count *= kind.numbers

@@ -24,10 +24,12 @@ _ITEMS = 64
 _DEEPEST = 8
 
 
-def check_complete(file: CodeObject, name: str, grid: object, work_group: object, words: Collection[str]) -> None:
+def check_complete(
+    file: CodeObject, name: str, grid: object, work_group: object, words: Collection[str] | None
+) -> None:
     """Raise the error of a launch that lacks sizes, with the arguments that it lacks as well.
 
-    What else is wrong is said where it is read.
+    Without ``words`` the arguments are made, and none is missing. Other mistakes are reported where they are read.
     """
     kernel, *others = file.kernels_named([name])
     required = None if kernel.metadata is None else kernel.metadata.reqd_workgroup_size
@@ -36,9 +38,9 @@ def check_complete(file: CodeObject, name: str, grid: object, work_group: object
     if others or not lacking:
         return
     explicit = DescribedKernel(file, kernel).explicit
-    given = {word.partition("=")[0] for word in words}
+    given = {word.partition("=")[0] for word in words or ()}
     unnamed = [each for each in explicit if each[0].name not in given]
-    missing = unnamed[max(len(words) - (len(explicit) - len(unnamed)), 0) :]
+    missing = [] if words is None else unnamed[max(len(words) - (len(explicit) - len(unnamed)), 0) :]
     names = [argument.name or "an argument" for argument, _parameter in missing]
     values = [f"{'values' if len(names) > 1 else 'a value'} for {', '.join(names)}"] * bool(names)
     example = [f"{flag} {_ITEMS}" for flag in lacking] + [shlex.quote(_example(*each)) for each in missing]

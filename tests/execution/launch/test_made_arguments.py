@@ -58,8 +58,8 @@ def test_pointers_in_structures_point_to_buffers_and_those_in_these_are_null(req
     program = open_program(str(tmp_path / "k.co"))
     values = made_arguments(program, "k", 64, 0)
     assert argument_texts(program.file, "k", values) == {
-        "v": "{nodes: 32,768 bytes, numbers: 1,024 float32, count: 64}",
-        "list": "1,024 of {data: 1,024 int32, next: 32,768 bytes, n: 64, call: 0}",
+        "v": "{nodes: 1,024 of {data: 0, next: 0, n: 64, call: 0}, numbers: 1,024 float32, count: 64}",
+        "list": "1,024 of {data: 1,024 int32, next: 1,024 of {data: 0, next: 0, n: 64, call: 0}, n: 64, call: 0}",
         "out": "1,024 float32",
     }
     planned = plan(program.file, "k", (64,), (64,), values)
