@@ -74,7 +74,7 @@ def run_in(folder: Path, command: str) -> str:
 
 
 def sources() -> list[Path]:
-    return [path for path in SOURCES.iterdir() if path.suffix != ".md"]
+    return [path for path in SOURCES.iterdir() if path.is_file() and path.suffix != ".md"]
 
 
 def test_the_sources_on_the_page_are_the_files_and_short():
@@ -85,7 +85,8 @@ def test_the_sources_on_the_page_are_the_files_and_short():
 
 def test_the_example_has_every_file():
     index = (SOURCES.parent / "INDEX.txt").read_text("utf-8").split()
-    assert [path.name for path in SOURCES.iterdir() if f"{SOURCES.name}/{path.name}" not in index] == []
+    files = [path.relative_to(SOURCES.parent) for path in SOURCES.rglob("*") if path.is_file()]
+    assert [path for path in files if path.as_posix() not in index] == []
 
 
 @pytest.mark.slow
@@ -103,3 +104,36 @@ def test_a_compiler_still_writes_it_and_it_is_found(session, require_tool, tmp_p
     text = printed[-1].replace(str(tmp_path), "...")
     for part in re.split(r"^\.\.\.$", session.shown, flags=re.MULTILINE):
         assert part.strip("\n") in text, text
+
+
+def reports() -> list[str]:
+    return (SOURCES / "upstream" / "README.md").read_text("utf-8").split("\n## ")[1:]
+
+
+def file_check(lines: str, printed: str) -> bool:
+    """Return whether the text has the lines, as FileCheck reads those of CHECK and CHECK-NEXT."""
+    pattern = ""
+    for line in lines.splitlines():
+        kind, text = line[2:].split(": ", 1)
+        literals = re.split(r"\{\{(.*?)\}\}", text)
+        wanted = "".join(part if is_regex % 2 else re.escape(part) for is_regex, part in enumerate(literals))
+        pattern += (r"[^\n]*\n[^\n]*?" if kind == "CHECK-NEXT" else r"(?s:.*?)") + wanted
+    return re.match(pattern, printed) is not None
+
+
+@pytest.mark.parametrize("report", reports(), ids=lambda report: re.search(r"Input: `(.*?)`", report)[1])
+def test_llvm_prints_the_actual_lines_of_a_report_and_not_yet_the_expected_ones(report, require_tool):
+    (command,) = re.findall(r"```sh\n(.*?)\n```", report)
+    expected, actual = re.findall(r"```text\n(.*?)```", report, re.DOTALL)
+    tool, *words = command.split()
+    require_tool(f"{tool}-22")
+    done = subprocess.run(
+        [f"{tool}-22", *words], cwd=SOURCES / "upstream", stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert (file_check(actual, done.stdout), file_check(expected, done.stdout)) == (True, False), done.stdout
+
+
+def test_lines_are_compared_as_by_filecheck():
+    assert file_check("; CHECK: a\n; CHECK-NEXT: b{{[0-9]+}}\n; CHECK: d", "x\n  a y\nz b12\nc\nd\n")
+    assert not file_check("; CHECK: a\n; CHECK-NEXT: b", "a\nc\nb\n")
+    assert not file_check("; CHECK: b\n; CHECK: a", "a\nb\n")
