@@ -301,7 +301,7 @@ def _show(
             session.out.write(text)
         if printed and not printed[-1].endswith("\n"):
             session.print()
-        shown = (history_text(history, options.history) for history in histories)
+        shown = (history_text(history, options.history, "--history") for history in histories)
         for line in chain(report_text(result, faults, most), *shown):
             session.print(line)
     for notice in result.notices:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.value_history import PastValue, ValueHistory, Writers
 
 MOST_ROWS = 200
-"""The rows that text and a picture show."""
+"""The rows that a picture shows."""
+MOST_OF_TEXT = 20
+"""The rows that text shows."""
 MOST_BESIDE_FILE = 10
 """The rows that text shows where a file has all."""
 
@@ -77,12 +79,12 @@ def _record(
 PAST = _record()
 
 
-def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str]:
-    """Yield the lines of a history; the first few where a file has all."""
+def history_text(history: ValueHistory, path: str | None = None, flag: str = "-to") -> Iterator[str]:
+    """Yield the first rows of a history; the option ``flag`` names a file for all of them."""
     if history.problem is not None:
         yield from fitted(history.problem.message, 4)
         return
-    most = MOST_ROWS if path is None else MOST_BESIDE_FILE
+    most = MOST_OF_TEXT if path is None else MOST_BESIDE_FILE
     where = " where a line begins (changes in between are not shown)"
     where = ": a row for each store that changed them" if history.is_shared else where
     where += " (weak memory: late stores have the line before they were seen)" if history.sees_late else ""
@@ -105,7 +107,8 @@ def history_text(history: ValueHistory, path: str | None = None) -> Iterator[str
         yield f"  nothing was stored to {history.text}"
     more = len(rows) + history.left - most
     if more > 0:
-        yield f"  ... and {counted(more, 'more row')}"
+        all_rows = f"; {flag} FILE.csv writes all" if path is None else ""
+        yield from fitted(f"  ... and {counted(more, 'more row')}{all_rows}", 6)
     if path is not None:
         yield f"written: {path}"
     if history.gap is not None:

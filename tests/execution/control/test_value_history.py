@@ -397,6 +397,8 @@ def test_many_rows_are_in_the_file_alone(source, tmp_path):
     path = tmp_path / "h.csv"
     words = "--grid=2048", "--work-group=64", SIZES[2], "out=zeros(2048)", SIZES[4], "--watch=i", f"--history={path}"
     assert run("run", str(source), "walk", *words).stdout.endswith(f"  ... and 54 more rows\nwritten: {path}\n")
+    told = "  ... and 44 more rows; --history FILE.csv writes all\n"
+    assert told in run("run", str(source), "walk", *words[:-1]).stdout
     assert len({line.split(",")[1] for line in path.read_text().splitlines()[1:]}) == 64
 
 
