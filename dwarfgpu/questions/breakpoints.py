@@ -128,15 +128,8 @@ def set_watchpoint(debugger: Debugger, debugging: Debugging, text: str, kind: st
     def shown(value: Object, frame: Frame) -> str:
         return value_text(value, debugger.renderer(frame=frame).look)
 
-    return debugging.watch(
-        text,
-        kind,
-        wave=debugger.wave.index,
-        lane=debugger.lane or 0,
-        frame=debugger.frame_number,
-        shown=shown,
-        condition=condition,
-    )
+    wave, lane, frame = debugger.wave.index, debugger.lane or 0, debugger.frame_number
+    return debugging.watch(text, kind, wave=wave, lane=lane, frame=frame, shown=shown, condition=condition)
 
 
 def catch(debugger: Debugger, arguments: Arguments) -> None:
@@ -229,16 +222,25 @@ def delete(debugger: Debugger, arguments: Arguments) -> None:
     """By numbers as `info breakpoints` shows them, such as 1 3-5; without a number all breakpoints."""
     run = debugger.state_of(KernelRun)
     chosen = _chosen(debugger, arguments.text)
-    if (
-        not arguments.text
-        and chosen
-        and not debugger.confirmed("Delete all breakpoints, watchpoints, and catchpoints?")
-    ):
+    question = "Delete all breakpoints, watchpoints, and catchpoints?"
+    if chosen and not arguments.text and not debugger.confirmed(question):
         raise UsageError("they stay", kind="not_confirmed")
     for point in chosen:
         if run.debugging is not None:
             run.debugging.remove(point)
         run.points.by_number.pop(point.number, None)
+
+
+def clear(debugger: Debugger, arguments: Arguments) -> None:
+    """PLACE is that of `break`; the default is the line of the selected frame."""
+    debugging, place = session(debugger, arguments.command), arguments.text
+    found = debugging.points_at(place_now(debugger, place) if place else f"*{debugger.frame.pc or 0:#x}")
+    if not found:
+        raise UsageError(f"No breakpoint at {place or 'this line'}.", kind="no_breakpoint")
+    for point in found:
+        debugging.forget(point)
+    numbers = " ".join(str(point.number) for point in found)
+    debugger.output.line(f"Deleted breakpoint{'s' * (len(found) > 1)} {numbers}")
 
 
 def enable(debugger: Debugger, arguments: Arguments) -> None:

@@ -11,9 +11,10 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.frames.selectors import numbers_in, wave_named, waves_of
+from dwarfgpu.program.frames.wave_positions import waves_of as waves_of_machine
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.stack import frame_count, limited, show_frame
-from dwarfgpu.questions.waves import chosen_lanes, lanes_here, target_id, titles
+from dwarfgpu.questions.waves import chosen_lanes, lanes_here, place_here, target_id, titles
 from dwarfgpu.render.lanes import SIGNAL_MEANINGS, shown_reason, signal_text, stop_text
 from dwarfgpu.render.layout import fitted
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dwarfgpu.states.program import Attached
 
 _LIST = re.compile(r"[\d,\s-]*\d(?:\s*,)?")
+_ITEM = re.compile(r"(?:(global)\s+)?(?(1)[\[(]?|[\[(])(\d+(?:,\s*\d+)*)[\])]?", re.ASCII)
 _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 
@@ -139,16 +141,41 @@ def title(debugger: Debugger) -> str:
 
 
 def lane(debugger: Debugger, arguments: Arguments) -> None:
-    """`lane 5` selects the lane for expressions in this wave. The default is the first active lane."""
+    """`lane 5` selects the lane for expressions in this wave. The default is the first active lane. `lane [77,0,0]`
+    selects the lane of a work-item of this work-group, `lane global 205` that of a global id, also in another wave.
+    """
     debugger.needs_lanes()
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
-    number = arguments.integer()
+    item = _ITEM.fullmatch(arguments.text)
+    number = arguments.integer() if item is None else _lane_of_item(debugger, *item.groups())
     assert number is not None  # noqa: S101 (there is a text)
     debugger.select_lane(number)
     debugger.output.line(f"[Switching to {debugger.noun} {title(debugger)}]")
     show_frame(debugger)
+
+
+def _lane_of_item(debugger: Debugger, of_grid: str | None, text: str) -> int:
+    """Select the wave of a work-item, and return its lane."""
+    machine, here = waves_of_machine(debugger.wave.stopped), place_here(debugger)
+    if here.grid is None or here.origin is None:
+        raise UsageError("the work-items of the wave are not known", kind="no_lane")
+    numbers = [*map(int, text.split(",")), 0, 0]
+    sizes = here.grid.grid if of_grid else here.grid.size_of(here.work_group or (0, 0, 0))
+    x, y, z = (at + (0 if of_grid else first) for at, first in zip(numbers, here.origin, strict=False))
+    if text.count(",") > 2 or any(at >= size for at, size in zip(numbers, sizes, strict=False)):
+        whole = "grid" if of_grid else "work-group"
+        hint = f"the {whole} has {'x'.join(map(str, sizes))} work-items"
+        raise UsageError(f"the {whole} has no work-item [{text}]", kind="no_lane", hint=hint)
+    group, wave, lane = here.grid.of_item((x, y, z))
+    wanted = machine.place_of(debugger.wave.index)[0], group, wave
+    index = next((each for each in range(machine.wave_count) if machine.place_of(each) == wanted), None)
+    if index is None:
+        raise UsageError(f"the wave of work-item [{text}] is not in the state", kind="no_wave")
+    if index != debugger.wave_number:
+        debugger.select_wave(index)
+    return lane
 
 
 def lane_apply(debugger: Debugger, arguments: Arguments) -> None:

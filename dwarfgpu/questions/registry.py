@@ -27,7 +27,7 @@ SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 WORD = re.compile(r"[!|?]|[A-Za-z_][\w-]*")
 """A word that names a command."""
 NOT_HERE = frozenset(
-    "attach call checkpoint detach handle hbreak interrupt rb rbreak record signal starti stop strace thbreak "  # noqa: SIM905
+    "attach call checkpoint cuda detach handle hbreak interrupt rb rbreak record signal starti stop strace thbreak "  # noqa: SIM905
     "trace".split()
 )
 """Commands of GDB for processes, which dwarfgpu does not have: no similar name is suggested for them."""
@@ -235,6 +235,8 @@ class Registry:
             command = self._shell.get(word)
         if command is None and not prefix and word in NOT_HERE:
             hint = "`help running` lists the commands that run kernels"
+            if word == "cuda":
+                hint = "`lane [X,Y,Z]` selects a thread of the block, `lane global X,Y,Z` one of the grid"
             raise UsageError(f"dwarfgpu does not have GDB's command `{word}`", kind="no_command", hint=hint)
         if command is None:
             command = self._abbreviated(prefix, word, names, ask)

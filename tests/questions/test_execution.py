@@ -980,3 +980,24 @@ def test_a_prompt_explains_once_how_a_caller_was_found():
     answer = command_line("debug", "--state", "dwarfgpu/examples/blur.core", "-batch", *steps)
     assert (answer.stdout + answer.stderr).count("hint: (by the code): without call frame information") == 1
     assert answer.stdout.count("by the code)\n") == 2
+
+
+def test_clear_removes_the_breakpoints_of_a_line(launched):
+    launched("break kernels.cl:99", "tbreak kernels.cl:102", "break kernels.cl:102", "break divergent")
+    assert launched("clear kernels.cl:102") == "Deleted breakpoints 2 3\n"
+    assert "No breakpoint at kernels.cl:102." in str(launched.fails("clear kernels.cl:102"))
+    assert "hit Breakpoint 1" in launched("clear divergent", "run")
+    assert launched("clear") == "Deleted breakpoint 1\n"
+    assert "No breakpoint at this line." in str(launched.fails("clear"))
+
+
+def test_a_lane_is_selected_by_its_work_item():
+    run = Run(FILE, width=120)
+    run("target launch divergent 128 64 out=zeros(128) limit=40")
+    for text in ("[40,0,0]", "(40,0)", "[40]"):
+        assert "wave 2, lane 8 (AMDGPU Lane 1:1:1:2/8 (0,0,0)[40,0,0])" in run("wave 1", f"lane {text}"), text
+    assert "wave 4, lane 4 (AMDGPU Lane 1:1:1:4/4 (1,0,0)[36,0,0])" in run("lane global 100")
+    assert "wave 3, lane 1 " in run("lane [1,0,0]"), "in the work-group of the selected wave"
+    assert "the work-group has no work-item [77,0,0]" in str(run.fails("lane [77,0,0]"))
+    assert "the grid has no work-item [128]" in str(run.fails("lane global 128"))
+    assert "`lane [X,Y,Z]` selects a thread" in run.fails("cuda thread (77,0,0)").hint

@@ -167,6 +167,15 @@ class Debugging:
         self.device.remove_breakpoint(point)
         point.addresses = []
 
+    def points_at(self, place: str) -> list[Breakpoint]:
+        """Return the breakpoints at the lines of a place, or at its addresses if they have no line."""
+        wanted = set(map(self._line_at, self.running.stops(place)))
+        return [point for point in self.points if wanted.intersection(map(self._line_at, point.addresses))]
+
+    def _line_at(self, address: int) -> tuple[str, int] | int:
+        place = self.running.position(address)
+        return (place.file, place.line) if place.file and place.line else address
+
     def forget(self, point: Breakpoint) -> None:
         """Remove a breakpoint, watchpoint or catchpoint for good."""
         self.remove(point)

@@ -99,6 +99,14 @@ class Geometry:
         flat = place.wave * self.wave_size + lane
         return flat % x, flat // x % y, flat // (x * y)
 
+    def of_item(self, global_id: Triple) -> tuple[Triple, int, int]:
+        """Return the work-group of a work-item, its wave there, and its lane."""
+        x, y, z = (at // size for at, size in zip(global_id, self.work_group, strict=True))
+        group = x, y, z
+        at_x, at_y, at_z = (at - first for at, first in zip(global_id, self.origin(group), strict=True))
+        in_x, in_y, _in_z = self.size_of(group)
+        return group, *divmod(at_x + in_x * (at_y + in_y * at_z), self.wave_size)
+
     @property
     def wave_count(self) -> int:
         """The number of waves of the dispatch."""
