@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.audits.judge import lane_history
+from dwarfgpu.questions.judging import ONE_GROUP
 from tests.builders import compared_builds
 from tests.builders.browser import check_width, shown
 from tests.builders.commands import run
@@ -25,7 +26,7 @@ def wrong(require_tool, tmp_path_factory):
     path = assembled(GFX90A, (require_tool("llvm-mc-22"), require_tool("ld.lld-22")), folder, defect)
     out = folder / "a page.html"
     done = run("judge", path, *WORDS, "--html", "-o", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"hint: {ONE_GROUP}\n")
     return out
 
 
@@ -66,14 +67,14 @@ def test_a_step_back_has_another_colour_and_is_not_red():
 def test_nothing_is_red_where_nothing_is_wrong_or_differs(tmp_path):
     out = tmp_path / "out.html"
     done = run("judge", *GOOD, "--html", "-o", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"hint: {ONE_GROUP}\n")
     page = Page(out.read_text("utf-8"))
     assert 'class="wrong"' not in page.content
     assert "Nothing is wrong." in page.texts["findings"]
     assert "call frames: callers are right" in page.text or "callers are right" in page.text
     out = tmp_path / "out.html"
     done = run("judge", *GOOD, "--against", "fixtures/asm/lane-pc.gfx1100.w32.co", "--html", "-o", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"hint: {ONE_GROUP}\n")
     page = Page(out.read_text("utf-8"))
     assert 'class="wrong"' not in page.content
     assert 'class="missing"' not in page.content
@@ -112,7 +113,7 @@ def compared(require_tool, tmp_path_factory):
     path = compared_builds.assembled(compared_builds.GFX942, tools, folder, ranges)
     out = folder / "page.html"
     done = run("judge", path, "steps", *SIZES, "--against", right, "--html", "-o", str(out))
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"hint: {ONE_GROUP}\n")
     return out
 
 

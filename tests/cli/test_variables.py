@@ -71,13 +71,13 @@ def test_each_expression_has_its_trace(run):
     assert out.endswith("slots[0] = 20\n")
     document = json.loads(run("eval", FILE, "even", *STATE, "--lane", "2", "--trace", "--json")[1])
     assert document["answers"][0]["trace"][0]["expression"].startswith(".debug_loclists+")
-    words = ("eval", FILE, "even", "slots[0]", *STATE, "--lane", "2", "--trace")
-    assert [line for line in run(*words)[1].splitlines() if not line.startswith("0x")] == [
+    words = ("eval", FILE, "even", "slots[0]", *STATE, "--trace", "--lane")
+    assert [line for line in run(*words, "2")[1].splitlines() if not line.startswith("0x")] == [
         "in .debug_loclists+0xe7:", "even = 14", "in .debug_info+0x20f:", "slots[0] = 20"]  # fmt: skip
     expected = [("even", 5), ("slots[0]", 3)]
-    answers = json.loads(run(*words, "--json")[1])["answers"]
+    answers = json.loads(run(*words, "2", "--json")[1])["answers"]
     assert [(each["expression"], len(each["trace"])) for each in answers] == expected
-    by_lane = [json.loads(line) for line in run(*words, "--lane", "2,4", "--jsonl")[1].splitlines()]
+    by_lane = [json.loads(line) for line in run(*words, "2,4", "--jsonl")[1].splitlines()]
     assert [(each["expression"], len(each["trace"])) for each in by_lane if "trace" in each] == expected
     assert len(by_lane) == 4
 

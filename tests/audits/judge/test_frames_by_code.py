@@ -90,7 +90,7 @@ def test_a_machine_knows_the_callers_where_no_code_is_and_where_the_stack_is_dam
     assert "(as executed; the return address is now 0x7f" in " ".join(damaged.split())
     nowhere = run("debug", "--batch", str(path), f"-ex={launch}", "-ex=continue", "-ex=bt").stdout
     assert re.findall(r"#\d +0x\w+ in (\S+) \(", nowhere)[-3:] == ["??", "call", "kernel"]
-    assert nowhere.count("(as executed)") == 2
+    assert nowhere.count("(as executed)") == 1  # nothing of address 0 was executed: its caller has its registers
 
 
 CALLING = """
