@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -33,19 +34,28 @@ def check_complete(
     """
     kernel, *others = file.kernels_named([name])
     required = None if kernel.metadata is None else kernel.metadata.reqd_workgroup_size
-    lacking = ["--grid"] * (not grid)
-    lacking += ["--work-group"] * (not work_group and not (required and all(required)) and triton_launch(file) is None)
+    lacking, triton = ["--grid"] * (not grid), triton_launch(file)
+    lacking += ["--work-group"] * (not work_group and not (required and all(required)) and triton is None)
     if others or not lacking:
         return
-    explicit = DescribedKernel(file, kernel).explicit
+    explicit = [*DescribedKernel(file, kernel).explicit]
+    if triton is not None:
+        del explicit[len(explicit) - min(triton.added, len(explicit)) :]
     given = {word.partition("=")[0] for word in words or ()}
     unnamed = [each for each in explicit if each[0].name not in given]
     missing = [] if words is None else unnamed[max(len(words) - (len(explicit) - len(unnamed)), 0) :]
-    names = [argument.name or "an argument" for argument, _parameter in missing]
+    known = () if triton is None else triton.arguments[len(explicit) - len(missing) :]
+    names = [argument.name or text for (argument, _parameter), text in zip_longest(missing, known[: len(missing)])]
+    names = [name or "an argument" for name in names]
     values = [f"{'values' if len(names) > 1 else 'a value'} for {', '.join(names)}"] * bool(names)
-    example = [f"{flag} {_ITEMS}" for flag in lacking] + [shlex.quote(_example(*each)) for each in missing]
+    programs = 0 if triton is None else triton.work_items
+    example = [f"{flag} {4 * programs or _ITEMS}" for flag in lacking] + [
+        shlex.quote(_example(*each)) for each in missing
+    ]
     message = f"{kernel.source_name} needs {' and '.join((', '.join(lacking), *values))}"
-    raise UsageError(message, hint=f"add, for example: {' '.join(example)}")
+    counted = f" (4 programs of {programs} work-items)" if programs else ""
+    own = f"; Triton's own {triton.added} pointers follow by themselves" if triton is not None and triton.added else ""
+    raise UsageError(message, hint=f"add, for example: {' '.join(example)}{counted}{own}")
 
 
 def _example(argument: KernelArgument, parameter: KernelParameter | None) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 1 << 20
 """Of the file; Triton writes some kilobytes."""
+_ARGUMENT = re.compile(r"%(\w+): (!?[\w.]+(?:<[^>]*>)*)")
 MOST = 1 << 24
 """Larger numbers are no sizes of a work-group."""
 
@@ -35,6 +36,8 @@ class TritonLaunch:
     """Of a work-group; 0 if it is not known."""
     added: int
     """The pointers to scratch memory that follow the arguments of the source."""
+    arguments: tuple[str, ...]
+    """The arguments of the source with their types, as ``NAME.ttir`` has them; empty without that file."""
 
 
 def triton_launch(file: CodeObject) -> TritonLaunch | None:
@@ -54,7 +57,20 @@ def triton_launch(file: CodeObject) -> TritonLaunch | None:
     shared, warps = facts.get("shared"), facts.get("num_warps")
     lanes = facts.get("threads_per_warp", facts.get("warp_size"))
     added = sum(f"{kind}_scratch_size" in facts for kind in ("global", "profile"))
-    return TritonLaunch(str(path), str(facts["name"]), _size(shared), _size(warps) * _size(lanes), added)
+    kernel = str(facts["name"])
+    arguments = _arguments(path.with_suffix(".ttir"), kernel)
+    return TritonLaunch(str(path), kernel, _size(shared), _size(warps) * _size(lanes), added, arguments)
+
+
+def _arguments(path: Path, kernel: str) -> tuple[str, ...]:
+    """Return the arguments of a function in Triton's intermediate code, such as ``x_ptr (!tt.ptr<f32>)``."""
+    try:
+        text = read_input(str(path), MAX_SIZE).decode(errors="replace") if path.is_file() else ""
+    except DwarfGpuError:
+        return ()
+    signature = re.search(rf"tt\.func public @{re.escape(kernel)}\((.*)", text)
+    found = _ARGUMENT.findall(signature[1]) if signature else ()
+    return tuple(f"{name} ({kind})" for name, kind in found)
 
 
 def kernel_and_arguments(file: CodeObject, words: Sequence[str]) -> tuple[str, list[str]]:

@@ -22,6 +22,7 @@ from dwarfgpu.execution.launch.dispatch import initial_state
 from dwarfgpu.execution.launch.launch import Launched, launch, machine_for
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.launch.structures import read_object
+from dwarfgpu.execution.launch.triton import triton_launch
 from dwarfgpu.execution.starting import places
 from dwarfgpu.machines import snapshot
 from dwarfgpu.objfile.elf.image import Image
@@ -472,6 +473,15 @@ def test_triton_names_the_kernel_and_its_work_group(tmp_path, named):
     (tmp_path / "add_scaled.json").write_text(json.dumps(facts))
     done = run_command("run", str(path), *named, "--grid", "1024", *map(str, SCALED.values()), "--print", "out_ptr")
     assert done.stdout.endswith("out_ptr = {1, 3, 5, 7, 9, 11, 13, 15, ...} (1024 float32)\n")
+    signature = (
+        "tt.func public @add_scaled(%x_ptr: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(#a), %n: i32 loc(#b)) {"
+    )
+    (tmp_path / "add_scaled.ttir").write_text(f"module {{\n  {signature}\n}}\n")
+    assert triton_launch(opened(str(path))).arguments == ("x_ptr (!tt.ptr<f32>)", "n (i32)")
+    error = run_command("run", str(path), *named).stderr
+    assert "add_scaled needs --grid and values for x_ptr, " in error
+    assert "--grid 1024 " in error
+    assert "(4 programs of 256 work-items)" in error
     (tmp_path / "add_scaled.json").unlink()
     done = run_command("run", str(path), *named, "--grid", "1024")
     message = (
