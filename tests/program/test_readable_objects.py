@@ -47,7 +47,7 @@ def test_programs_waves_and_frames_are_shown_by_their_names():
     attached = program.attach(STATE)
     assert repr(program) == f"Program({KERNEL!r})"
     assert repr(program.file) == f"CodeObject({KERNEL!r})"
-    assert repr(attached) == f"Attached({KERNEL!r}, {attached.state.target.name}, {len(attached)} waves)"
+    assert repr(attached) == f"Attached({STATE!r}, {attached.state.target.name}, {len(attached)} waves)"
     wave = attached[0]
     assert repr(wave).startswith("Wave(")
     assert repr(wave.lanes[0]).startswith("Lane(number=0")
