@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import OK
-from dwarfgpu.render.layout import beside, room, wrapped
+from dwarfgpu.render.layout import beside, reflowed, room, wrapped
 
 if TYPE_CHECKING:
     from dwarfgpu.cli.session import Session
@@ -50,7 +50,7 @@ def pages() -> dict[str, Page]:
 
 
 def docs(session: Session, options: Any) -> int:
-    """List the pages, or print one as it is written."""
+    """List the pages, or print one: as it is written, but on a terminal as wide as that."""
     known = pages()
     if options.page is None:
         if session.wants_json:
@@ -72,7 +72,7 @@ def docs(session: Session, options: Any) -> int:
         session.print_json({**page.json(), "text": text})
         return OK
     is_code = False
-    for line in text.splitlines():
+    for line in reflowed(text.splitlines(), session.out.fold):
         is_code ^= line.startswith("```")
         session.print(session.style("name", line) if line.startswith("#") and not is_code else line)
     return OK

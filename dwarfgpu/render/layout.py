@@ -71,6 +71,10 @@ def style(name: StyleName, text: str) -> str:
     return _style(name, text)
 
 
+_ITEM = re.compile(r"(?:[-*]|\d+\.) ")
+"""How an item of a list begins in Markdown."""
+
+
 def room(margin: int = 0) -> int:
     """Return the columns of the text that is laid out, behind a margin."""
     return max(_columns - margin, NARROWEST_TEXT)
@@ -117,6 +121,25 @@ def labels(pairs: Iterable[tuple[str, str | None]], *, indent: int = 0) -> list[
 def wrapped(text: str, width: int = 0) -> list[str]:
     """Return a text in lines; a long word is not broken."""
     return folded(shown(text).rstrip(), width or room(), 0)
+
+
+def reflowed(lines: Iterable[str], width: int | None) -> Iterator[str]:
+    """Yield Markdown with paragraphs and list items that fill a width, if there is one; all else stays."""
+    block = ""
+    is_code = False
+    for line in lines:
+        is_fence = line.startswith("```")
+        stays = width is None or is_code or not line.strip() or line.startswith(("```", "    ", "|", "#"))
+        is_item = _ITEM.match(line) is not None
+        if block and (stays or is_item):
+            yield from folded(block, width or 0, 2 if _ITEM.match(block) else 0)
+            block = ""
+        is_code ^= is_fence
+        if stays:
+            yield line
+        else:
+            block = f"{block} {line.lstrip()}" if block else line
+    yield from folded(block, width or 0, 2 if _ITEM.match(block) else 0) if block else ()
 
 
 def folded(text: str, width: int, indent: int | None = None) -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from dwarfgpu.cli.pages import pages
+from dwarfgpu.render.layout import reflowed
 from tests.builders.commands import document, run
 from tests.builders.folders import ROOT
 
@@ -20,6 +21,25 @@ def test_a_page_is_printed_as_it_is_written(words):
     text = pages()[words[1]].path.read_text("utf-8")
     assert run(*words).stdout == text
     assert document("docs", words[1])["text"] == text
+
+
+def test_paragraphs_are_as_wide_as_a_terminal():
+    text = [
+        "# A title that is long",
+        "one two three",
+        "four five six",
+        "",
+        "- an item that",
+        "  goes on",
+        "```",
+        "a long line of code",
+        "```",
+    ]
+    assert [*reflowed(text, 14)] == [
+        text[0], "one two three", "four five six", "", "- an item that", "  goes on", *text[6:],
+    ]  # fmt: skip
+    assert [*reflowed(text, 30)][1:4] == ["one two three four five six", "", "- an item that goes on"]
+    assert [*reflowed(text, None)] == text
 
 
 def test_titles_have_a_colour_and_comments_of_code_have_none():
