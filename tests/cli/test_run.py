@@ -630,3 +630,12 @@ def test_notes_name_no_place_to_stop_at(run, tmp_path, require_tool):
     _status, out, error = run("run", source, "same", "--grid", 64, "--work-group", 64, "--check", "out=zeros(1)")
     assert "0 errors, 1 note" in out
     assert "stops where" not in error
+
+
+def test_of_structures_that_are_saved_one_is_shown(run, tmp_path, require_tool):
+    require_tool("clang-22")
+    source, path = tmp_path / "step.hip", tmp_path / "p.npy"
+    source.write_text(MADE)
+    out = run("run", source, "step", "made", "--grid", 1, "--work-group", 1, "--save", f"particles={path}")[1]
+    assert out.split("\n", 1)[1].startswith("particles = {{x = 1.5, id = 1}, ...} (1024 particle)")
+    assert len(np.load(path)) == 1024
