@@ -249,7 +249,7 @@ def preview(running: Running, text: str, path: str | None = None) -> BufferPrevi
     has_padding = has_padding and components(pointed) is not None
     flat = array.reshape(-1) if bounds is None and not has_padding else objects_of(array, pointed)
     first = slice(MOST_ELEMENTS if len(flat) <= MOST_ELEMENTS else FIRST_ELEMENTS)
-    if path is not None and flat.dtype.names:
+    if path is not None and flat.dtype.names and len(flat) > MOST_ELEMENTS:
         first = slice(1)  # the file has them all
     elements = _members(flat[bounds or first], members, text)
     kind = elements.dtype.name
