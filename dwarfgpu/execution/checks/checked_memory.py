@@ -87,7 +87,7 @@ class CheckedMemory(MemoryAccess):
         """Whether a check asks which accesses are complete."""
         self.races = RaceCheck(self.order, others["lanes"], self._side, self._local_starts)
         self.races.looks_in_waves = settings.has_barriers
-        self.races.says_items = self._says_items
+        self.races.says_items, self.races.has_tensors = self._says_items, self._has_tensors
         self.barrier_check = BarrierCheck(self.order, self._side, self._used)
         self.wait_check = WaitCheck(self.order, self._side, self._used)
         self.bounds: BoundsCheck | None = None
@@ -378,6 +378,9 @@ class CheckedMemory(MemoryAccess):
 
     def _says_items(self, pc: int) -> bool:
         return self.machine.source is not None and self.machine.source.says_items(pc)
+
+    def _has_tensors(self, pc: int) -> bool:
+        return self.machine.source is not None and self.machine.source.has_tensors(pc)
 
     def _has_no_barrier(self, load: int, update: Update) -> bool:
         """Return whether no barrier can have been between a load and a store, as in ``x++``, which is one place."""

@@ -591,16 +591,18 @@ class RaceCheck(KeptState):
         marks = accessed.marks.astype(np.int64)
         keys = marks[order] << 32 | accessed.at[order]
         winning = order[np.searchsorted(keys, winners.astype(np.int64) << 32 | accessed.at[lost])]
-        old, is_lost = accessed.new[lost], None
+        old, is_lost = accessed.new[lost], np.zeros(len(lost), bool)
+        is_inside = self.wave_of[accessed.marks[lost] >> LANE_BITS] == self.wave_of[winners >> LANE_BITS]
         if self.pcs[self.now] in self.updates:
             at, words = accessed.at[lost], lost % accessed.count * shadow.unit >> 2
             data = shadow.segment.data[(at * shadow.unit)[:, None] + np.arange(shadow.unit)]
-            is_lost = (self.wave_of[accessed.marks[lost] >> LANE_BITS] == self.wave_of[winners >> LANE_BITS]) & (
-                data != old
-            ).any(axis=1)
+            is_lost = is_inside & (data != old).any(axis=1)
             is_lost &= words == winning % accessed.count * shadow.unit >> 2
             for marks in (accessed.marks[lost], winners):
                 is_lost &= self._has_read(shadow, at, marks, words)
+        if self.has_tensors(self.pcs[self.now]):
+            kept = ~is_inside | is_lost | (old != accessed.new[winning]).any(axis=1)
+            winning, lost, old, is_lost = (each[kept] for each in (winning, lost, old, is_lost))
         self._report(shadow, accessed, winning, accessed.marks[lost], old, is_write=True, is_lost=is_lost)
 
     def _has_read(self, shadow: Shadow, at: Rows, marks: Rows, words: Rows) -> Rows:
@@ -717,3 +719,6 @@ class RaceCheck(KeptState):
 
     says_items: Callable[[int], bool]
     """Returns whether the source of an instruction says work-items, and orders lanes by barriers alone."""
+
+    has_tensors: Callable[[int], bool]
+    """Returns whether the source of an instruction has tensors; the compiler lets lanes of a wave repeat elements."""

@@ -31,6 +31,7 @@ from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.variable import STATIC, all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Struct, element_bits, known_size, resolved
 from dwarfgpu.program.values.storage import Located
+from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,7 +172,7 @@ def check_report(running: Running, suppressions: tuple[Suppression, ...] = ()) -
 
 def _coverage(running: Running) -> Coverage:
     memory: Any = running.machine.device.memory
-    executed, every = memory.accesses(running.launched.plan.start.entry)
+    executed, every = memory.accesses(first_instruction(running.launched.plan.start))
     places = map(running.position, sorted(every - executed))
     lines = {(place.file, place.line) if place.line else place.address: place for place in places}
     return Coverage(len(executed), len(every), (*lines.values(),))

@@ -135,7 +135,7 @@ class SourceAccesses:
         Such barriers leave no code, so what they order cannot be told.
         """
         line = self.running.line_at(pc)
-        if line is None or not line.line or line.file.name.endswith(".py"):
+        if line is None or not line.line or self.has_tensors(pc):
             return False
         text = self.texts.read(line.file)
         known = self._items.get(line.file.name)
@@ -143,6 +143,11 @@ class SourceAccesses:
             known = bool(text.lines) and not any(map(_WAVE_BARRIER.search, text.lines))
             self._items[line.file.name] = known
         return known
+
+    def has_tensors(self, pc: int) -> bool:
+        """Return whether the file of an instruction is in Python, as of Triton, which has tensors in place of items."""
+        line = self.running.line_at(pc)
+        return line is not None and line.file.name.endswith(".py")
 
     # --- Arrays -------------------------------------------------------------------------------------------------------
 
