@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from dwarfgpu.cfi import rules
-from dwarfgpu.cfi.activation import CFA
+from dwarfgpu.cfi.activation import CFA, Activation
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.locations import UNDEFINED
@@ -197,11 +197,11 @@ def test_an_error_names_the_rule_of_the_text():
     assert raised(DwarfGpuError, made.top.entry_register, number, made.thread.lanes) is caught  # it is found once
 
 
-def test_an_architectural_rule_is_for_whoever_defines_it():
+def test_an_architectural_rule_is_for_whoever_defines_it(monkeypatch):
     made = stack([BASE], registers={"s33": 0})
     information = made.top.information
     changed = evolve(information.row, registers={40: rules.Architectural("ra_sign")})
-    made.top._information = evolve(information, row=changed)
+    monkeypatch.setattr(Activation, "information", evolve(information, row=changed))
     with pytest.raises(DwarfGpuError, match="architectural rule ra_sign") as caught:
         made.top.entry_register(40, made.thread.lanes)
     assert (caught.value.error_class, caught.value.spec) == ("unsupported", "A.6.4.1")
