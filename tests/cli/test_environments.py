@@ -101,7 +101,9 @@ def test_the_manual_page_and_completion(fresh):
     page = (fresh.root / "share" / "man" / "man1" / "dwarfgpu.1").read_text()
     assert page == (ROOT / "dwarfgpu/share/dwarfgpu.1").read_text()
     script = fresh.run("dwarfgpu", "completion", "bash")
-    question = f'COMP_WORDS=({fresh.root}/bin/dwarfgpu); COMP_LINE="dwarfgpu gdb-"; COMP_POINT=13; _dwarfgpu'
+    question = (
+        f'PATH={fresh.root}/bin:$PATH; COMP_WORDS=(dwarfgpu); COMP_LINE="dwarfgpu gdb-"; COMP_POINT=13; _dwarfgpu'
+    )
     question += '; echo "${COMPREPLY[@]}"'
     assert fresh.shell("bash", "--norc", "-c", f"{script}\n{question}") == "gdb-script\n"
 
