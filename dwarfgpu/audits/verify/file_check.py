@@ -129,8 +129,14 @@ class FileCheck:
 
     def _idiom(self, problem: Problem) -> str | None:
         """Return what the producer is known to mean, or to write wrongly; None if it is no known mistake."""
-        producer = self._producer if problem.die is None else problem.die.unit.producer
-        return problem.idiom_name or mistake_in(problem, producer or "")
+        return problem.idiom_name or mistake_in(problem, self._producer_of(problem) or "")
+
+    def _producer_of(self, problem: Problem) -> str | None:
+        """Return the producer of the unit that a problem is in; None if it cannot be read, a finding of its own."""
+        try:
+            return self._producer if problem.die is None else problem.die.unit.producer
+        except DwarfGpuError:
+            return None
 
     @cached_property
     def _producer(self) -> str | None:

@@ -407,13 +407,16 @@ class CodeObject:
 
     def split_files(self) -> tuple[str, ...]:
         """Return the files with the entries of skeleton units: the package, or one for each, even if it is missing."""
-        dwarf = self.dwarf
-        inside = {unit.dwo_id for unit in dwarf.split_units}
-        skeletons = [unit for unit in dwarf.units if unit.is_skeleton and unit.dwo_id not in inside]
+        inside, places = set[int | None](), list[list[str]]()
+        for unit in (*self.dwarf.split_units, *self.dwarf.units):
+            with noting(self._problems.append):
+                if unit.is_split:
+                    inside.add(unit.dwo_id)
+                elif unit.is_skeleton and unit.dwo_id not in inside:
+                    places.append([*self._split_places(unit.split_name or "", unit.directory)])
         package = next(filter(os.path.isfile, _packages(self.image.path or "")), None)
-        if skeletons and package is not None:
+        if places and package is not None:
             return (package,)
-        places = [[*self._split_places(unit.split_name or "", unit.directory)] for unit in skeletons]
         return tuple(next(filter(os.path.isfile, each), each[0]) for each in places)
 
     def _beside(self, path: str) -> ImageSections | None:

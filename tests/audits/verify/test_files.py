@@ -197,6 +197,28 @@ def test_an_idiom_explains_only_what_its_repair_removes(computed, expected):
     assert "expression-deprecated" in {finding.rule.name for finding in findings if finding.idiom is not None}
 
 
+@pytest.mark.parametrize("name, section, offset", [
+    ("llvm24/triton.gfx942.w64.co", ".debug_info", 7),  # the version of the unit
+    ("asm/forms.i386.o", ".debug_types", 0x14)])  # fmt: skip
+def test_a_unit_that_cannot_be_read_is_a_finding(tmp_path, name, section, offset):
+    data = bytearray((FIXTURES / name).read_bytes())
+    place = opened(str(FIXTURES / name)).image.section(section).offset + offset
+    data[place] ^= 0x80
+    (tmp_path / "bad").write_bytes(data)
+    report = check_file(opened(str(tmp_path / "bad")))
+    assert "entry" in {finding.rule.part for finding in report.findings}
+
+
+def test_a_producer_that_cannot_be_read_hides_no_finding():
+    """It is a string past the end of its section, in a unit with other findings."""
+    entry = die("base_type", named("t"), ("encoding", "data1", 0x3F), ("byte_size", "data1", 4))
+    root = die("compile_unit", ("producer", "strp", 0xFFFF), entry)
+    elf = ElfBuilder()
+    for name, data in build(unit(root)).sections.items():
+        elf.section(name, data)
+    assert {finding.rule.name for finding in findings_in(elf.build())} >= {"entry-string", "entry-value-unknown"}
+
+
 def test_one_bad_file_does_not_stop_the_rest(tmp_path):
     broken = tmp_path / "broken.co"
     broken.write_bytes(b"\x7fELF and nothing else")
