@@ -121,7 +121,7 @@ RULES = rules(
      "there is a DW_AT_high_pc, and no DW_AT_low_pc"),
     ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc",
      "the code goes from {low:#x} to {high:#x}"),
-    ("range-outside", WARNING, "DWARF 5, 2.17", "The code of a block is within that of the function around it.",
+    ("range-outside", WARNING, "DWARF 5, 2.17", "Code of a block is in its function, that of a function in its unit.",
      "correct the ranges of one of them", "{low:#x} to {high:#x} is not within {around}"),
     ("not-in-code", WARNING, "DWARF 5, 2.17", "The code of a function is in an executable section.",
      "relocate the addresses of the entry", "{low:#x} to {high:#x} is not within an executable section"),
@@ -141,9 +141,10 @@ RULES = rules(
      "keep the location", "there are both DW_AT_location and DW_AT_const_value"),
     ("string", ERROR, "DWARF 5, 7.5.5", "A string is in its section.", "correct the offset or the index of the string",
      "{name} is at {offset:#x} of {section}, which has {size} bytes", "{name}: {reason}"),
-    ("address", ERROR, "DWARF 5, 7.5.5", "An address by index is in the table of the unit, and in the file.",
-     "emit it to .debug_addr",
-     "{name}: {reason}", "{name} is {value:#x}, behind all sections"),
+    ("address", ERROR, "DWARF 5, 7.5.5", "An address is in the file, and one by index in the table of the unit.",
+     "relocate the address, and emit one by index to .debug_addr",
+     "{name}: {reason}", "{name} is {value:#x}, behind all sections",
+     "{operation} leads to {value:#x}, which is in no section"),
     ("file-number", WARNING, "DWARF 5, 2.14", "The file of a declaration is in the line table.",
      "number the files as the line table of the unit does",
      "{name} is {value}, the files of the line table end at {last}"),
@@ -151,7 +152,8 @@ RULES = rules(
      "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
      "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes",
-     "the member has bits {low} to {high} of {size} bytes"),
+     "the member has bits {low} to {high} of {size} bytes",
+     "the member has bits {low} to {high} of {storage} bytes of storage, counted from the first"),
     ("member-overlap", WARNING, "DWARF 5, 5.7.6", "Members of a structure, except for bit fields, share no bytes.",
      "correct DW_AT_data_member_location", "the member, at {low} to {high}, overlaps {other}, at {begin} to {end}",
      "bits {low} to {high} of the structure are also bits of {other}"),
@@ -160,6 +162,9 @@ RULES = rules(
     ("symbol-size", WARNING, "DWARF 5, 4.1", "A variable has no more bytes than the symbol at its address.",
      "correct the type of the variable, or the size of the symbol",
      "the variable has {size} bytes, its symbol {symbol} has {own}"),
+    ("entry-outside", ERROR, "DWARF 5, 2.18", "The entry address of a function or an inlined call is in the function.",
+     "write the address of the first instruction that is executed",
+     "DW_AT_entry_pc is {value:#x}, the function is {around}"),
     ("call-outside", ERROR, "DWARF 5, 3.4.1", "A call is in the code of the function that its entry is in.",
      "write the address of the call, or of the instruction after it", "{name} is {value:#x}, the function is {around}"),
     ("origin-function", ERROR, "DWARF 5, 3.3.8.2", "All entries of an instance complete the same abstract instance.",
@@ -265,6 +270,8 @@ class EntryChecks:
             if section.is_allocated
         ]
         """The sections that are loaded: first address, end, and whether they hold code."""
+        self.placed = AddressSpans((low, end + 1) for low, end, _is_code in self.loaded)
+        """The addresses of data, of which the end of a section is one."""
         self.code = self.lists.code
         self.count = 0
         self.dropped = 0
@@ -523,7 +530,7 @@ class _UnitChecks:
         function = self._around()
         if function is not None and self.known_base[0] is not function:
             self.known_base = function, self.checks.expressions.has_frame_base(Die(self.unit, *function))
-        return function is None or self.known_base[1]
+        return function is not None and self.known_base[1]
 
     def _problem(self, rule: str, die: Die, clause: str | None = None, /, **values: object) -> Problem:
         """Return a problem of an entry."""
@@ -732,9 +739,7 @@ class _UnitChecks:
         except DwarfGpuError as error:
             yield self._problem("address", attribute.die, name=attribute.name, reason=error.message)
             return
-        owners = self.owners
-        depth = next((i for i in reversed(range(len(owners))) if owners[i].tag == dw.DW_TAG_subprogram), -1)
-        around = self.spans.get(depth) if depth >= 0 and owners[depth].is_ranged else None
+        around = self._code_around()
         at = value - (attribute.number != dw.DW_AT_call_pc)
         self.called_in = next((span for span in around or () if span[0] <= at < span[1]), (0, 0))
         if around and self.called_in == (0, 0):
@@ -838,6 +843,7 @@ class _UnitChecks:
                 yield self._problem("bit-size", die, name=attribute.name, value=attribute.value)
         elif die.tag == dw.DW_TAG_member:
             yield from self._bit_field(die, attribute.value)
+            yield from self._bit_offset(die, attribute.value)
         if not is_base and is_cplus(self.unit):  # a bit field of C++ may have more bits than its type
             return
         with suppress(DwarfGpuError):
@@ -859,6 +865,23 @@ class _UnitChecks:
                 name = self.unit.die_known_at(other[2]).name or "another one"
                 yield self._problem("member-overlap", die, other=name, **values)
 
+    def _bit_offset(self, die: Die, bits: int) -> Iterator[Problem]:
+        """Check that a bit field of versions 2 to 4 is in its storage; compilers write -1 and less in packed ones."""
+        offset, size = die.number(dw.DW_AT_bit_offset), self._storage(die)
+        if offset is not None and size is not None and offset.value_class == "constant":
+            low, high = offset.value, offset.value + bits
+            if 8 * size < high < 1 << 63:
+                yield self._problem("member-outside", die, "DWARF 4, 5.5.6", low=low, high=high, storage=size)
+
+    def _storage(self, die: Die) -> int | None:
+        """Return the bytes that DW_AT_bit_offset of a member counts in; None where they are not known."""
+        size = die.number(dw.DW_AT_byte_size)
+        if size is not None:
+            return size.unsigned() if size.value_class == "constant" else None
+        with suppress(DwarfGpuError):
+            return known_size(self.types.type_of(die))
+        return None
+
     def _first_bit(self, die: Die, bits: int) -> int | None:
         """Return where a bit field begins in its structure; before version 4 it is counted from the last bit."""
         place, first = die.number(dw.DW_AT_data_bit_offset), die.number(dw.DW_AT_data_member_location)
@@ -867,13 +890,10 @@ class _UnitChecks:
             start = 8 * first.value if first.value_class == "constant" else -1
         if place is not None:
             return None if place.value_class != "constant" or start < 0 else start + place.value
-        offset, size = die.number(dw.DW_AT_bit_offset), die.number(dw.DW_AT_byte_size)
-        if offset is None or start < 0 or self.unit.format.byte_order != "little":
+        offset, size = die.number(dw.DW_AT_bit_offset), self._storage(die)
+        if offset is None or size is None or start < 0 or self.unit.format.byte_order != "little":
             return None
-        with suppress(DwarfGpuError):
-            unit = known_size(self.types.type_of(die)) if size is None else size.value
-            return None if unit is None else start + 8 * unit - offset.value - bits
-        return None
+        return start + 8 * size - int(offset.value) - bits
 
     def _object(self, die: Die, location: bytes) -> Iterator[Problem]:
         """Check the size of a variable at an address, and nowhere else, against that of its symbol."""
@@ -883,10 +903,22 @@ class _UnitChecks:
             if not isinstance(operand, int):
                 return
             address = operand if instructions[0].name == "DW_OP_addr" else self.unit.tables.address(operand)
+            if self._is_nowhere(address):
+                yield self._problem("address", die, "DWARF 5, 2.6.1.1.2", value=address, operation=instructions[0].name)
             symbol = self.checks.symbols.get(address)
             size = None if symbol is None else known_size(self.types.type_of(die))
             if symbol is not None and size is not None and symbol.size < size:
                 yield self._problem("symbol-size", die, size=size, symbol=symbol.name, own=symbol.size)
+
+    def _is_nowhere(self, address: int) -> bool:
+        """Return whether no section and no symbol has an address that no linker writes for what it drops.
+
+        Some write the offset in the section that they drop, which is below all others.
+        """
+        checks = self.checks
+        first = next((low for low, _end in checks.placed), address + 1)
+        is_known = address < first or checks.placed.touch(address, address + 1) or checks.code.is_dropped(address)
+        return not is_known and address not in {symbol.value for symbol in checks.image.symbols()}
 
     def _placed(
         self, placed: tuple[int, int, int], offset: int, depth: int, values: tuple[Any, ...]
@@ -1020,19 +1052,54 @@ class _UnitChecks:
             self.checks.dropped += die.tag == dw.DW_TAG_subprogram and not problems
         if not live or die.tag in UNITS:
             return (live if die.tag == dw.DW_TAG_subprogram else around), problems
+        if dw.DW_AT_entry_pc in die.abbreviation.attributes:
+            problems += self._entry_pc(die, live)
         if die.tag == dw.DW_TAG_subprogram:
             outside = [*self._in_code(die, live)]
             if not outside:
                 self.checks.functions += ((low, high, self.unit, die.offset) for low, high in live)
-            problems += outside
+            problems += outside or self._outside(die, live, self._unit_code, "DWARF 5, 3.1.1")
         elif around:
-            spans = AddressSpans(around)
-            for low, high in live:
-                if not spans.cover(low, high):
-                    text = spans_text(around)
-                    problems.append(self._problem("range-outside", die, low=low, high=high, around=text))
-                    break
+            problems += self._outside(die, live, AddressSpans(around))
         return live, problems
+
+    def _outside(
+        self, die: Die, live: list[tuple[int, int]], inside: AddressSpans | None, clause: str | None = None
+    ) -> Iterator[Problem]:
+        """Yield the first code of an entry that is not within that of the one around it, if that is known."""
+        outside = next((span for span in live if inside is not None and not inside.cover(*span)), None)
+        if inside is not None and outside is not None:
+            values = {"low": outside[0], "high": outside[1], "around": spans_text([*inside])}
+            yield self._problem("range-outside", die, clause, **values)
+
+    @cached_property
+    def _unit_code(self) -> AddressSpans | None:
+        """The code of the unit; None where it is not known, where sections begin at 0, or version 2 has no ranges."""
+        if not self.checks.image.is_linked or self.unit.version < 3:
+            return None
+        try:
+            code = (self.unit.skeleton or self.unit).root.ranges()
+        except DwarfGpuError:  # which is a problem of the unit
+            return None
+        live = [span for span in code if span[0] < span[1] and not self.checks.code.is_dropped(span[0])]
+        return AddressSpans(live) if live else None
+
+    def _entry_pc(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
+        """Yield that the entry address is not in the function; GCC enters inlined calls in front of their code."""
+        attribute = die.number(dw.DW_AT_entry_pc)
+        if attribute is None or attribute.value_class != "address" or die.tag not in INSTANCES:
+            return
+        around = live if die.tag == dw.DW_TAG_subprogram else self._code_around()
+        with suppress(DwarfGpuError):  # of its index, which is a problem of its own
+            value = attribute.address()
+            if around and not AddressSpans(around).touch(value, value + 1):
+                yield self._problem("entry-outside", die, value=value, around=spans_text(around))
+
+    def _code_around(self) -> list[tuple[int, int]] | None:
+        """Return the code of the function that owns the entry at hand; None where it is not known."""
+        owners = self.owners
+        depth = next((i for i in reversed(range(len(owners))) if owners[i].tag == dw.DW_TAG_subprogram), -1)
+        return self.spans.get(depth) if depth >= 0 and owners[depth].is_ranged else None
 
     def _empty(self, die: Die) -> Iterator[Problem]:
         """Yield that a scope has no code; GCC keeps blocks and calls of which nothing is left, with their place."""

@@ -101,7 +101,7 @@ RULES = rules(
     ("address-index", ERROR, "DWARF 5, 7.27", "An index of an address is in the table of the unit.",
      "emit the address to .debug_addr, and DW_AT_addr_base in the unit", "{name} has the index {index}: {reason}"),
     ("no-frame-base", ERROR, "A.2.5.4.4.3 (6)", "The function of a DW_OP_fbreg has a DW_AT_frame_base.",
-     "give the function a DW_AT_frame_base", "the function around the entry has no DW_AT_frame_base"),
+     "give the function a DW_AT_frame_base", "no function around the entry has a DW_AT_frame_base"),
     ("frame-base-cycle", ERROR, "A.3.3.5 (2)", "A frame base does not depend on the frame base.",
      "write the register that holds it", "the frame base is computed from the frame base"),
     ("no-lanes", ERROR, "A.2.5.4.3.1 (8)", "The lane is asked for only where threads have lanes.",
@@ -397,7 +397,7 @@ class ExpressionChecks:
             elif name == "DW_OP_fbreg":
                 if attribute.name == "DW_AT_frame_base":
                     yield instruction, "frame-base-cycle", {}
-                elif not self.has_frame_base(function()):
+                elif not self.has_frame_base(function(), die):
                     yield instruction, "no-frame-base", {}
             elif name == "DW_OP_LLVM_push_lane" and not self.has_lanes and self.target is not None:
                 yield instruction, "no-lanes", {"target": self.target.name}
@@ -413,10 +413,10 @@ class ExpressionChecks:
             if size and bits > 8 * size:
                 yield pieces[-1], "piece-size", {"bits": bits, "size": size}
 
-    def has_frame_base(self, function: Die | None) -> bool:
-        """Return whether a function has a frame base; outside of functions nothing can be said."""
+    def has_frame_base(self, function: Die | None, die: Die | None = None) -> bool:
+        """Return whether a function has a frame base; outside of one only types may have that of another function."""
         if function is None:
-            return True
+            return die is None or die.tag != dw.DW_TAG_variable
         if function != self._function[0]:
             try:
                 has_base = function.find_number(dw.DW_AT_frame_base) is not None

@@ -46,6 +46,8 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("entry-attribute-missing", {"tag": "DW_TAG_variable"}, r"GNU .* -g1\b", "GCC writes no types with -g1"),
     Mistake("entry-attribute-missing", {"tag": "DW_TAG_inlined_subroutine"}, "GNU ",
             "GCC keeps inlined calls without code or function", _is_without_code),
+    Mistake("entry-range-outside", {}, "GNU AS ", "GNU AS leaves functions out of the ranges of a unit",
+            lambda die: die.tag == dw.DW_TAG_subprogram),
     Mistake("entry-empty", {}, "rustc|Go ", "blocks and inlined calls of which nothing is left are kept",
             lambda die: die.tag != dw.DW_TAG_subprogram),
     Mistake("entry-member-outside", {"size": 0}, "rustc", "rustc gives types without a fixed size 0 bytes"),

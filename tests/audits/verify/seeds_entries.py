@@ -206,6 +206,14 @@ def bit_field(name: str, first: int, bits: int) -> Any:
     return die("member", named(name), typed("int"), *where)
 
 
+OLD_BITS = die("member", named("m"), typed("int"), ("byte_size", "data1", 4), ("bit_size", "data1", 3),
+               ("bit_offset", "data1", 30), ("data_member_location", "data1", 0))  # fmt: skip
+PAST_ENTRY = ("entry_pc", "addr", CODE + SIZE)
+ENTERED = die("subprogram", named("g"), PAST_ENTRY, ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE))
+INLINED = [die("inlined_subroutine", ("abstract_origin", "ref4", "f"), PAST_ENTRY, ("low_pc", "addr", CODE),
+               ("high_pc", "data4", 8))]  # fmt: skip
+
+
 def method(label: str, parameter: str, target: str) -> Any:
     """A function with a parameter, which operates on the object that an entry with a label is."""
     own = die("formal_parameter", named("this"), typed("int"), label=parameter)
@@ -240,6 +248,7 @@ SEEDS = (
     beside("object-pointer", "of another function", method("f", "p", "p"), method("g", "q", "p")),
     beside("bit-size", "no bits of a member", die("structure_type", STRUCTURE, bit_field("m", 0, 0))),
     beside("member-outside", "bits", die("structure_type", STRUCTURE, bit_field("m", 60, 5))),
+    beside("member-outside", "bits of its storage", die("structure_type", STRUCTURE, OLD_BITS), version=4),
     beside("member-overlap", "bits", die("structure_type", STRUCTURE, bit_field("m", 0, 5), bit_field("n", 4, 5))),
     *(beside("base-size", name, each) for name, each in SIZED.items()),
     *(beside("base-encoding", name, each) for name, each in ENCODED.items()),
@@ -301,6 +310,11 @@ SEEDS = (
     beside("range-reversed", "of a function", function(CODE + 8, "addr", CODE)),
     inside("range-outside", "a block behind its function", block(CODE + SIZE, 4)),
     inside("range-outside", "a block that ends too late", block(CODE + SIZE - 4, 8)),
+    of_unit("range-outside", "a function behind its unit", ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE - 4),
+            has_base=False),
+    beside("entry-outside", "of a function", ENTERED),
+    inside("entry-outside", "of an inlined call", *INLINED, types=FUNCTIONS),
+    beside("address", "of a variable, in no section", variable("a", location=b"\3" + (1 << 40).to_bytes(8, "little"))),
     beside("not-in-code", "a function of nowhere", function(0x900000, "data4", 4)),
     beside("not-in-code", "a function that ends too late", function(CODE, "data4", SIZE + 4)),
     inside("location-and-constant", "of a variable", at_place("a", PLACE, ("const_value", "data1", 1))),

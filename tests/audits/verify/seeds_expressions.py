@@ -79,6 +79,7 @@ SEEDS = (
     location("deprecated", "DW_OP_xderef", "DW_OP_lit1; DW_OP_lit0; DW_OP_xderef; DW_OP_lit0; DW_OP_plus"),
     location("no-frame-base", "of a variable", "DW_OP_fbreg 8"),
     location("no-frame-base", "in a piece", "DW_OP_fbreg 8; DW_OP_piece 4; DW_OP_LLVM_piece_end"),
+    of_type("no-frame-base", "of a variable of no function", variable("a", location="DW_OP_fbreg 8")),
     of_kernel("frame-base-cycle", "the frame base itself", "frame_base", "DW_OP_fbreg 8"),
     of_kernel("not-memory", "a frame base that is a constant", "frame_base", "DW_OP_implicit_value 00000000"),
     of_kernel("not-memory", "a frame base that is undefined", "frame_base", "DW_OP_LLVM_undefined"),

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from dwarfgpu.audits.verify.findings import IDIOM
 from dwarfgpu.audits.verify.producers import MISTAKES
 from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.objfile.opening import open_image
@@ -13,7 +14,7 @@ from tests.audits.verify import seeds_entries
 from tests.builders.commands import run
 from tests.builders.dwarf import die
 from tests.builders.folders import FIXTURES
-from tests.builders.hostile import CODE, gpu, named, typed, variable
+from tests.builders.hostile import CODE, SIZE, gpu, named, typed, variable
 from tests.builders.lists import contribution, loclist, rnglist
 from tests.builders.parameters import for_each
 from tests.builders.seeds import findings_in
@@ -78,6 +79,13 @@ def test_a_known_mistake_does_not_count_where_its_producer_makes_it(producer, ru
     for maker, is_known in ((producer, True), ("hand", False)):
         found = findings_in(gpu(entry, producer=maker))
         assert {(finding.rule.name, finding.limit is not None) for finding in found} == {(rule, is_known)}
+
+
+def test_units_of_the_assembler_may_have_functions_outside_of_their_ranges():
+    short = ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE - 4)
+    for producer, limit in (("hand", None), ("GNU AS 2.40", IDIOM)):
+        (finding,) = findings_in(gpu(producer=producer, has_base=False, unit_attributes=short))
+        assert (finding.rule.name, finding.limit) == ("entry-range-outside", limit)
 
 
 def test_the_rules_of_known_mistakes_exist():
