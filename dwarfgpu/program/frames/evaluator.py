@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 from attrs import evolve, field
@@ -47,7 +47,7 @@ from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
@@ -71,7 +71,6 @@ _NUMBERED = re.compile(r"(?:s|ttmp)\d+")
 """General registers; what the others of a wave hold are bits and addresses, and no signed numbers."""
 _LANE = ("lane", "_lane")
 _WAVE = ("wave", "_wave")
-_WORD = re.compile(r"(?<!^)([A-Z])")
 _CODE_TYPE = t.Function(t.Lazy.known(t.VOID), t.Lazy.known(()))
 _TEXT = t.Typedef("<text variable, no debug info>", t.Lazy.known(_CODE_TYPE))
 _DATA = t.UnspecifiedType("<data variable, no debug info>")
@@ -141,9 +140,8 @@ class Evaluator:
         return self._value(node)
 
     def _value(self, node: Any) -> Any:
-        name = _WORD.sub(r"_\1", type(node).__name__).lower()
         try:
-            return getattr(self, f"_{name}")(node)
+            return self._methods[type(node)](self, node)
         except ExpressionError:
             raise
         except UsageError as error:
@@ -210,8 +208,6 @@ class Evaluator:
 
     def _integer(self, node: Any) -> ScalarOperand:
         return self.compute.literal(node)
-
-    _float = _character = _boolean = _null = _integer
 
     def _string_literal(self, node: s.StringLiteral) -> Object:
         name, data = string_bytes(node, self.compute.model)
@@ -765,6 +761,27 @@ class Evaluator:
             stored = b.array([scalar.stored(int(number), order) for number in bits.tolist()], scalar.storage_bits)
         self.writes.append(Write(target, stored, scalar.storage_bits))
         return value
+
+    _methods: ClassVar[Mapping[type, Callable[[Evaluator, Any], Any]]] = {
+        **dict.fromkeys((s.Integer, s.Float, s.Character, s.Boolean, s.Null), _integer),
+        s.StringLiteral: _string_literal,
+        s.Name: _name,
+        s.RegisterName: _register_name,
+        s.MemberAccess: _member_access,
+        s.MemberPointerAccess: _member_pointer_access,
+        s.Subscript: _subscript,
+        s.Unary: _unary,
+        s.Binary: _binary,
+        s.Conditional: _conditional,
+        s.Cast: _cast,
+        s.SizeOf: _size_of,
+        s.Repeat: _repeat,
+        s.At: _at,
+        s.InSpace: _in_space,
+        s.Call: _call,
+        s.Assignment: _assignment,
+    }
+    """What evaluates the nodes of a tree, by their classes."""
 
 
 ARGUMENT = "_arg"
