@@ -47,7 +47,7 @@ LAUNCHED = frozenset(
 )  # fmt: skip
 """The questions about kernels that run, which `test_execution` asks."""
 NO_JSON = {
-    **dict.fromkeys(("kill", "break", "tbreak", "watch", "rwatch", "awatch", "catch", "delete"), ACTION),
+    **dict.fromkeys(("kill", "break", "tbreak", "watch", "rwatch", "awatch", "catch", "delete", "clear"), ACTION),
     **dict.fromkeys(("enable", "disable", "condition", "ignore", "commands", "dprintf"), ACTION),
     **dict.fromkeys(("file", "core-file", "target snapshot", "target launch", "save snapshot", "set var"), ACTION),
     **dict.fromkeys(("generate-core-file", "macro define", "macro undef"), ACTION),
