@@ -28,6 +28,14 @@ def rows(question, *words, **options):
     return list(rows_of(make_question(question, *words, **options), item))
 
 
+def test_each_state_is_asked_why_its_waves_have_crashed():
+    (row,) = rows("fault", input=str(ROOT / "dwarfgpu" / "examples" / "blur.core"))
+    assert row["state"] != "error"
+    assert "MEMORY_VIOLATION" in json.dumps(row, default=str)
+    with pytest.raises(UsageError, match=r"the question 'fault x\.core' names a file"):
+        question_of("fault x.core")
+
+
 def test_the_questions_are_those_of_the_table_with_a_file_or_operands():
     known = questions()
     assert {"eval", "locals", "bt", "waves", "lanes", "verify", "coverage", "judge", "memmodel"} <= set(known)

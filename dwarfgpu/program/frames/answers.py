@@ -1001,7 +1001,7 @@ class Quantity(Handle, ABC):
         except (Unavailable, UsageError, MalformedFile):
             raise
         except DwarfGpuError as error:
-            if isinstance(error, MissingContext) and error.kind == "lane" and lane is None:
+            if isinstance(error, MissingContext) and error.kind == "lane" and lane is None and self.frame.has_lanes:
                 error = MissingContext("lane", "it may differ from lane to lane: give lane=N, or ask values()")
             raise self._unavailable(error, lane) from error
 
