@@ -4,6 +4,7 @@
     python3 tools/dev.py answers BEFORE                  all answers, as files in a new folder
     python3 tools/dev.py answers AFTER --file 'asm/*'    those about some fixtures
     diff -r BEFORE AFTER                                 what a change changes
+    python3 tools/dev.py answers --golden                write those in tests/golden/answers again
 
 Each question about files is asked about each fixture, each question about waves about the states of dwarfgpu/examples,
 and sessions of the debugger launch the kernels of fixtures; as text and as JSON. An answer is the command, what it
@@ -143,10 +144,19 @@ def write(name: str, folder: Path) -> int:
 def main() -> int:
     """Write the answers that a command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the answers are written: a new folder")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("folder", nargs="?", type=Path, help="where the answers are written: a new folder")
+    which.add_argument("--golden", action="store_true", help="ask the questions in tests/golden/answers again")
     parser.add_argument("--file", action="append", default=[], metavar="GLOB", help="only such fixtures; repeatable")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="how many processes (2)")
     options = parser.parse_args()
+    if options.golden:
+        from tests.builders import frozen
+
+        for name in frozen.names():
+            for command in frozen.answer_again(name):
+                print(f"{name}: {command}")
+        return 0
     options.folder.mkdir(parents=True)
     fixtures = ROOT / "fixtures"
     names = sorted(

@@ -23,10 +23,12 @@ from dwarfgpu.cli import main
 from tests.builders.folders import ROOT
 
 
-def run(*words: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """What ``dwarfgpu WORDS...`` prints when it is started in the checkout, and with which status it ends."""
+def run(
+    *words: str, stdin: bytes = b"", env: dict[str, str] | None = None, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends."""
     out, err = io.BytesIO(), io.BytesIO()
-    with _in_the_checkout(env or {}), _streams(stdin, out, err):
+    with _in_a_folder(folder, env or {}), _streams(stdin, out, err):
         try:
             status = main([str(word) for word in words])
         except SystemExit as stop:
@@ -52,7 +54,7 @@ def run_at_terminal(*words: str, columns: int, env: dict[str, str] | None = None
     """What the same prints on a pseudo-terminal, standard error on another one; with colours, and lines as in files."""
     screens = [PseudoTerminal(columns) for _ in range(2)]
     with (
-        _in_the_checkout({"TERM": "xterm-256color", **(env or {})}),
+        _in_a_folder(ROOT, {"TERM": "xterm-256color", **(env or {})}),
         mock.patch("sys.stdin", io.StringIO()),
         contextlib.redirect_stdout(screens[0].stream),
         contextlib.redirect_stderr(screens[1].stream),
@@ -96,11 +98,11 @@ class PseudoTerminal:
 
 
 @contextlib.contextmanager
-def _in_the_checkout(env: dict[str, str]) -> Iterator[None]:
+def _in_a_folder(folder: Path, env: dict[str, str]) -> Iterator[None]:
     regular_files.forget_changed_mappings()  # a process that starts has no file open
     before = Path.cwd()
     plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-    os.chdir(ROOT)
+    os.chdir(folder)
     try:
         with mock.patch.dict(os.environ, {**plain, **env}, clear=True):
             yield

@@ -1,0 +1,123 @@
+"""Answers that are kept word for word: what commands, sessions and scripts print about the files of `dwarfgpu example`.
+
+A file in tests/golden/answers holds questions and what they print, each begun by a line with `$`; the lines with `>`
+behind it are typed:
+
+    $ dwarfgpu WORDS...      a command, started in the folder of the examples, at 80 columns (helps: in long lines)
+    $ python                 a script
+    $ dap                    requests of an editor: COMMAND {ARGUMENTS} [until EVENT]; answers and awaited events
+    $ gdb                    commands of GDB, with dwarfgpu loaded, about host.x86_64
+
+The questions are read from the file itself: to ask another one, write its lines and let `tools/answers.py` answer them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.builders.commands import run
+from tests.builders.dap_client import INITIALIZE, LocalClient
+from tests.builders.folders import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FOLDER = ROOT / "tests" / "golden" / "answers"
+EXAMPLES = ROOT / "dwarfgpu" / "examples"
+BEGIN = re.compile(r"^\$ (?=dwarfgpu |(?:python|dap|gdb)$)", re.MULTILINE)
+
+
+class Question(NamedTuple):
+    """A question, the lines that are typed after it, and what was printed, with the question before it."""
+
+    command: str
+    typed: list[str]
+    answer: str
+
+
+def names() -> list[str]:
+    """The files of answers."""
+    return sorted(path.stem for path in FOLDER.glob("*.txt"))
+
+
+def questions(name: str) -> Iterator[Question]:
+    """The questions of a file."""
+    for text in BEGIN.split((FOLDER / f"{name}.txt").read_text())[1:]:
+        command, *lines = text.split("\n")
+        typed = [line.removeprefix("> ") for line in takewhile(lambda line: line.startswith("> "), lines)]
+        yield Question(command, typed, f"$ {text}")
+
+
+def answered(question: Question, require_tool: Callable[..., str] | None = None) -> str:
+    """The answer of today. ``require_tool`` finds GDB."""
+    asked = "\n> ".join([f"$ {question.command}", *question.typed])
+    kind, _, words = question.command.partition(" ")
+    if kind == "dwarfgpu":
+        columns = "2000" if words.endswith("--help") else "80"  # Pythons break the lines of a usage differently
+        done = run(*shlex.split(words), folder=EXAMPLES, env={"COLUMNS": columns})
+        said = f"{done.stdout}{done.stderr}= {done.returncode}\n"
+    else:
+        said = {"python": _script, "dap": _editor, "gdb": _in_gdb}[kind](question.typed, require_tool)
+    return f"{asked}\n{said}\n"
+
+
+def _script(typed: list[str], _tools: Any) -> str:
+    printed, before = io.StringIO(), Path.cwd()
+    os.chdir(EXAMPLES)
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec("\n".join(typed), {"__name__": "script"})
+    finally:
+        os.chdir(before)
+    return printed.getvalue()
+
+
+def _editor(typed: list[str], _tools: Any) -> str:
+    client, said = LocalClient(), []
+    client.ask("initialize", **INITIALIZE)
+    for line in typed:
+        found = re.fullmatch(r"(\w+) (\{.*\})(?: until (\w+))?", line)
+        assert found is not None, line
+        number = client.send(found[1], **json.loads(found[2]))
+        if found[1] in ("launch", "attach"):  # its answer comes when the configuration is done
+            client.event("initialized")
+            continue
+        said.append({"command": found[1], **_told(client.answer(number))})
+        if found[3]:
+            said.append({"event": found[3], "body": client.event(found[3])})
+    client.close()
+    return "".join(json.dumps(each, sort_keys=True).replace(str(EXAMPLES), "EXAMPLES") + "\n" for each in said)
+
+
+def _told(answer: dict[str, Any]) -> dict[str, Any]:
+    return {key: answer[key] for key in ("success", "body") if key in answer}
+
+
+def _in_gdb(typed: list[str], require_tool: Any) -> str:
+    from tests.gdb.running import run_gdb
+
+    with tempfile.TemporaryDirectory() as name:
+        host = Path(name) / "host"
+        shutil.copy(EXAMPLES / "host.x86_64", host)
+        host.chmod(0o755)
+        commands = [word for line in typed for word in ("-ex", line)]
+        printed = run_gdb(require_tool, "-ex", "break stop_here", "-ex", "run", *commands, program=host)
+    return printed[printed.index("\n\n") + 1 :]
+
+
+def answer_again(name: str) -> list[str]:
+    """Ask the questions of a file again, and write down what they print; return those whose answer has changed."""
+    asked = list(questions(name))
+    answers = [answered(each, lambda tool: shutil.which(tool) or tool) for each in asked]
+    (FOLDER / f"{name}.txt").write_text("".join(answers))
+    return [each.command for each, answer in zip(asked, answers, strict=True) if answer != each.answer]
