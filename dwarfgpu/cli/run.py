@@ -19,7 +19,7 @@ from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
-from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments, check_once
+from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments, check_gone, check_once
 from dwarfgpu.questions.selection import STDIN_PART, Selection, select
 from dwarfgpu.questions.settings import Settings
 from dwarfgpu.questions.table import AT_SHELL
@@ -189,6 +189,7 @@ def _parse(words: list[str]) -> Any:
     name = words.pop(0)
     if name.startswith("-"):
         raise UsageError(f"the first word must be a command, not {name}", hint="`dwarfgpu --help` lists the commands")
+    check_gone(name, words)
     if name == "lists" or (name == "cfi" and any(word.partition("=")[0] == "--cases" for word in words)):
         return _cases(name, words)
     if name in AT_SHELL:

@@ -33,6 +33,8 @@ NOT_HERE = frozenset(
 """Commands of GDB for processes, which dwarfgpu does not have: no similar name is suggested for them."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
+GONE: dict[str, str] = {}
+"""What dwarfgpu no longer has, and what to use instead: `COMMAND`, `COMMAND --option` or `COMMAND --option VALUE`."""
 
 
 @frozen
@@ -233,6 +235,8 @@ class Registry:
         command = names.get(word)
         if command is None and not prefix:
             command = self._shell.get(word)
+        if command is None and not prefix:
+            check_gone(word, ())
         if command is None and not prefix and word in NOT_HERE:
             hint = "`help running` lists the commands that run kernels"
             if word == "cuda":
@@ -466,8 +470,23 @@ def check_once(flag: str, metavar: object, before: object, value: object) -> Non
     raise UsageError(f"{flag} takes one value, but has {before} and {value}", hint=hint)
 
 
+def check_gone(name: str, words: Iterable[str]) -> None:
+    """Refuse a command, an option or a value of an option that dwarfgpu no longer has, and name its successor."""
+    typed, flag = [name], ""
+    for word in (part for each in words for part in each.split("=", 1)):
+        if word == "--":
+            break
+        if word.startswith("-"):
+            flag = f"{name} --{word.lstrip('-')}"
+        typed.append(flag if word.startswith("-") else f"{flag} {word}")
+    for each in typed:
+        if each in GONE:
+            raise UsageError(f"`{each}` is gone", kind="gone", hint=GONE[each])
+
+
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
+    check_gone(command.name, text.split())
     form, text = _format(command, text)
     options: dict[str, Any] = {}
     settings: dict[str, str] = {}

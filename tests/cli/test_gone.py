@@ -1,0 +1,46 @@
+"""A user who types what dwarfgpu no longer has is told what to use instead, at the shell and at the prompt."""
+
+import shlex
+
+import pytest
+
+from dwarfgpu.errors import UsageError
+from dwarfgpu.questions.registry import GONE, Registry, check_gone, read_arguments
+from dwarfgpu.questions.table import COMMANDS
+from tests.builders.commands import run
+
+
+@pytest.mark.parametrize("typed", GONE)
+def test_what_is_gone_names_its_successor(typed: str) -> None:
+    done = run(*shlex.split(typed))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"dwarfgpu: error: `{typed}` is gone\nhint: {GONE[typed]}\n"
+
+
+@pytest.mark.parametrize(
+    "line, gone",
+    [
+        ("cast x", "cast"),
+        ("info lanes --old", "info lanes --old"),
+        ("info lanes -old", "info lanes --old"),
+        ("info lanes -all -old=3", "info lanes --old"),
+        ("info lanes -form new", None),
+        ("info lanes -form old", "info lanes --form old"),
+        ("info lanes --form=old", "info lanes --form old"),
+        ("info lanes -- -old", None),
+        ("info lines --old", None),
+    ],
+)
+def test_words_that_are_gone(monkeypatch: pytest.MonkeyPatch, line: str, gone: str | None) -> None:
+    monkeypatch.setattr(
+        "dwarfgpu.questions.registry.GONE", dict.fromkeys(("cast", "info lanes --old", "info lanes --form old"), "new")
+    )
+    first, second, *rest = line.split()
+    names = (first, [second, *rest]) if first == "cast" else (f"{first} {second}", rest)
+    if gone is None:
+        check_gone(*names)
+        return
+    with pytest.raises(UsageError, match=f"`{gone}` is gone"):
+        check_gone(*names)
+    with pytest.raises(UsageError, match=f"`{gone}` is gone"):
+        read_arguments(*Registry(COMMANDS).find(line))
