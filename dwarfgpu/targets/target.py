@@ -173,6 +173,8 @@ class Target:
     """The address of the CFA divided by this is the value of the stack pointer."""
     grows_down: bool = False
     """Whether the stack grows to lower addresses, so that a frame saves registers below its CFA."""
+    entry_cfa: int | None = None
+    """How far above the stack pointer the ABI has the CFA where a function begins; None if it does not say."""
     program_counter: int | None = None
     thread_pointer: int | None = None
     """The DWARF number of the register below which the thread-local storage of the executable ends."""

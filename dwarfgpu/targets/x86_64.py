@@ -51,6 +51,7 @@ X86_64 = Target(
     same_value=SAME_VALUE,
     stack_pointer=7,
     grows_down=True,  # "grows downwards from high addresses" (psABI 3.2.2)
+    entry_cfa=8,  # a call pushes the return address (psABI 3.2.2)
     program_counter=16,
     thread_pointer=58,  # "the %fs segment register is used to implement the thread pointer" (psABI 3.4.5)
 )

@@ -7,6 +7,8 @@ from dwarfgpu.program.types.reader import TYPES
 
 # --- Classes (DWARF 5, table 7.5) -------------------------------------------------------------------------------------
 
+# Beside the table: DW_AT_default_value of DWARF 5, 4.1 item 9, and DWARF 4; the index that clang writes for
+# DW_AT_object_pointer (DWARF 6, 230119.1).
 _CLASSES = """
 address: low_pc call_return_pc call_pc
 address constant: high_pc entry_pc
@@ -18,7 +20,7 @@ constant exprloc reference: allocated associated bit_offset bit_size bit_stride 
 constant exprloc reference: lower_bound upper_bound rank
 constant exprloc loclist: data_member_location
 constant: accessibility address_class alignment binary_scale bit_offset calling_convention call_column call_file
-constant: call_line data_bit_offset decimal_scale decimal_sign decl_column decl_file decl_line default_value defaulted
+constant: call_line data_bit_offset decimal_scale decimal_sign decl_column decl_file decl_line defaulted
 constant: digit_count encoding endianity identifier_case inline language ordering start_scope string_length_bit_size
 constant: string_length_byte_size virtuality visibility dwo_id
 exprloc loclist: frame_base return_addr segment static_link use_location vtable_elem_location
@@ -34,6 +36,8 @@ macptr: macro_info macros
 reference: abstract_origin base_types call_origin call_parameter common_reference containing_type discr extension
 reference: friend import namelist_item object_pointer priority sibling small specification type signature
 constant block: discr_value
+constant block flag reference string: default_value
+constant: object_pointer
 rnglist: ranges start_scope
 rnglistsptr: rnglists_base
 string: comp_dir description dwo_name linkage_name name picture_string producer
@@ -41,19 +45,18 @@ stroffsetsptr: str_offsets_base
 """
 
 
-def _table() -> dict[str, frozenset[str]]:
-    classes: dict[str, set[str]] = {}
-    for line in _CLASSES.strip().splitlines():
-        kinds, _, names = line.partition(": ")
+def _by_attribute(text: str) -> dict[str, frozenset[str]]:
+    """Return by attribute the words of the lines that name it."""
+    found: dict[str, frozenset[str]] = {}
+    for line in text.strip().splitlines():
+        words, _, names = line.partition(": ")
         for name in names.split():
-            classes.setdefault(f"DW_AT_{name}", set()).update(kinds.split())
-    classes["DW_AT_object_pointer"].add("constant")  # the index of the parameter (DWARF 6, 230119.1; clang writes it)
-    classes["DW_AT_default_value"] |= {"reference", "flag", "string", "block"}  # DWARF 5, 4.1 item 9, and DWARF 4
-    return {name: frozenset(kinds) for name, kinds in classes.items()}
+            found[f"DW_AT_{name}"] = found.get(f"DW_AT_{name}", frozenset()) | {*words.split()}
+    return found
 
 
 CLASSES: dict[str, frozenset[str]] = {
-    **_table(),
+    **_by_attribute(_CLASSES),
     # A.2.2, A.3.3.5, A.5
     "DW_AT_LLVM_lanes": frozenset(("constant",)),
     "DW_AT_LLVM_vector_size": frozenset(("constant",)),
@@ -85,7 +88,16 @@ FORM_VERSIONS = {
 _CODE = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point))
 POINTERS = frozenset((dw.DW_TAG_pointer_type, dw.DW_TAG_reference_type, dw.DW_TAG_rvalue_reference_type))
 _OBJECTS = frozenset((dw.DW_TAG_variable, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant))
-UNITS = frozenset((dw.DW_TAG_compile_unit, dw.DW_TAG_partial_unit, dw.DW_TAG_type_unit, dw.DW_TAG_skeleton_unit))
+UNIT_TAGS = {
+    dw.DW_UT_compile: dw.DW_TAG_compile_unit,
+    dw.DW_UT_type: dw.DW_TAG_type_unit,
+    dw.DW_UT_partial: dw.DW_TAG_partial_unit,
+    dw.DW_UT_skeleton: dw.DW_TAG_skeleton_unit,
+    dw.DW_UT_split_compile: dw.DW_TAG_compile_unit,
+    dw.DW_UT_split_type: dw.DW_TAG_type_unit,
+}
+"""The tags of the entries of units, by the types of units (DWARF 5, 7.5.1)."""
+UNITS = frozenset(UNIT_TAGS.values())
 
 SINGLE = {
     "DW_AT_return_addr": "A.3.3.5 (1)",
@@ -113,6 +125,51 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
                     (UNITS, "DWARF 5, 3.1.1")),
 }  # fmt: skip
 """The entries that an attribute belongs to, and the clause that says so."""
+_MEANT = """
+array_type: ordering rank
+base_type: binary_scale decimal_scale decimal_sign digit_count picture_string small
+base_type member: data_bit_offset
+call_site: call_origin call_pc call_return_pc call_tail_call call_target call_target_clobbered
+call_site inlined_subroutine: call_column call_file call_line
+call_site_parameter: call_data_location call_data_value call_parameter call_value
+call_site_parameter common_block constant dwarf_procedure formal_parameter template_value_parameter: location
+variable with_stmt: location
+class_type interface_type ptr_to_member_type structure_type subprogram: containing_type
+class_type enumeration_type namespace structure_type union_type: export_symbols
+class_type structure_type subprogram subroutine_type union_type: calling_convention
+common_inclusion: common_reference
+catch_block entry_point try_block with_stmt: entry_pc high_pc
+compile_unit inlined_subroutine lexical_block module partial_unit skeleton_unit subprogram: entry_pc high_pc
+compile_unit partial_unit skeleton_unit type_unit: dwo_name identifier_case language macro_info macros producer use_UTF8
+compile_unit partial_unit subprogram: main_subprogram
+constant enumerator formal_parameter member template_value_parameter variable: const_value
+entry_point inlined_subroutine subprogram: call_all_calls call_all_source_calls call_all_tail_calls return_addr
+entry_point inlined_subroutine subprogram: static_link trampoline
+enumeration_type: enum_class
+formal_parameter: is_optional variable_parameter
+formal_parameter template_type_parameter template_value_parameter: default_value
+friend: friend
+generic_subrange subrange_type: count lower_bound upper_bound
+imported_declaration imported_module imported_unit: import
+inheritance member: data_member_location
+inheritance subprogram: virtuality
+inlined_subroutine subprogram subroutine_type: object_pointer
+member: mutable
+member subprogram variable: inline
+namelist_item: namelist_item
+namespace: extension
+ptr_to_member_type: use_location
+string_type: string_length string_length_bit_size string_length_byte_size
+subprogram: defaulted deleted explicit vtable_elem_location
+subprogram subroutine_type: elemental noreturn prototyped pure recursive reference rvalue_reference
+variant: discr_list discr_value
+variant_part: discr
+"""
+MEANT = {name: dw.numbers("DW_TAG", " ".join(tags)) for name, tags in _by_attribute(_MEANT).items()}
+"""The tags of the entries for which the standard defines an attribute, or for which compilers are known to write it.
+
+Appendix A allows other entries to have it, so that this is no error; tags of vendors may have any attribute.
+"""
 SPACE_OF_BASE_TYPE = "A.5.1 (2)"
 """The clause that gives an address space only to base types of the encoding DW_ATE_address."""
 
@@ -263,17 +320,26 @@ def wanted_of(attribute: int, own: int) -> tuple[frozenset[int] | None, str]:
     return REFERENCES.get((attribute, own)) or REFERENCES.get(attribute, (frozenset(), ""))
 
 
-ALIKE: tuple[frozenset[int], ...] = (
-    frozenset((*_CODE, dw.DW_TAG_call_site, dw.DW_TAG_GNU_call_site)),
-    frozenset((dw.DW_TAG_variable, dw.DW_TAG_member, dw.DW_TAG_formal_parameter, dw.DW_TAG_constant,
-               dw.DW_TAG_template_value_parameter, dw.DW_TAG_GNU_formal_parameter_pack,
-               dw.DW_TAG_GNU_call_site_parameter, dw.DW_TAG_call_site_parameter)),
-    frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type, dw.DW_TAG_interface_type)),
-    frozenset((dw.DW_TAG_lexical_block, dw.DW_TAG_try_block, dw.DW_TAG_catch_block)),
-)  # fmt: skip
-"""Tags of entries that can complete each other, besides equal ones."""
+_CLASS_LIKE = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_interface_type))
+COMPLETED: dict[int, frozenset[int]] = {
+    **dict.fromkeys((dw.DW_TAG_inlined_subroutine, dw.DW_TAG_GNU_call_site), frozenset((dw.DW_TAG_subprogram,))),
+    **dict.fromkeys((dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter),
+                    frozenset((dw.DW_TAG_formal_parameter,))),
+    dw.DW_TAG_formal_parameter: frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_GNU_formal_parameter_pack)),
+    **dict.fromkeys((dw.DW_TAG_variable, dw.DW_TAG_constant), _OBJECTS | {dw.DW_TAG_member}),
+    **dict.fromkeys(_CLASS_LIKE, _CLASS_LIKE),
+}  # fmt: skip
+"""The tags of what an entry completes, by its tag, if others than its own; GCC turns parameters into variables."""
 
 
 def can_complete(tag: int, other: int) -> bool:
-    """Return whether an entry can be the declaration or the abstract instance of another one."""
-    return tag == other or any(tag in group and other in group for group in ALIKE)
+    """Return whether an entry with the other tag can be the declaration or the abstract instance of one with a tag."""
+    return other in COMPLETED.get(tag, (tag,))
+
+
+def needed_of(attribute: int, own: int) -> tuple[int, str] | None:
+    """Return the attribute that an entry has to which one of an entry refers, and the clause; None for no such one."""
+    if attribute == dw.DW_AT_specification:
+        return dw.DW_AT_declaration, "DWARF 5, 2.13.2"
+    is_call = attribute == dw.DW_AT_abstract_origin and own == dw.DW_TAG_inlined_subroutine
+    return (dw.DW_AT_inline, "DWARF 5, 3.3.8.1") if is_call else None

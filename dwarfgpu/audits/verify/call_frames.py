@@ -139,6 +139,10 @@ RULES = rules(
      "A register that the callee preserves is saved before the CFA is computed from it.",
      "write the register that points to the frame, or where it is saved",
      "at {row:#x} the CFA is computed from {register}, which no rule says is saved"),
+    ("function-entry", ERROR, "DWARF 5, 6.4.1",
+     "The CFA and the return address are where the ABI has them where a function begins.",
+     "write the rules of the ABI in the CIE", "the CFA is {register}{offset:+d} where {name} begins",
+     "the return address is saved at CFA{offset:+d} where {name} begins"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
      "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
      "at {row:#x} no rule is for the return address"),
@@ -222,6 +226,8 @@ class CallFrameChecks:
         self.empty: list[Fde] = []
         self.described: list[tuple[int, int]] = []
         """The code that live FDEs of all sections are for."""
+        self._odd_entries: dict[int, tuple[Fde, dict[str, object]]] = {}
+        """By first address: entries that begin with other rules than functions do, and the values of the message."""
         self._entries_read: dict[bytes, frozenset[int | None]] = {}
         self._broken_cies: dict[tuple[str, int], bool] = {}
         self._known: dict[tuple[int, bytes, int, bool], bool] = {}
@@ -260,21 +266,27 @@ class CallFrameChecks:
             problem = RULES.problem("empty", first.section, first.offset, count=len(self.empty))
             yield evolve(problem, idiom="empty-frames")
 
-    def partial(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
-        """Yield the functions that entries are for in part, after `problems`: addresses, unit and offset of each.
+    def of_functions(self, functions: Iterable[tuple[int, int, Unit, int]]) -> Iterator[Problem]:
+        """Yield what is wrong with the entries for functions, after `problems`: addresses, unit and offset of each.
 
         Code in assembly may end its entry early, as where a new thread begins, whose stack has no caller.
         """
         spans = AddressSpans(self.described)
         for low, high, unit, offset in functions if self.file.image.is_linked else ():
-            if spans.cover(low, high) or not spans.touch(low, high) or _is_assembly(unit):
+            is_described = spans.cover(low, high) or not spans.touch(low, high)
+            if (is_described and low not in self._odd_entries) or _is_assembly(unit):
                 continue
             die = unit.die_known_at(offset)
+            name = die.name or die.linkage_name or "the function"
+            if low in self._odd_entries and die.ranges()[0][0] == low:
+                fde, values = self._odd_entries[low]
+                yield RULES.problem("function-entry", fde.section, fde.offset, die, name=name, **values)
+            if is_described:
+                continue
             inner = [(begin, end) for begin, end in spans if begin < high and low < end]
             start = low if low < inner[0][0] else inner[0][1]
             end = next((begin for begin, _end in inner if begin > start), high)
-            values = {"low": start, "high": end, "name": die.name or die.linkage_name or "the function"}
-            yield RULES.problem("partial", unit.section, die.section_offset, die, **values)
+            yield RULES.problem("partial", unit.section, die.section_offset, die, low=start, high=end, name=name)
 
     # --- Entries --------------------------------------------------------------------------------------------------
 
@@ -354,6 +366,7 @@ class CallFrameChecks:
             for problem in self._program(fde):
                 is_right = False
                 yield problem
+            is_right = is_right and fde.low not in self._odd_entries
             if is_right and len(self._known) < MAX_KNOWN and not self._has_addresses(fde):
                 self._known[key] = bool(self.empty) and self.empty[-1] is fde
         elif is_empty:
@@ -450,6 +463,8 @@ class CallFrameChecks:
         for row in self.frames.rows(fde):
             if before is not None and before.registers is row.registers and before.cfa == row.cfa:
                 continue
+            if before is None and not fde.cie.is_signal_frame:
+                self._enter(fde, row)
             before = row
             is_empty = is_empty and row.is_empty
             self._rules_left -= len(row.registers)
@@ -497,6 +512,19 @@ class CallFrameChecks:
                 if self.target.is_kept(frame) and not is_given:
                     yield "cfa-unsaved", {"register": self.frames.register_name(frame)}
         yield from self._entry_circle(row, form)
+
+    def _enter(self, fde: Fde, row: UnwindRules) -> None:
+        """Note an entry whose first row is not that of a function; the rest of a function may begin with it, too."""
+        target, cfa, saved = self.target, row.cfa, row.registers.get(fde.cie.return_address or 0)
+        if target is None or target.entry_cfa is None or not isinstance(cfa, cfi_rules.RegisterOffset):
+            return
+        if target.register(cfa.register) is None:  # which is a problem of the instruction
+            return
+        if (cfa.register, cfa.offset) != (target.stack_pointer, target.entry_cfa):
+            values = {"register": self.frames.register_name(cfa.register), "offset": cfa.offset}
+            self._odd_entries[fde.low] = fde, values
+        elif isinstance(saved, cfi_rules.Offset) and saved.offset != -target.entry_cfa:
+            self._odd_entries[fde.low] = fde, {"offset": saved.offset}
 
     def _unsaved(self, fde: Fde, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield a register that the code cannot have saved; other code has saved the registers of the first row."""

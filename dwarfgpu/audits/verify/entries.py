@@ -7,6 +7,7 @@ values that can be wrong are checked.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,16 @@ from dwarfgpu.audits.verify.attribute_rules import (
     CHILDREN,
     CLASSES,
     FORM_VERSIONS,
+    MEANT,
     OWNERS,
     PARENTS,
     POINTERS,
     REQUIRED,
     SPACE_OF_BASE_TYPE,
+    UNIT_TAGS,
     UNITS,
     can_complete,
+    needed_of,
     wanted_of,
 )
 from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
@@ -74,6 +78,8 @@ RULES = rules(
     ("augmentation", WARNING, "A.3.1.1", "An augmentation string is made of `[vendor:v1.2:options]`.",
      "write the vendor, a version, and what they define, in brackets",
      "the augmentation string is {augmentation!r:.60}"),
+    ("unit-type", ERROR, "DWARF 5, 7.5.1", "The header of a unit has the type that belongs to the tag of its entry.",
+     "write the unit type that belongs to the tag", "the unit is of type {type}, its entry is a {tag}"),
     ("attribute-twice", ERROR, "DWARF 5, 2.2", "An entry has an attribute once.", "remove one of them",
      "{name} is there {count} times"),
     ("attribute-class", ERROR, "DWARF 5, 7.5.5", "The form of a value is of a class that the attribute has.",
@@ -89,6 +95,8 @@ RULES = rules(
      "{missing} lists of children have no end where the unit ends"),
     ("attribute-owner", ERROR, "A.A", "An attribute is of an entry that it means something for.",
      "move it to the entry that it describes", "{tag} has {name}", "{name} of a base type that is not DW_ATE_address"),
+    ("attribute-tag", WARNING, "DWARF 5, A", "The standard defines an attribute for entries with the tag.",
+     "correct the tag, or move the attribute to the entry that it describes", "{tag} has {name}"),
     ("attribute-missing", ERROR, "DWARF 5, 2.2", "An entry has the attributes that it needs.", "add the attribute",
      "{tag} has no {names}"),
     ("parent", ERROR, "DWARF 5, 2.3", "An entry is owned by one that can have it.",
@@ -97,6 +105,13 @@ RULES = rules(
      "{name} leads to {place:#x}, where no entry begins", "{name}: {reason}"),
     ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER,
      "{name} of {tag} leads to {target} at {place:#x}"),
+    ("completed", ERROR, "DWARF 5, 2.13.2",
+     "A definition completes a declaration, and an inlined call a function that says how it is inlined.", _REFER,
+     "{name} leads to {place:#x}, which has no {missing}"),
+    ("defined-twice", WARNING, "DWARF 5, 2.13.2", "A declaration is completed by one definition.", _REFER,
+     "the definition at {other:#x} completes the same declaration, at {place:#x}"),
+    ("declaration", ERROR, "DWARF 5, 2.13.1", "A declaration has no code and no size.",
+     "leave DW_AT_declaration out of a definition", "the declaration has {name}"),
     ("object-pointer", ERROR, "DWARF 5, 5.7.8", "The object of a function is a parameter of the function itself.",
      "refer to the parameter of the same function", "DW_AT_object_pointer leads to {place:#x}, in another entry"),
     ("reference-cycle", ERROR, "DWARF 5, 2.13.2", "An entry does not complete, modify or contain itself.",
@@ -117,8 +132,8 @@ RULES = rules(
      "take a DW_MSPACE_LLVM_ number", "{name} is {value:#x}, which is not a memory space"),
     ("ranges-and-pc", ERROR, "DWARF 5, 2.17", "An entry has DW_AT_low_pc with DW_AT_high_pc, or DW_AT_ranges.",
      "keep one of them", "there are both DW_AT_ranges and DW_AT_high_pc"),
-    ("high-pc-alone", ERROR, "DWARF 5, 2.17.2", "DW_AT_high_pc comes with DW_AT_low_pc.", "add DW_AT_low_pc",
-     "there is a DW_AT_high_pc, and no DW_AT_low_pc"),
+    ("pc-alone", ERROR, "DWARF 5, 2.17.2", "A function or a block has both DW_AT_low_pc and DW_AT_high_pc, or neither.",
+     "add the other one", "there is a {name}, and no {other}"),
     ("range-reversed", ERROR, "DWARF 5, 2.17.2", "The code of an entry ends after it begins.", "correct DW_AT_high_pc",
      "the code goes from {low:#x} to {high:#x}"),
     ("range-outside", WARNING, "DWARF 5, 2.17", "Code of a block is in its function, that of a function in its unit.",
@@ -162,7 +177,7 @@ RULES = rules(
     ("symbol-size", WARNING, "DWARF 5, 4.1", "A variable has no more bytes than the symbol at its address.",
      "correct the type of the variable, or the size of the symbol",
      "the variable has {size} bytes, its symbol {symbol} has {own}"),
-    ("entry-outside", ERROR, "DWARF 5, 2.18", "The entry address of a function or an inlined call is in the function.",
+    ("pc-outside", ERROR, "DWARF 5, 2.18", "The entry address of a function or an inlined call is in the function.",
      "write the address of the first instruction that is executed",
      "DW_AT_entry_pc is {value:#x}, the function is {around}"),
     ("call-outside", ERROR, "DWARF 5, 3.4.1", "A call is in the code of the function that its entry is in.",
@@ -186,6 +201,11 @@ ANY_FILE = 1 << 64
 _COMPLETES = frozenset((dw.DW_AT_specification, dw.DW_AT_abstract_origin))
 _RANGED = SCOPES | {dw.DW_TAG_compile_unit, dw.DW_TAG_skeleton_unit}
 _STRUCTURES = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_union_type))
+_DEFINES = {
+    dw.DW_TAG_subprogram: (dw.DW_AT_low_pc, dw.DW_AT_ranges),
+    **dict.fromkeys(_STRUCTURES, (dw.DW_AT_byte_size,)),
+}
+"""What declarations do not have, by tag (DWARF 5, 3.3.1 and 5.7.1)."""
 _STRINGS_ELSEWHERE = frozenset((dw.DW_FORM_string, dw.DW_FORM_strp_sup, dw.DW_FORM_GNU_strp_alt))
 """Strings that are in the entry, or in another file."""
 _MODIFIERS = frozenset((
@@ -235,6 +255,8 @@ class CheckPlan:
     """Whether it is a variable, whose type and symbol may tell different sizes."""
     is_function: bool = False
     is_ranged: bool = False
+    is_entered: bool = False
+    """Whether it is an instance of a function with an entry address."""
     size: int | None = None
     """The index of the attribute with the size of a structure."""
     sibling: int | None = None
@@ -298,6 +320,11 @@ class EntryChecks:
                 if self.image.address_size != unit.address_size:
                     at, size, expected = (unit.section, unit.offset, root), unit.address_size, self.image.address_size
                     yield RULES.problem("address-size", *at, size=size, expected=expected)
+                expected = UNIT_TAGS.get(unit.header.unit_type, root.tag)
+                is_old_part = unit.version < 5 and root.tag == dw.DW_TAG_partial_unit
+                if root.tag != expected and not is_old_part:
+                    names_here = {"type": name_of("DW_UT", unit.header.unit_type), "tag": root.tag_name}
+                    yield RULES.problem("unit-type", unit.section, unit.offset, root, **names_here)
                 augmentation = unit.augmentation
                 if augmentation is not None and not _is_augmentation(augmentation):
                     at = unit.section, root.section_offset, root
@@ -505,6 +532,8 @@ class _UnitChecks:
             if die.tag == dw.DW_TAG_subprogram:
                 self.called_in = 0, 0
             yield from problems
+        if plan.is_entered:
+            yield from self._entry_pc(die)
 
     def _checked(self, die: Die, index: int, check: ValueCheck) -> Iterator[Problem]:
         """Yield what is wrong with an attribute."""
@@ -547,7 +576,7 @@ class _UnitChecks:
         for index in range(len(abbreviation.forms)):
             self._add_attribute(plan, abbreviation, index)
         self._add_relations(plan, abbreviation)
-        plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged)
+        plan.is_plain = not (plan.problems or plan.checks or plan.is_ranged or plan.is_entered)
         rare = plan.named, plan.members, plan.expressions, plan.size is not None, plan.is_function, not plan.is_plain
         related = plan.placed or plan.calls or plan.instance is not None or plan.origin is not None
         plan.is_special = plan.parents is not None or plan.sibling is not None or bool(related) or any(rare)
@@ -588,8 +617,14 @@ class _UnitChecks:
             if not completes and not any(name in names_here for name in group):
                 values = {"tag": name_of("DW_TAG", tag), "names": " or ".join(group)}
                 plan.add("attribute-missing", clause, **values)
-        if dw.DW_AT_high_pc in attributes and dw.DW_AT_low_pc not in attributes:
-            plan.add("high-pc-alone")
+        low, high = abbreviation.index_of(dw.DW_AT_low_pc), abbreviation.index_of(dw.DW_AT_high_pc)
+        is_scope = dw.DW_AT_ranges not in attributes and (tag in INSTANCES or tag == dw.DW_TAG_lexical_block)
+        if (low < 0 <= high) or (high < 0 <= low and is_scope):
+            pair = "DW_AT_low_pc", "DW_AT_high_pc"
+            plan.add("pc-alone", name=pair[low < 0], other=pair[high < 0])
+        defines = next((number for number in _DEFINES.get(tag, ()) if number in attributes), None)
+        if defines is not None and dw.DW_AT_declaration in attributes:
+            plan.add("declaration", name=name_of("DW_AT", defines))
         if dw.DW_AT_ranges in attributes and dw.DW_AT_high_pc in attributes:
             plan.add("ranges-and-pc")
         if is_variable and dw.DW_AT_location in attributes and dw.DW_AT_const_value in attributes:
@@ -597,10 +632,8 @@ class _UnitChecks:
         index = abbreviation.index_of(dw.DW_AT_byte_size)
         if tag in _STRUCTURES and index >= 0 and class_of(abbreviation.forms[index], 0, 5) == "constant":
             plan.size = index
-        plan.is_ranged = tag in _RANGED and (
-            dw.DW_AT_ranges in attributes or (dw.DW_AT_low_pc in attributes and dw.DW_AT_high_pc in attributes)
-        )
-        low, high = abbreviation.index_of(dw.DW_AT_low_pc), abbreviation.index_of(dw.DW_AT_high_pc)
+        plan.is_ranged = tag in _RANGED and (dw.DW_AT_ranges in attributes or min(low, high) >= 0)
+        plan.is_entered = tag in INSTANCES and dw.DW_AT_entry_pc in attributes and has_addresses(self.unit)
         if (
             dw.DW_AT_ranges not in attributes
             and abbreviation.form_of(dw.DW_AT_low_pc) == dw.DW_FORM_addr
@@ -625,10 +658,11 @@ class _UnitChecks:
             )
             plan.is_ranged = plan.is_ranged and number not in (dw.DW_AT_low_pc, dw.DW_AT_high_pc, dw.DW_AT_ranges)
             return
-        owners = OWNERS.get(name)
-        if owners is not None and plan.tag not in owners[0]:
-            tag = name_of("DW_TAG", plan.tag)
-            plan.add("attribute-owner", owners[1], tag=tag, name=name)
+        owners, clause = OWNERS.get(name, ((plan.tag,), None))
+        is_meant = plan.tag in MEANT.get(name, (plan.tag,)) or plan.tag >= _VENDOR["DW_TAG"]
+        if plan.tag not in owners or not is_meant:
+            rule = "attribute-tag" if plan.tag in owners else "attribute-owner"
+            plan.add(rule, clause, tag=name_of("DW_TAG", plan.tag), name=name)
         if form in forms.REF_UNIT and number == dw.DW_AT_sibling and slot >= 0:
             plan.sibling = slot
         if form in forms.REF_UNIT and number != dw.DW_AT_sibling:
@@ -756,6 +790,10 @@ class _UnitChecks:
             return
         die, place = attribute.die, target.section_offset - self.unit.offset
         yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
+        needed = needed_of(attribute.number, die.tag)
+        can_be = needed is not None and can_complete(die.tag, target.tag)
+        if needed is not None and can_be and needed[0] not in target.abbreviation.attributes:
+            yield self._incomplete(die, attribute.number, *needed, place)
 
     def _named_value(self, attribute: Attribute) -> Iterator[Problem]:
         prefix = VALUE_KINDS[attribute.name]
@@ -1052,8 +1090,6 @@ class _UnitChecks:
             self.checks.dropped += die.tag == dw.DW_TAG_subprogram and not problems
         if not live or die.tag in UNITS:
             return (live if die.tag == dw.DW_TAG_subprogram else around), problems
-        if dw.DW_AT_entry_pc in die.abbreviation.attributes:
-            problems += self._entry_pc(die, live)
         if die.tag == dw.DW_TAG_subprogram:
             outside = [*self._in_code(die, live)]
             if not outside:
@@ -1084,16 +1120,16 @@ class _UnitChecks:
         live = [span for span in code if span[0] < span[1] and not self.checks.code.is_dropped(span[0])]
         return AddressSpans(live) if live else None
 
-    def _entry_pc(self, die: Die, live: list[tuple[int, int]]) -> Iterator[Problem]:
+    def _entry_pc(self, die: Die) -> Iterator[Problem]:
         """Yield that the entry address is not in the function; GCC enters inlined calls in front of their code."""
         attribute = die.number(dw.DW_AT_entry_pc)
-        if attribute is None or attribute.value_class != "address" or die.tag not in INSTANCES:
+        if attribute is None or attribute.value_class != "address":
             return
-        around = live if die.tag == dw.DW_TAG_subprogram else self._code_around()
+        around = self._code_around()
         with suppress(DwarfGpuError):  # of its index, which is a problem of its own
             value = attribute.address()
             if around and not AddressSpans(around).touch(value, value + 1):
-                yield self._problem("entry-outside", die, value=value, around=spans_text(around))
+                yield self._problem("pc-outside", die, value=value, around=spans_text(around))
 
     def _code_around(self) -> list[tuple[int, int]] | None:
         """Return the code of the function that owns the entry at hand; None where it is not known."""
@@ -1141,6 +1177,11 @@ class _UnitChecks:
                 yield from self._wrong(attribute, own, offsets, targets)
             if attribute == dw.DW_AT_object_pointer and own == dw.DW_TAG_subprogram:
                 yield from self._objects(offsets, targets)
+            needed = needed_of(attribute, own)
+            if needed is not None:
+                yield from self._incompletes(attribute, own, needed, offsets, targets)
+            if attribute == dw.DW_AT_specification:
+                yield from self._definitions(own, offsets, targets)
             if attribute in _COMPLETES or (attribute == dw.DW_AT_type and own in _MODIFIERS):
                 modified.update(zip(offsets, targets, strict=True))
         yield from self._cycles(modified)
@@ -1156,6 +1197,34 @@ class _UnitChecks:
                 yield self._problem("reference", unit.die_known_at(offset), name=name, place=place)
             else:
                 yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
+
+    def _incompletes(
+        self, attribute: int, own: int, needed: tuple[int, str], offsets: list[int], targets: list[int]
+    ) -> Iterator[Problem]:
+        """Yield the references to entries of the right kind that cannot be completed."""
+        reached = {target for target in {*targets} if can_complete(own, self.tags.get(target, 0))}
+        wrong = {each for each in reached if needed[0] not in self.unit.die_known_at(each).abbreviation.attributes}
+        for offset, target in zip(offsets, targets, strict=True) if wrong else ():
+            if target in wrong and target != offset:
+                yield self._incomplete(self.unit.die_known_at(offset), attribute, *needed, target)
+
+    def _incomplete(self, die: Die, attribute: int, needed: int, clause: str, target: int) -> Problem:
+        names = {"name": name_of("DW_AT", attribute), "missing": name_of("DW_AT", needed)}
+        return self._problem("completed", die, clause, **names, place=self.unit.offset + target)
+
+    def _definitions(self, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
+        """Yield the second definitions of a declaration; a constructor or a generic function has one of each name."""
+        counts = Counter(targets)
+        first: dict[tuple[int, str | None], int] = {}
+        for offset, target in zip(offsets, targets, strict=True) if len(counts) < len(targets) else ():
+            die = self.unit.die_known_at(offset)
+            present = die.abbreviation.attributes
+            if counts[target] == 1 or (own in _DEFINES and {*_DEFINES[own]}.isdisjoint(present)):
+                continue
+            other = first.setdefault((target, die.linkage_name), offset)
+            if other != offset:
+                places = {"place": self.unit.offset + target, "other": self.unit.offset + other}
+                yield self._problem("defined-twice", die, **places)
 
     def _objects(self, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
         """Yield the functions that operate on an object which is the parameter of another function."""

@@ -116,7 +116,7 @@ class FileCheck:
         frames = CallFrameChecks(self.file, self.expressions)
         yield from frames.problems()
         if self.file.has_dwarf:
-            yield from frames.partial(self.entries.functions)
+            yield from frames.of_functions(self.entries.functions)
 
     @cached_property
     def entries(self) -> EntryChecks:
@@ -132,17 +132,11 @@ class FileCheck:
         return problem.idiom_name or mistake_in(problem, self._producer_of(problem) or "")
 
     def _producer_of(self, problem: Problem) -> str | None:
-        """Return the producer of the unit that a problem is in; None if it cannot be read, a finding of its own."""
+        """Return the producer of the unit that a problem is in, or of the first one; None if it cannot be read."""
         try:
-            return self._producer if problem.die is None else problem.die.unit.producer
-        except DwarfGpuError:
-            return None
-
-    @cached_property
-    def _producer(self) -> str | None:
-        """The producer of the first unit."""
-        try:
-            return self.file.dwarf.units[0].producer if self.file.has_dwarf and self.file.dwarf.units else None
+            units = self.file.dwarf.units if problem.die is None and self.file.has_dwarf else ()
+            unit = next(iter(units), None) if problem.die is None else problem.die.unit
+            return None if unit is None else unit.producer
         except DwarfGpuError:  # which is a finding of its own
             return None
 

@@ -20,6 +20,12 @@ def _is_without_code(die: Die) -> bool:
     return size is not None and size.value == 0
 
 
+def _begins_at_end(die: Die) -> bool:
+    owner, place = die.parent(), die.number(dw.DW_AT_data_member_location)
+    size = None if owner is None else owner.number(dw.DW_AT_byte_size)
+    return place is not None and size is not None and place.value == size.value
+
+
 @frozen
 class Mistake:
     """One known mistake: the problems that it is, and the producers that make it."""
@@ -50,7 +56,10 @@ MISTAKES: tuple[Mistake, ...] = (
             lambda die: die.tag == dw.DW_TAG_subprogram),
     Mistake("entry-empty", {}, "rustc|Go ", "blocks and inlined calls of which nothing is left are kept",
             lambda die: die.tag != dw.DW_TAG_subprogram),
-    Mistake("entry-member-outside", {"size": 0}, "rustc", "rustc gives types without a fixed size 0 bytes"),
+    Mistake("entry-member-outside", {}, "rustc", "rustc counts no bytes of a last member without a fixed size",
+            _begins_at_end),
+    Mistake("entry-completed", {"missing": "DW_AT_inline"}, "GNU GIMPLE ",
+            "GCC does not say of a function that linking has inlined it"),
     *(Mistake("entry-attribute-class", {"name": name, "form": "DW_FORM_block1"}, "Go ", "Go writes locations as blocks")
       for name in ("DW_AT_frame_base", "DW_AT_location", "DW_AT_data_member_location")),
     Mistake("expression-piece-size", {}, "Go ", "Go gives a part of a value more than one piece"),

@@ -147,6 +147,7 @@ def amdgpu_target(processor: Processor, wave_size: int, features: tuple[str, ...
         named_if_changed=named_if_changed(processor, wave_size),
         stack_pointer=STACK_POINTER,
         stack_scale=stack_scale(processor, wave_size),
+        entry_cfa=0,  # SGPR32 is "the first stack address beyond" the caller's frame ("Non-Kernel Functions")
         program_counter=numbers.PC_64,
         execution_mask=numbers.EXEC_32 if wave_size == 32 else numbers.EXEC_64,
         unnumbered=unnumbered(processor),

@@ -155,14 +155,14 @@ REFERENCES = {
 VALUES = {
     "encoding": ("a base type is encoded as 0x3f",
         die("base_type", named("t"), ("encoding", "data1", 0x3F), FOUR_BYTES)),
-    "virtuality": ("a virtuality of 9", at_place("a", ("virtuality", "data1", 9))),
+    "virtuality": ("a virtuality of 9", die("subprogram", named("g"), ("virtuality", "data1", 9))),
     "accessibility": ("an accessibility of 8", at_place("a", ("accessibility", "data1", 8))),
     "visibility": ("a visibility of 9", at_place("a", ("visibility", "data1", 9))),
     "ordering": ("an ordering of 5", die("array_type", typed("int"), ("ordering", "data1", 5),
         die("subrange_type", ("count", "data1", 3)))),
     "endianity": ("a byte order of 7", at_place("a", ("endianity", "data1", 7))),
-    "identifier": ("letters of case 7", at_place("a", ("identifier_case", "data1", 7))),
-    "calling": ("a calling convention of 0x20", at_place("a", ("calling_convention", "data1", 0x20)))}  # fmt: skip
+    "calling": ("a calling convention of 0x20",
+        die("subprogram", named("g"), ("calling_convention", "data1", 0x20)))}  # fmt: skip
 PLACE = ("location", "exprloc", V0)
 LABEL = die("label", named("l"))
 MEMBER_OF_F = die("ptr_to_member_type", typed("int"), ("containing_type", "ref4", "f"))
@@ -208,6 +208,13 @@ def bit_field(name: str, first: int, bits: int) -> Any:
 
 OLD_BITS = die("member", named("m"), typed("int"), ("byte_size", "data1", 4), ("bit_size", "data1", 3),
                ("bit_offset", "data1", 30), ("data_member_location", "data1", 0))  # fmt: skip
+SAME_CODE = ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE)
+CALLED = die("inlined_subroutine", ("abstract_origin", "ref4", "f"), ("low_pc", "addr", CODE), ("high_pc", "data4", 8))
+D = die("variable", named("d"), typed("int"), ("declaration", "flag_present"), label="d")
+ELSEWHERE = {
+    "a place in a structure of a variable": at_place("a", ("data_member_location", "data1", 4)),
+    "a bound of an array": die("array_type", typed("int"), ("upper_bound", "data1", 4)),
+    "a value of a type": base(("const_value", "data1", 4))}  # fmt: skip
 PAST_ENTRY = ("entry_pc", "addr", CODE + SIZE)
 ENTERED = die("subprogram", named("g"), PAST_ENTRY, ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE))
 INLINED = [die("inlined_subroutine", ("abstract_origin", "ref4", "f"), PAST_ENTRY, ("low_pc", "addr", CODE),
@@ -275,6 +282,8 @@ SEEDS = (
     *(beside("attribute-owner", name, each) for name, each in OWNERS.items()),
     *(inside("reference", name, each) for name, each in REFERENCES.items()),
     inside("reference-tag", "a variable as a type", variable("b"), die("variable", named("a"), typed("b"), label="b")),
+    inside("reference-tag", "a variable as a parameter", die("formal_parameter", ("abstract_origin", "ref4", "b")),
+           die("variable", named("b"), typed("int"), label="b")),
     beside("reference-tag", "a function as a type", F, die("variable", named("a"), typed("f"))),
     beside("reference-tag", "a type that is completed by a function", completed("specification", "int")),
     beside("reference-tag", "an object pointer to a type",
@@ -287,6 +296,7 @@ SEEDS = (
     beside("reference-cycle", "a function that completes itself", completed("specification", "g")),
     beside("reference-cycle", "an origin that is its own", completed("abstract_origin", "g")),
     *(beside("value-unknown", name, each) for name, each in VALUES.values()),
+    of_unit("value-unknown", "letters of case 7", ("identifier_case", "data1", 7)),
     of_kernel("value-unknown", "inlined in the way 9", ("inline", "data1", 9)),
     of_kernel("lanes", "none", ("LLVM_lanes", "data1", 0)),
     of_kernel("lanes", "minus one", ("LLVM_lanes", "sdata", -1)),
@@ -303,8 +313,17 @@ SEEDS = (
     inside("ranges-and-pc", "of a block",
            die("lexical_block", ("low_pc", "addr", CODE), ("high_pc", "data4", 4), ("ranges", "sec_offset", 12)),
            sections={".debug_rnglists": contribution(RANGES, count=0)}),
-    inside("high-pc-alone", "of a block", die("lexical_block", ("high_pc", "data4", 4))),
-    beside("high-pc-alone", "of a function", die("subprogram", named("g"), ("high_pc", "addr", CODE))),
+    inside("pc-alone", "the end of a block", die("lexical_block", ("high_pc", "data4", 4))),
+    beside("pc-alone", "the end of a function", die("subprogram", named("g"), ("high_pc", "addr", CODE))),
+    inside("pc-alone", "the start of a block", die("lexical_block", ("low_pc", "addr", CODE))),
+    beside("pc-alone", "the start of a function", die("subprogram", named("g"), ("low_pc", "addr", CODE))),
+    patched("unit-type", "partial", b"\5\0\1\x08", b"\5\0\3\x08", variable("a")),
+    *(beside("attribute-tag", name, each) for name, each in ELSEWHERE.items()),
+    beside("completed", "a definition", F, completed("specification", "f")),
+    inside("completed", "a function that is not inlined", CALLED, types=[die("subprogram", named("f"), label="f")]),
+    beside("defined-twice", "by variables", D, *[die("variable", ("specification", "ref4", "d")) for _ in "ab"]),
+    beside("declaration", "of a function", die("subprogram", named("g"), *SAME_CODE, ("declaration", "flag_present"))),
+    beside("declaration", "of a structure", die("structure_type", FOUR_BYTES, ("declaration", "flag_present"))),
     inside("range-reversed", "of a block",
            die("lexical_block", ("low_pc", "addr", CODE + 8), ("high_pc", "addr", CODE))),
     beside("range-reversed", "of a function", function(CODE + 8, "addr", CODE)),
@@ -312,8 +331,10 @@ SEEDS = (
     inside("range-outside", "a block that ends too late", block(CODE + SIZE - 4, 8)),
     of_unit("range-outside", "a function behind its unit", ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE - 4),
             has_base=False),
-    beside("entry-outside", "of a function", ENTERED),
-    inside("entry-outside", "of an inlined call", *INLINED, types=FUNCTIONS),
+    beside("pc-outside", "of a function", ENTERED),
+    inside("pc-outside", "of an inlined call", *INLINED, types=FUNCTIONS),
+    inside("pc-outside", "of an inlined call without code",
+           die("inlined_subroutine", ("abstract_origin", "ref4", "f"), PAST_ENTRY), types=FUNCTIONS),
     beside("address", "of a variable, in no section", variable("a", location=b"\3" + (1 << 40).to_bytes(8, "little"))),
     beside("not-in-code", "a function of nowhere", function(0x900000, "data4", 4)),
     beside("not-in-code", "a function that ends too late", function(CODE, "data4", SIZE + 4)),

@@ -2,6 +2,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tests.builders.dwarf import build, die, unit
 from tests.builders.elf import SHF_ALLOC, ElfBuilder
 from tests.builders.frames import FrameBuilder
 from tests.builders.hostile import CODE, SIZE, gpu, ops
@@ -59,7 +60,12 @@ def fdes(rule: str, name: str, *ranges: tuple[int, int]) -> Seed:
 
 
 def on_host(
-    rules: str, *, data: int = -8, augmentation: str = "", start: str = "def_cfa 7 8; offset 16 1", code: bytes = b""
+    rules: str,
+    *entries: Any,
+    data: int = -8,
+    augmentation: str = "",
+    start: str = "def_cfa 7 8; offset 16 1",
+    code: bytes = b"",
 ) -> bytes:
     """A program for x86-64 of one function; register 7 is rsp, 16 the return address."""
     frames = FrameBuilder("eh_frame")
@@ -69,6 +75,8 @@ def on_host(
     elf = ElfBuilder(machine=62, type=3, osabi=0, abi_version=0)
     elf.section(".text", code.ljust(SIZE, b"\0"), flags=SHF_ALLOC | 4, address=CODE, align=16)
     elf.section(".eh_frame", frames.data, flags=SHF_ALLOC, address=CODE + 0x1000)
+    for section, bytes_ in build(unit(die("compile_unit", *entries))).sections.items() if entries else ():
+        elf.section(section, bytes_)
     return elf.build()
 
 
@@ -103,6 +111,7 @@ def reserved_length(builder: FrameBuilder) -> None:
     builder.data = b"\xf1\xff\xff\xff" + bytes(12)
 
 
+F = die("subprogram", ("name", "string", "f"), ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE))
 SEEDS = (
     Seed("frame-kernel-end", "no rule for the return address", kernel_with_a_caller),
     section("unreadable", "a reserved length", reserved_length),
@@ -149,7 +158,7 @@ SEEDS = (
     instructions("register-size", "a scalar register in a vector register", CFA + "; register 64 2560"),
     instructions("register-cycle", "two", CFA + "; register 64 65; register 65 64"),
     instructions("no-cfa", "saved at an offset", "offset 40 2"),
-    instructions("val-offset-size", "32 bits", "def_cfa 16 0; val_offset 64 2"),
+    instructions("val-offset-size", "32 bits", "def_cfa 64 0; val_offset 64 2"),
     instructions(
         "entry-cycle",
         "of two registers",
@@ -169,6 +178,9 @@ SEEDS = (
     Seed("frame-cfa-unsaved", "rbx for rbp",
          partial(on_host, "advance_loc 1; def_cfa_offset 16; offset 6 2; advance_loc 3; def_cfa_register 3")),
     slot("of-stack", "rsp for rbp", "advance_loc 1; def_cfa_offset 16; offset 7 2"),
+    instructions("function-entry", "above the stack pointer", "LLVM_def_aspace_cfa 64 8 5"),
+    instructions("function-entry", "of another register", "LLVM_def_aspace_cfa 65 0 5"),
+    Seed("frame-function-entry", "the return address", partial(on_host, "", F, start="def_cfa 7 8; offset 16 2")),
     instructions("empty", "no rules", b"\0"),
     instructions("expression-stack-underflow", "of a CFA", "def_cfa_expression 22"),
     instructions("expression-not-allowed-in-cfi", "the CFA of itself", "def_cfa_expression 9c"))  # fmt: skip

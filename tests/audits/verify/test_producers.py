@@ -72,7 +72,11 @@ MEMBER = die("member", named("m"), typed("int"), ("data_member_location", "data1
     (GCC, "entry-attribute-missing", die("variable", named("v"))),
     (GCC, "expression-stack-underflow", variable("v", location="DW_OP_form_tls_address; DW_OP_const8u 64")),
     (RUSTC, "entry-member-outside", die("structure_type", ("byte_size", "data1", 0), MEMBER)),
+    (RUSTC, "entry-member-outside", seeds_entries.with_member("structure_type", 8, "data1", 8)),
     (RUSTC, "entry-empty", seeds_entries.block(CODE + 4, 0)),
+    ("GNU GIMPLE 12.2.0 -flto", "entry-completed",
+     die("inlined_subroutine", ("abstract_origin", "ref4", "g"), ("low_pc", "addr", CODE), ("high_pc", "data4", 8),
+         die("subprogram", named("g"), label="g"))),
     (GO, "expression-piece-size", variable("v", location="DW_OP_regx s1; DW_OP_piece 4; DW_OP_regx s1; DW_OP_piece 4")),
     (GO, "entry-attribute-class", die("subprogram", named("f"), ("frame_base", "block1", b"\x9c"))))  # fmt: skip
 def test_a_known_mistake_does_not_count_where_its_producer_makes_it(producer, rule, entry):
