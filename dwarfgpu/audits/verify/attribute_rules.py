@@ -127,6 +127,14 @@ OWNERS: dict[str, tuple[frozenset[int], str]] = {
 """The entries that an attribute belongs to, and the clause that says so."""
 _MEANT = """
 array_type: ordering rank
+array_type atomic_type call_site call_site_parameter coarray_type const_type constant dynamic_type entry_point: type
+enumeration_type file_type formal_parameter generic_subrange immutable_type inheritance member packed_type: type
+pointer_type ptr_to_member_type reference_type restrict_type rvalue_reference_type set_type shared_type: type
+string_type subprogram subrange_type subroutine_type template_alias template_type_parameter: type
+template_value_parameter thrown_type typedef unspecified_type variable variant_part volatile_type: type
+array_type base_type class_type coarray_type enumeration_type file_type generic_subrange interface_type: byte_size
+member packed_type pointer_type ptr_to_member_type reference_type rvalue_reference_type set_type: byte_size
+string_type structure_type subrange_type subroutine_type typedef union_type unspecified_type: byte_size
 base_type: binary_scale decimal_scale decimal_sign digit_count picture_string small
 base_type member: data_bit_offset
 call_site: call_origin call_pc call_return_pc call_tail_call call_target call_target_clobbered
@@ -281,6 +289,7 @@ _CLASSES_OF_OBJECTS = _ALIASES | {
 }
 _DISCRETE = _ALIASES | {dw.DW_TAG_base_type, dw.DW_TAG_enumeration_type, dw.DW_TAG_subrange_type}
 _VALUES = _OBJECTS | {dw.DW_TAG_member, dw.DW_TAG_dwarf_procedure, dw.DW_TAG_enumerator}
+_CLASSES_COMPLETED = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type))
 SAME = None
 REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
     dw.DW_AT_type: (TYPES | {dw.DW_TAG_subroutine_type, dw.DW_TAG_subrange_type, dw.DW_TAG_thrown_type,
@@ -295,7 +304,15 @@ REFERENCES: dict[int | tuple[int, int], tuple[frozenset[int] | None, str]] = {
        for tag, clause in ((dw.DW_TAG_ptr_to_member_type, "DWARF 5, 5.14"), (dw.DW_TAG_subprogram, "DWARF 5, 5.7.8"),
                            (dw.DW_TAG_class_type, "DWARF 5, 5.7.1"))},
     dw.DW_AT_abstract_origin: (SAME, "DWARF 5, 3.3.8.2"),
+    **{(dw.DW_AT_abstract_origin, tag): (frozenset(tags), "DWARF 5, 3.3.8.2") for tag, tags in (
+        (dw.DW_TAG_inlined_subroutine, {dw.DW_TAG_subprogram}), (dw.DW_TAG_GNU_call_site, {dw.DW_TAG_subprogram}),
+        (dw.DW_TAG_GNU_call_site_parameter, {dw.DW_TAG_formal_parameter}),
+        (dw.DW_TAG_formal_parameter, {dw.DW_TAG_formal_parameter, dw.DW_TAG_GNU_formal_parameter_pack}),
+        (dw.DW_TAG_variable, _OBJECTS))},  # GCC turns parameters into variables
     dw.DW_AT_specification: (SAME, "DWARF 5, 2.13.2"),
+    **{(dw.DW_AT_specification, tag): (frozenset(tags), "DWARF 5, 2.13.2") for tag, tags in (
+        (dw.DW_TAG_variable, {dw.DW_TAG_variable, dw.DW_TAG_member}), (dw.DW_TAG_class_type, _CLASSES_COMPLETED),
+        (dw.DW_TAG_structure_type, _CLASSES_COMPLETED))},
     dw.DW_AT_object_pointer: (frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable)), "DWARF 5, 5.7.8"),
     dw.DW_AT_call_origin: (frozenset((*_FUNCTIONS, dw.DW_TAG_inlined_subroutine, dw.DW_TAG_entry_point)),
                            "DWARF 5, 3.4.1"),
@@ -320,26 +337,11 @@ def wanted_of(attribute: int, own: int) -> tuple[frozenset[int] | None, str]:
     return REFERENCES.get((attribute, own)) or REFERENCES.get(attribute, (frozenset(), ""))
 
 
-_CLASS_LIKE = frozenset((dw.DW_TAG_structure_type, dw.DW_TAG_class_type, dw.DW_TAG_interface_type))
-COMPLETED: dict[int, frozenset[int]] = {
-    **dict.fromkeys((dw.DW_TAG_inlined_subroutine, dw.DW_TAG_GNU_call_site), frozenset((dw.DW_TAG_subprogram,))),
-    **dict.fromkeys((dw.DW_TAG_call_site_parameter, dw.DW_TAG_GNU_call_site_parameter),
-                    frozenset((dw.DW_TAG_formal_parameter,))),
-    dw.DW_TAG_formal_parameter: frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_GNU_formal_parameter_pack)),
-    **dict.fromkeys((dw.DW_TAG_variable, dw.DW_TAG_constant), _OBJECTS | {dw.DW_TAG_member}),
-    **dict.fromkeys(_CLASS_LIKE, _CLASS_LIKE),
-}  # fmt: skip
-"""The tags of what an entry completes, by its tag, if others than its own; GCC turns parameters into variables."""
-
-
-def can_complete(tag: int, other: int) -> bool:
-    """Return whether an entry with the other tag can be the declaration or the abstract instance of one with a tag."""
-    return other in COMPLETED.get(tag, (tag,))
-
-
-def needed_of(attribute: int, own: int) -> tuple[int, str] | None:
-    """Return the attribute that an entry has to which one of an entry refers, and the clause; None for no such one."""
+def needed_of(attribute: int, own: int) -> tuple[int, bool, str] | None:
+    """Return an attribute that an entry must have, or must not have, if another one completes it, and the clause."""
     if attribute == dw.DW_AT_specification:
-        return dw.DW_AT_declaration, "DWARF 5, 2.13.2"
-    is_call = attribute == dw.DW_AT_abstract_origin and own == dw.DW_TAG_inlined_subroutine
-    return (dw.DW_AT_inline, "DWARF 5, 3.3.8.1") if is_call else None
+        return dw.DW_AT_declaration, True, "DWARF 5, 2.13.2"
+    if attribute != dw.DW_AT_abstract_origin or own == dw.DW_TAG_GNU_call_site:
+        return None
+    is_call = own == dw.DW_TAG_inlined_subroutine
+    return (dw.DW_AT_inline if is_call else dw.DW_AT_abstract_origin), is_call, "DWARF 5, 3.3.8.1"

@@ -27,7 +27,6 @@ from dwarfgpu.audits.verify.attribute_rules import (
     SPACE_OF_BASE_TYPE,
     UNIT_TAGS,
     UNITS,
-    can_complete,
     needed_of,
     wanted_of,
 )
@@ -107,7 +106,7 @@ RULES = rules(
      "{name} of {tag} leads to {target} at {place:#x}"),
     ("completed", ERROR, "DWARF 5, 2.13.2",
      "A definition completes a declaration, and an inlined call a function that says how it is inlined.", _REFER,
-     "{name} leads to {place:#x}, which has no {missing}"),
+     "{name} leads to {place:#x}, which has no {missing}", "{name} leads to {place:#x}, which has {present} itself"),
     ("defined-twice", WARNING, "DWARF 5, 2.13.2", "A declaration is completed by one definition.", _REFER,
      "the definition at {other:#x} completes the same declaration, at {place:#x}"),
     ("declaration", ERROR, "DWARF 5, 2.13.1", "A declaration has no code and no size.",
@@ -791,9 +790,9 @@ class _UnitChecks:
         die, place = attribute.die, target.section_offset - self.unit.offset
         yield from self._referred(lambda _offset: die, 0, die.tag, attribute.number, target.tag, place)
         needed = needed_of(attribute.number, die.tag)
-        can_be = needed is not None and can_complete(die.tag, target.tag)
-        if needed is not None and can_be and needed[0] not in target.abbreviation.attributes:
-            yield self._incomplete(die, attribute.number, *needed, place)
+        fits = _fits(die.tag, target.tag, wanted_of(attribute.number, die.tag)[0])
+        if needed is not None and fits and (needed[0] in target.abbreviation.attributes) != needed[1]:
+            yield self._incomplete(die, attribute.number, needed, place)
 
     def _named_value(self, attribute: Attribute) -> Iterator[Problem]:
         prefix = VALUE_KINDS[attribute.name]
@@ -1017,10 +1016,12 @@ class _UnitChecks:
             before = bisect_right(functions, target) - 1
             if (before >= 0 and functions[before] == origin) or holder in wrong or target not in self.tags:
                 continue
-            own, other = self._abstract(origin), self._function_around(target)
-            if own is not None and other is not None and own.offset != other.offset:
+            own, around = self._abstract(origin), self.unit.die_known_at(target).ancestors()
+            function = next((die for die in around if die.tag in INSTANCES), None)
+            other = None if function is None else self._abstract(function.offset)
+            if own is not None and (function is None or (other is not None and own.offset != other.offset)):
                 wrong.add(holder)
-                names = {"own": _called(own), "other": _called(other)}
+                names = {"own": _called(own), "other": "no function" if other is None else _called(other)}
                 yield self._problem("origin-function", self.unit.die_known_at(holder), **names)
 
     def _abstract(self, offset: int) -> Die | None:
@@ -1036,12 +1037,6 @@ class _UnitChecks:
                 return None
             offset = origin.value
         return None
-
-    def _function_around(self, offset: int) -> Die | None:
-        """Return the abstract instance of the function that an entry is in."""
-        around = self.unit.die_known_at(offset).ancestors()
-        function = next((die for die in around if die.tag in INSTANCES), None)
-        return None if function is None else self._abstract(function.offset)
 
     @cached_property
     def _c_model(self) -> bool:
@@ -1199,17 +1194,19 @@ class _UnitChecks:
                 yield from self._referred(unit.die_known_at, offset, own, attribute, tag, target)
 
     def _incompletes(
-        self, attribute: int, own: int, needed: tuple[int, str], offsets: list[int], targets: list[int]
+        self, attribute: int, own: int, needed: tuple[int, bool, str], offsets: list[int], targets: list[int]
     ) -> Iterator[Problem]:
         """Yield the references to entries of the right kind that cannot be completed."""
-        reached = {target for target in {*targets} if can_complete(own, self.tags.get(target, 0))}
-        wrong = {each for each in reached if needed[0] not in self.unit.die_known_at(each).abbreviation.attributes}
+        wanted, die_at = wanted_of(attribute, own)[0], self.unit.die_known_at
+        reached = {target for target in {*targets} if _fits(own, self.tags.get(target, 0), wanted)}
+        wrong = {each for each in reached if (needed[0] in die_at(each).abbreviation.attributes) != needed[1]}
         for offset, target in zip(offsets, targets, strict=True) if wrong else ():
             if target in wrong and target != offset:
-                yield self._incomplete(self.unit.die_known_at(offset), attribute, *needed, target)
+                yield self._incomplete(self.unit.die_known_at(offset), attribute, needed, target)
 
-    def _incomplete(self, die: Die, attribute: int, needed: int, clause: str, target: int) -> Problem:
-        names = {"name": name_of("DW_AT", attribute), "missing": name_of("DW_AT", needed)}
+    def _incomplete(self, die: Die, attribute: int, needed: tuple[int, bool, str], target: int) -> Problem:
+        number, is_missing, clause = needed
+        names = {"name": name_of("DW_AT", attribute), "missing" if is_missing else "present": name_of("DW_AT", number)}
         return self._problem("completed", die, clause, **names, place=self.unit.offset + target)
 
     def _definitions(self, own: int, offsets: list[int], targets: list[int]) -> Iterator[Problem]:
@@ -1281,7 +1278,7 @@ _OF_CONSTANTS: dict[str, Callable[[_UnitChecks], ValueCheck]] = {
 
 def _fits(own: int, tag: int, wanted: frozenset[int] | None) -> bool:
     """Return whether an entry with a tag may refer to one with another; an empty set allows any."""
-    return can_complete(own, tag) if wanted is None else not wanted or tag in wanted
+    return tag == own if wanted is None else not wanted or tag in wanted
 
 
 def _is_allowed(kind: str, allowed: frozenset[str], name: str, version: int) -> bool:

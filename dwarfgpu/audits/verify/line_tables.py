@@ -370,7 +370,8 @@ class LineChecks:
         starts = sorted(functions)
         for low, high, section, offset in self.spans:
             code = AddressSpans(self.code_of.get((section, offset), ()))
-            for address in starts[bisect_left(starts, low) : bisect_left(starts, high)] if [*code] else ():
+            begun = starts[bisect_left(starts, low) : bisect_left(starts, high)]
+            for address in begun if code.touch(low, low + 1) else ():  # others are of code that was dropped
                 if not code.touch(address, address + 1):
                     values = {"low": low, "high": high, "name": functions[address], "address": address}
                     yield RULES.problem("foreign", section, offset, **values)

@@ -210,6 +210,7 @@ OLD_BITS = die("member", named("m"), typed("int"), ("byte_size", "data1", 4), ("
                ("bit_offset", "data1", 30), ("data_member_location", "data1", 0))  # fmt: skip
 SAME_CODE = ("low_pc", "addr", CODE), ("high_pc", "data4", SIZE)
 CALLED = die("inlined_subroutine", ("abstract_origin", "ref4", "f"), ("low_pc", "addr", CODE), ("high_pc", "data4", 8))
+CONCRETE = die("variable", ("abstract_origin", "ref4", "f1"), label="v")
 D = die("variable", named("d"), typed("int"), ("declaration", "flag_present"), label="d")
 ELSEWHERE = {
     "a place in a structure of a variable": at_place("a", ("data_member_location", "data1", 4)),
@@ -320,6 +321,9 @@ SEEDS = (
     patched("unit-type", "partial", b"\5\0\1\x08", b"\5\0\3\x08", variable("a")),
     *(beside("attribute-tag", name, each) for name, each in ELSEWHERE.items()),
     beside("completed", "a definition", F, completed("specification", "f")),
+    inside("completed", "what completes another entry", CONCRETE, die("variable", ("abstract_origin", "ref4", "v")),
+           types=FUNCTIONS),
+    inside("origin-function", "a variable of no function", *of_two("f", "d"), types=[*FUNCTIONS, D]),
     inside("completed", "a function that is not inlined", CALLED, types=[die("subprogram", named("f"), label="f")]),
     beside("defined-twice", "by variables", D, *[die("variable", ("specification", "ref4", "d")) for _ in "ab"]),
     beside("declaration", "of a function", die("subprogram", named("g"), *SAME_CODE, ("declaration", "flag_present"))),
