@@ -224,8 +224,8 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
             option("-profile", "count instructions, active lanes and memory transactions by line"),
             option(
                 "-profile-format FORMAT",
-                "the format of -o FILE with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz, "
-                ".callgrind, .collapsed; with --trace .json is a Chrome trace)",
+                "the format of -o FILE with --profile (by its name: .json is speedscope's, .trace.json, .pb.gz; with "
+                "--trace .json is a Chrome trace)",
                 choices=FORMATS,
             ),
             *HOW_LAUNCHED,

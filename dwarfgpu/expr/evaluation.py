@@ -44,15 +44,6 @@ if TYPE_CHECKING:
     """The kinds of results of an evaluation."""
     Trace: TypeAlias = Callable[["Evaluation", Expression, Step, tuple[Entry, ...], tuple[Entry, ...]], None]
 
-_PATHS = {"lane": "lanes.lane", "thread": "lanes.wave", "unit": "unit"}
-"""Where the elements of the context are that may change during an evaluation; the others are in its context."""
-
-
-OFTEN = 256
-"""So many runs of an expression come before its own function, which takes as long to make."""
-MAX_STEPS = 512
-"""Longer expressions stay in the loop."""
-
 KEEPING = (STEP_UNARY, STEP_BINARY)
 """The forms of steps after which the stack is never higher than before."""
 ENDED, FAILED = -1, -2
@@ -124,14 +115,13 @@ class Evaluation:
 
         An exception leaves the state before the operation that raised it. What is counted, the position and the
         operations that were executed, is what the iterator over the steps knows, so it costs nothing while it is not
-        asked for. An expression that runs often has a function of its own (`dwarfgpu.expr.unrolled`).
+        asked for.
         """
         expression = self.expression
         start = self.start = self.index
         following = FAILED
         try:
-            function = expression.function
-            following = self.run_steps() if start or function is None else function(self)
+            following = self._run_steps()
         finally:
             position = len(expression.code) - self.steps.__length_hint__()
             self.budget -= position - start
@@ -139,7 +129,7 @@ class Evaluation:
             self.index = position - 1 if following < 0 else following
         return following
 
-    def run_steps(self) -> int:
+    def _run_steps(self) -> int:
         """Run the following steps, with those checks that are needed; return the step to go to, or `ENDED`."""
         expression = self.expression
         size = len(expression.code) - self.start
@@ -157,29 +147,7 @@ class Evaluation:
             or len(self.stack) + size > self.context.limits.stack  # a step adds one entry at most
         ):
             return self._run_with_checks(absent)
-        if not self.start:
-            expression.runs += 1
-            if expression.runs > OFTEN and expression.function is None and size <= MAX_STEPS:
-                from dwarfgpu.expr.unrolled import unrolled  # which short commands never need
-
-                expression.function = unrolled(self)
         return self._run_plainly()
-
-    def obstacles(self) -> list[str]:
-        """Return when a function of the expression must leave an evaluation `ev` to `run_steps`, as Python conditions.
-
-        They are those under which that checks more than the steps themselves.
-        """
-        size = len(self.expression.code)
-        return [
-            "ev.generic is not generic",  # the type of the literals
-            f"ev.budget < {size}",
-            "ev.trace is not None",
-            "ev.context.in_cfi",
-            "ev.rules.location_ends_expression",
-            f"len(ev.stack) + {size} > ev.context.limits.stack",
-            *[f"ev.{_PATHS.get(name) or f'context.{name}'} is None" for name in sorted(self.expression.needs)],
-        ]
 
     def _run_plainly(self) -> int:  # noqa: C901, PLR0912 (one loop, with the common forms spelled out for speed)
         """Run steps that need no checks; return the step to go to, or `ENDED`."""

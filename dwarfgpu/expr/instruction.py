@@ -124,8 +124,7 @@ class Expression:
     """
 
     __slots__ = (
-        "code", "data", "dialect", "fault", "form", "function", "instructions", "needs", "offset", "runs", "section",
-        "tail",
+        "code", "data", "dialect", "fault", "form", "instructions", "needs", "offset", "section", "tail",
     )  # fmt: skip
     code: list[Step]
     """The steps to run, with equivalences expanded and branches resolved; made at their first use."""
@@ -154,10 +153,6 @@ class Expression:
         self.section = section
         self.offset = offset
         """The start of the expression in the section; errors add it to the offset in the expression."""
-        self.runs = 0
-        """How often it has been run from its start by the loop of the evaluator."""
-        self.function: Callable[[Any], int] | None = None
-        """What runs it instead of the loop, once it has been run often."""
 
     @property
     def end(self) -> int:
@@ -175,8 +170,7 @@ class Expression:
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return what a copy in another process begins with: all but what is made at need."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("code", "function", "needs")}
-        return None, {**kept, "function": None}
+        return None, {name: getattr(self, name) for name in self.__slots__ if name not in ("code", "needs")}
 
     def _link(self) -> list[Step]:
         code: list[Step] = []

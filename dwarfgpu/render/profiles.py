@@ -1,8 +1,7 @@
-"""Profiles in the formats of other viewers: speedscope, Chrome traces, pprof, callgrind and collapsed stacks."""
+"""Profiles in the formats of other viewers: speedscope, Chrome traces and pprof."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import __version__
@@ -17,11 +16,10 @@ if TYPE_CHECKING:
     _Frame = tuple[str, str, int, int]
     """A name, and a place in the source as far as it is known: file, line, column."""
 
-SPEEDSCOPE, CHROME, PPROF, CALLGRIND, COLLAPSED = FORMATS = "speedscope", "chrome", "pprof", "callgrind", "collapsed"
+SPEEDSCOPE, CHROME, PPROF = FORMATS = "speedscope", "chrome", "pprof"
 ENDINGS = {
     ".trace.json": CHROME, ".chrome.json": CHROME, ".json": SPEEDSCOPE, ".speedscope": SPEEDSCOPE,
-    ".pb.gz": PPROF, ".pb": PPROF, ".pprof": PPROF, ".callgrind": CALLGRIND, ".collapsed": COLLAPSED,
-    ".folded": COLLAPSED,
+    ".pb.gz": PPROF, ".pb": PPROF, ".pprof": PPROF,
 }  # fmt: skip
 """The formats by the ends of names; the first that fits counts."""
 TEXT_ENDINGS = (".txt", ".text", ".log")
@@ -35,8 +33,6 @@ def format_of(path: str) -> str | None:
     for ending, kind in ENDINGS.items():
         if name.endswith(ending):
             return kind
-    if name.startswith("callgrind.out"):
-        return CALLGRIND
     if "." not in name or name.endswith(TEXT_ENDINGS):
         return None
     hint = f"end it in {', '.join(ENDINGS)} or .txt, or give --profile-format"
@@ -72,16 +68,7 @@ def _frames(stack: WeightedStack) -> tuple[_Frame, ...]:
     return (*functions, (_line(leaf), *_place(leaf))) if _line(leaf) else functions
 
 
-# --- Collapsed stacks, speedscope -----------------------------------------------------------------------------------
-
-
-def collapsed(profile: StackProfile) -> bytes:
-    """Return a line for each stack, with its first weight: ``root;child;leaf COUNT``."""
-    counts: dict[str, int] = {}
-    for stack in profile.stacks:
-        text = ";".join(" ".join(name.replace(";", ":").split()) for name, *_place in _frames(stack))
-        counts[text] = counts.get(text, 0) + stack.weights[0]
-    return "".join(f"{text} {count}\n" for text, count in sorted(counts.items()) if count).encode(*_UTF8)
+# --- speedscope ---------------------------------------------------------------------------------------------------
 
 
 def speedscope(profile: StackProfile) -> bytes:
@@ -162,50 +149,6 @@ def _slices(track: WaveTrack) -> Iterator[dict[str, Any]]:
     yield from ({**each, "dur": time - each["ts"]} for _key, each in reversed(opened))
 
 
-# --- callgrind ------------------------------------------------------------------------------------------------------
-
-
-def callgrind(profile: StackProfile) -> bytes:
-    """Return a file of callgrind: what each function costs itself, by line, and what the calls in it cost.
-
-    Inlined calls are calls as well. How often a call was made is not counted, and 1 in the file.
-    """
-    own: dict[tuple[str, str], dict[int, list[int]]] = {}
-    calls: dict[tuple[str, str], dict[tuple[int, tuple[str, str]], list[int]]] = {}
-    for stack in profile.stacks:
-        levels = [((_place(call)[0] or "???", _name(call)), _place(call)[1]) for call in stack.calls]
-        function, line = levels[-1]
-        _add(own.setdefault(function, {}).setdefault(line, [0] * len(stack.weights)), stack.weights)
-        edges = {(caller, at, callee) for (caller, at), (callee, _line) in pairwise(levels)}
-        for caller, at, callee in sorted(edges):
-            if caller == callee:
-                continue  # what a function costs in its own calls is in what it costs
-            _add(calls.setdefault(caller, {}).setdefault((at, callee), [0] * len(stack.weights)), stack.weights)
-    lines = ["# callgrind format", "version: 1", f"creator: {EXPORTER}", f"cmd: {_one_line(profile.name)}"]
-    events = [weight.title().replace(" ", "") for weight in profile.weights]
-    lines += [f"event: {event} : {weight}" for event, weight in zip(events, profile.weights, strict=True)]
-    lines += ["positions: line", f"events: {' '.join(events)}"]
-    totals = [sum(stack.weights[number] for stack in profile.stacks) for number in range(len(events))]
-    lines.append(f"summary: {' '.join(map(str, totals))}")
-    for function in sorted({*own, *calls}):
-        lines += ["", f"ob={_one_line(profile.file)}", f"fl={_one_line(function[0])}", f"fn={_one_line(function[1])}"]
-        lines += (f"{line} {' '.join(map(str, costs))}" for line, costs in sorted(own.get(function, {}).items()))
-        for (line, callee), costs in sorted(calls.get(function, {}).items()):
-            lines += [f"cfi={_one_line(callee[0])}", f"cfn={_one_line(callee[1])}", "calls=1 0"]
-            lines.append(f"{line} {' '.join(map(str, costs))}")
-    lines += ["", f"totals: {' '.join(map(str, totals))}", ""]
-    return "\n".join(lines).encode(*_UTF8)
-
-
-def _add(sums: list[int], weights: tuple[int, ...]) -> None:
-    for number, weight in enumerate(weights):
-        sums[number] += weight
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()) or NO_NAME
-
-
 # --- pprof ----------------------------------------------------------------------------------------------------------
 
 
@@ -271,5 +214,5 @@ def _packed(field: int, values: Iterable[int]) -> bytes:
 
 
 _WRITERS: dict[str, Callable[[StackProfile], bytes]] = {
-    SPEEDSCOPE: speedscope, PPROF: pprof, CALLGRIND: callgrind, COLLAPSED: collapsed,
+    SPEEDSCOPE: speedscope, PPROF: pprof,
 }  # fmt: skip

@@ -239,10 +239,6 @@ class AddressSet:
         """Yield start and end of each range that is not empty."""
         return ((low, low + size) for low, size in struct.iter_unpack(self.format, self.pairs) if size)
 
-    def covers(self, address: int) -> bool:
-        pairs = struct.iter_unpack(self.format, self.pairs)
-        return bool([low for low, size in pairs if 0 <= address - low < size])  # twice as fast as `any`
-
 
 def read_sets(data: bytes, byte_order: ByteOrder) -> Iterator[AddressSet | DwarfGpuError]:
     """Yield all sets of the section, with an error in place of one that cannot be read."""

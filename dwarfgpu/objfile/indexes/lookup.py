@@ -1,9 +1,8 @@
 """Look-up of functions, variables and types by name and by address.
 
-What a producer has written for it is used: ``.debug_names`` and ``.debug_aranges``, for the units they cover. For all
-others nothing is prepared: a name is searched for in the bytes of the sections, an address in the ranges of the units,
-and only the units a question needs are read. A unit that is asked again and again gets an index of its own. Before
-many questions, call `build`.
+A name is looked up in ``.debug_names`` for the units that it covers, and else in the bytes of the sections; an address
+in the ranges of the units. Only the units that a question needs are read, and a unit that is asked again and again gets
+an index of its own. Before many questions, call `build`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dwarfgpu.progress import counted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from dwarfgpu.objfile.indexes.address_index import AddressSet, VariableIndex
+    from dwarfgpu.objfile.indexes.address_index import VariableIndex
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.indexes.name_search import NameSearch, Needle
@@ -52,7 +51,7 @@ class Index:
         self.spans_of = cache(self._read_spans)
         self.copies_in = cache(self._read_copies)
         self._variables_of = cache(self._read_variables)
-        self._asked = self._spanned = 0
+        self._spanned = 0
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -305,7 +304,7 @@ class Index:
 
     def functions_at(self, address: int) -> list[Die]:
         """Return the functions with code at an address; one that is nested in another after it."""
-        for unit in self._units_by_likelihood(address):
+        for unit in self._units_at(address):
             with self.dwarf.noting:
                 offsets = self.addresses_of(unit).at(address)
                 if offsets:
@@ -324,54 +323,18 @@ class Index:
 
     def unit_at(self, address: int) -> Unit | None:
         """Return the unit with code at an address."""
-        return next(self._units_by_likelihood(address), None)
+        return next(self._units_at(address), None)
 
-    def _units_by_likelihood(self, address: int) -> Iterator[Unit]:
-        """Yield the units that may have code at an address, first those that a table or a unit entry names."""
-        tried: set[Unit] = set()
-        for offset in self._sets_at(address):
-            try:
-                unit = self._listed_unit(offset)
-            except DwarfGpuError as error:
-                self.dwarf.note(error)
-                continue
-            if unit not in tried:
-                tried.add(unit)
-                yield unit
+    def _units_at(self, address: int) -> Iterator[Unit]:
+        """Yield the units that may have code at an address."""
         self._spanned += 1
         if self._spanned <= SEARCHES:
-            spanning = (unit for unit in self.units if covers(self.spans_of(unit), address))
-        else:
-            spanning = (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
-        yield from (unit for unit in spanning if unit not in tried)
+            return (unit for unit in self.units if covers(self.spans_of(unit), address))
+        return (self.units[i] for i in sorted(set(self._unit_ranges.at(address))))
 
     @cached_property
     def _unit_ranges(self) -> Ranges:
         return Ranges((low, high, i) for i, unit in enumerate(self.units) for low, high in self.spans_of(unit))
-
-    def _sets_at(self, address: int) -> Iterable[int]:
-        """Return the offsets of the units that have an address by ``.debug_aranges``, found one by one."""
-        self._asked += 1
-        if self._asked <= SEARCHES:
-            return (address_set.unit for address_set in self._sets if address_set.covers(address))
-        return self._set_ranges.at(address)
-
-    @cached_property
-    def _sets(self) -> list[AddressSet]:
-        from dwarfgpu.objfile.indexes.address_index import SECTION, read_sets
-
-        sets: list[AddressSet] = []
-        with self.dwarf.noting:
-            for address_set in read_sets(self.dwarf.source.data(SECTION), self.dwarf.source.byte_order):
-                if isinstance(address_set, DwarfGpuError):
-                    self.dwarf.note(address_set)
-                else:
-                    sets.append(address_set)
-        return sets
-
-    @cached_property
-    def _set_ranges(self) -> Ranges:
-        return Ranges((low, high, each.unit) for each in self._sets for low, high in each.ranges())
 
     @cached_property
     def _budget(self) -> Budget:

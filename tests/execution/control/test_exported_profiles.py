@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -60,13 +59,6 @@ def test_the_total_of_each_file_is_that_of_the_profile(built, key, kernel):
     found = protobuf.pprof(written(stacks, "pprof"))
     assert found["types"] == [(name, "count") for name in WEIGHTS]
     assert [sum(column) for column in zip(*(values for _stack, values in found["samples"]), strict=True)] == wanted
-    text = written(stacks, "collapsed").decode()
-    assert sum(int(line.rpartition(" ")[2]) for line in text.splitlines()) == wanted[0]
-    lines = written(stacks, "callgrind").decode().splitlines()
-    assert f"summary: {' '.join(map(str, wanted))}" in lines
-    own = [line for before, line in pairwise(lines)
-           if re.match(r"\d+ \d", line) and not before.startswith("calls=")]  # fmt: skip
-    assert [sum(column) for column in zip(*([*map(int, line.split()[1:])] for line in own), strict=True)] == wanted
 
 
 @for_each("key, kernel", *KERNELS)
@@ -169,22 +161,6 @@ def test_pprof_reads_it(built, require_tool, tmp_path):
     assert re.search(rf"\s{running.machine.device.executed}\s+100%\s+stacks$", top, re.MULTILINE)
 
 
-def test_callgrind_annotate_reads_it(built, require_tool, tmp_path):
-    running, profile = profiled(built("gfx90a", "O0"), *STEPS)
-    path = tmp_path / "callgrind.out.1"
-    path.write_bytes(written(profile.stacks(running), "callgrind"))
-    tool = require_tool("callgrind_annotate")
-    command = [tool, "--inclusive=yes", "--tree=calling", "--threshold=100", path]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    sums = next(line for line in text.splitlines() if line.endswith("PROGRAM TOTALS"))
-    assert [int(number.replace(",", "")) for number in re.findall(r"([\d,]+)(?: \(100\.0%\)|(?=\s))", sums)] == totals(
-        running, profile
-    )
-    whole = f"{running.machine.device.executed:,} (100.0%)"
-    assert re.search(rf"^{re.escape(whole)}.*\* .*kernels\.cl:steps_", text, re.MULTILINE)
-    assert re.search(r" > .*kernels\.cl:helper", text)
-
-
 @pytest.fixture(scope="module")
 def speedscope(require_tool, browser, tmp_path_factory):
     """``speedscope("name", content)`` is the text of the sandwich view into which speedscope puts a file."""
@@ -213,7 +189,7 @@ def test_speedscope_reads_what_it_can(built, speedscope):
     running, profile = profiled(built("gfx90a", "O0"), *STEPS, ordered=True)
     stacks = profile.stacks(running)
     whole = f"{running.machine.device.executed:,} (100%)"
-    for name, kind in (("k.speedscope.json", "speedscope"), ("k.pb.gz", "pprof"), ("k.txt", "collapsed")):
+    for name, kind in (("k.speedscope.json", "speedscope"), ("k.pb.gz", "pprof")):
         text = " ".join(speedscope(name, written(stacks, kind)).split())
         assert f"{whole} " in text, kind
         assert "helper" in text
@@ -228,8 +204,6 @@ def test_names_that_formats_give_a_meaning():
     nothing = SourceCall(None, None, None, inlined=False, offset=None)
     stack = WeightedStack((StackLevel(16, (nothing,)), StackLevel(-1, (call,))), (3, (1 << 64) - 1))
     profile = StackProfile("k\nx", ("instructions", "active lanes"), (stack,), "f\no", (0, 99), "ab12")
-    assert written(profile, "collapsed") == b"a:b c <(int)>;[unknown] 3\n"
-    assert "fn=a;b c <(int)>" in written(profile, "callgrind").decode().splitlines()
     ((levels, values),) = protobuf.pprof(written(profile, "pprof"))["samples"]
     assert values == [3, (1 << 64) - 1]
     assert [address for address, _lines in levels] == [16, None]
