@@ -7,7 +7,6 @@ slots have in common, and what faces show is made of it: objects lane by lane, a
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from contextlib import suppress
@@ -145,51 +144,6 @@ def _is_key(key: Any) -> bool:
     return isinstance(key, str) or (hasattr(key, "__index__") and not getattr(key, "shape", ()))
 
 
-def _as_array(value: Any) -> Any:
-    return value.array if isinstance(value, Values) else value
-
-
-def _is_masked(value: Any) -> bool:
-    """Return whether there are values, or elements of a masked array, that do not count."""
-    import numpy as np
-
-    return bool(np.any(getattr(value, "_mask", False)))
-
-
-def _in_arguments(given: Any, convert: Callable[[Values], Any]) -> Any:
-    """Return arguments of a function of numpy with arrays in place of values."""
-    if isinstance(given, dict):
-        return {name: _in_arguments(each, convert) for name, each in given.items()}
-    if type(given) in (list, tuple):
-        return type(given)(_in_arguments(each, convert) for each in given)
-    return convert(given) if isinstance(given, Values) else given
-
-
-def _lane_by_lane(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that applies an operator in each lane, as arrays do; without numpy the result is a list."""
-
-    def method(self: Values, *others: Any) -> Any:
-        operands = [_as_array(each) for each in (self, *others)]
-        if not isinstance(operands[0], list):
-            return operation(*operands)
-        columns = [each if isinstance(each, list) else [each] * len(operands[0]) for each in operands]
-        return [None if None in row else operation(*row) for row in zip(*columns, strict=True)]
-
-    return method
-
-
-def _and_reflected(operation: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the methods of an operator for values on its left side, and on its right side."""
-    return _lane_by_lane(operation), _lane_by_lane(lambda right, left: operation(left, right))
-
-
-_OF_ARRAY = frozenset((
-    *("all", "any", "argmax", "argmin", "compressed", "count", "max", "mean", "min", "round", "shape", "std", "sum"),
-    *("tolist", "var"),
-))  # fmt: skip
-"""What values have as numpy's masked array has it."""
-
-
 class Values(ShownInNotebooks):
     """What something is in some lanes of one wave, or of several waves that are at one place.
 
@@ -206,11 +160,11 @@ class Values(ShownInNotebooks):
     question has no such axis: `by_wave` says which. Of waves the array is ``array[wave, lane]``, and what else has one
     item a lane has a list a wave.
 
-    >>> import dwarfgpu as dg, numpy as np
+    >>> import dwarfgpu as dg
     >>> values = dg.open("lane-pc.co").attach("variables.json")[0].frame(0)["even"].values()
     >>> list(values)[:4], values[2], values.states[:2]
     ([10, None, 14, None], 14, ['active', 'absent'])
-    >>> (values + 1)[:4].tolist(), np.mean(values).item(), values.to_dict()[2]
+    >>> (values.array + 1)[:4].tolist(), values.array.mean().item(), values.to_dict()[2]
     ([11, None, 15, None], 28.0, 14)
     """
 
@@ -406,76 +360,18 @@ class Values(ShownInNotebooks):
             raise UsageError(message, kind="no_array", hint="use .array, which is masked, or .filled(0)")
         return np.array(filled, dtype=dtype)
 
-    @property
-    def _mask(self) -> Any:
-        """Which values are masked; `numpy.ma.array` asks for it."""
-        return self._seen(self._masked())
+    def __eq__(self, other: object) -> bool:
+        if self is not other:
+            raise TypeError("values are not compared as a whole: compare their .array, lane by lane")
+        return True
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply an operation of numpy to the values that count: the lanes that are masked stay masked."""
-        import numpy as np
-
-        arrays = [_as_array(each) for each in inputs]
-        masked = any(_is_masked(each) for each in inputs)
-        of_masked = getattr(np.ma, ufunc.__name__, None) if masked else ufunc
-        if method != "__call__" and not hasattr(of_masked, method):
-            return NotImplemented  # a reduction of numpy's own would count the lanes that are masked
-        return getattr(of_masked or ufunc, method)(*arrays, **options)
-
-    def __array_function__(self, function: Any, _types: Any, inputs: Any, options: dict[str, Any]) -> Any:
-        """Call a function of numpy with the values that count; refuse one that cannot leave out the others."""
-        import numpy as np
-
-        name, found = function.__name__, list[Values]()
-        _in_arguments((inputs, options), found.append)
-        given = _in_arguments((inputs, options), _as_array)
-        if any(map(_is_masked, found)):
-            if name.startswith(("nan", "save")):
-                given = _in_arguments((inputs, options), np.asarray)
-            elif function.__module__ != "numpy" or not hasattr(np.ma, name):
-                message = f"numpy.{name} would count lanes that do not execute the code, or have no value"
-                hint = "give it .compressed(), without these lanes, or numpy.asarray(values), with NaN for them"
-                raise UsageError(message, kind="no_array", hint=hint)
-            else:
-                function = getattr(np.ma, name)
-        return function(*given[0], **given[1])
-
-    __eq__, __ne__ = _lane_by_lane(operator.eq), _lane_by_lane(operator.ne)
-    __lt__, __le__ = _lane_by_lane(operator.lt), _lane_by_lane(operator.le)
-    __gt__, __ge__ = _lane_by_lane(operator.gt), _lane_by_lane(operator.ge)
-    __add__, __radd__ = _and_reflected(operator.add)
-    __sub__, __rsub__ = _and_reflected(operator.sub)
-    __mul__, __rmul__ = _and_reflected(operator.mul)
-    __truediv__, __rtruediv__ = _and_reflected(operator.truediv)
-    __floordiv__, __rfloordiv__ = _and_reflected(operator.floordiv)
-    __mod__, __rmod__ = _and_reflected(operator.mod)
-    __pow__, __rpow__ = _and_reflected(operator.pow)
-    __and__, __rand__ = _and_reflected(operator.and_)
-    __or__, __ror__ = _and_reflected(operator.or_)
-    __xor__, __rxor__ = _and_reflected(operator.xor)
-    __lshift__, __rlshift__ = _and_reflected(operator.lshift)
-    __rshift__, __rrshift__ = _and_reflected(operator.rshift)
-    __neg__, __pos__ = _lane_by_lane(operator.neg), _lane_by_lane(operator.pos)
-    __abs__, __invert__ = _lane_by_lane(operator.abs), _lane_by_lane(operator.invert)
-    __hash__ = None  # type: ignore[assignment]  # as of all that compares lane by lane
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what numpy computes of the values that count; name `array` where numpy has more."""
-        if name in _OF_ARRAY:
-            return getattr(self.array, name)
-        message = f"Values has no {name}: .array is the array of numpy, in which lanes that do not count are masked"
-        raise AttributeError(message, name=name, obj=self)
+    __hash__ = object.__hash__
 
     def __getitem__(self, key: Any) -> Any:
         """Return the value in a lane as a Python object; raise the error with its reason where none counts.
 
         For several waves ``key`` is a wave, by its number or its name, and the lane; a wave alone has an array.
         """
-        kind: Any = getattr(key, "dtype", None)
-        if kind is not None and kind.kind == "b" and key.shape:  # a condition, false where it has no value
-            import numpy as np
-
-            return self.array[np.ma.filled(key, False)]
         parts = key if isinstance(key, tuple) else (key,)
         is_host = key is None and not self.by_wave  # whose code has no lanes
         if not is_host and (len(parts) > 1 + self.by_wave or not all(map(_is_key, parts))):
@@ -946,7 +842,7 @@ class Quantity(Handle, ABC):
         return array
 
     def __getattr__(self, name: str) -> Any:
-        hint = f": values() has {name}" if name in _OF_ARRAY or name in vars(Values) else ""
+        hint = f": values() has {name}" if name in vars(Values) else ""
         message = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
         raise AttributeError(message, name=name, obj=self)
 

@@ -410,9 +410,7 @@ def test_many_questions_about_addresses_have_the_answers_of_the_first_ones(monke
     monkeypatch.setattr(index_module, "SEARCHES", 1000)
     expected = [[unit.offset for unit in first.index._units_at(at)] for at in range(0xFF0, 0x9010, 8)]
     monkeypatch.setattr(index_module, "SEARCHES", 0)
-    assert [
-        [unit.offset for unit in often.index._units_at(at)] for at in range(0xFF0, 0x9010, 8)
-    ] == expected
+    assert [[unit.offset for unit in often.index._units_at(at)] for at in range(0xFF0, 0x9010, 8)] == expected
     assert {len(units) for units in expected} == {0, 1, 2}
 
 
