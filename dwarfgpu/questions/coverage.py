@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.build_comparison import compare_builds
-from dwarfgpu.audits.coverage.dwarfdump_statistics import VERSION, statistics
 from dwarfgpu.audits.coverage.sums import file_coverage, selector
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.errors import NotFound, UsageError
@@ -31,9 +30,8 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
     the worst first. Locations are read, not evaluated, once as written and once with repairs.
 
     With FUNCTION, or -variable: each variable, address by address. -compare shows the variables that are better or
-    worse in another build, matched by function, inlined calls, name, type and line. -statistics prints the numbers of
-    llvm-dwarfdump --statistics, -svg draws a picture. With -fail-below the exit status is 1 if less of the chosen
-    scopes has a location.
+    worse in another build, matched by function, inlined calls, name, type and line. -svg draws a picture. With
+    -fail-below the exit status is 1 if less of the chosen scopes has a location.
     """
     document = _document(selection, arguments)
     least = arguments.get("fail-below")
@@ -41,7 +39,7 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
         if not 0 <= least <= 100:
             raise UsageError("--fail-below is a share in percent, from 0 to 100")
         if "located" not in document.data:
-            raise UsageError("--fail-below does not go with --statistics, --compare or --svg")
+            raise UsageError("--fail-below does not go with --compare or --svg")
         size = document.data["bytes"]
         share = document.data["located"] / size if size else None
         if share is None or 100 * share < least:
@@ -60,7 +58,7 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
     if arguments.text and function is not None:
         raise UsageError("a function is named twice", hint="leave out --function")
     function = arguments.text or function
-    forms = [name for name in ("statistics", "svg", "compare") if arguments.has(name)]
+    forms = [name for name in ("svg", "compare") if arguments.has(name)]
     if len(forms) > 1:
         raise UsageError(f"--{forms[0]} does not go with --{forms[1]}")
     worst = arguments.get("worst")
@@ -68,15 +66,6 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
         raise UsageError("--worst is a number from 1 on")
     reading = selection.reading()
     read_as = {"dialect": reading["dialect"], "repair": reading["repair"]}
-    if arguments.has("statistics"):
-        if function is not None or variable is not None or worst is not None:
-            raise UsageError("--statistics is about the whole file", hint="leave out the other options")
-        numbers = statistics(file)
-        return Document(
-            {"file": file.name, "version": VERSION, "statistics": numbers},
-            [f"{name}: {number}" for name, number in numbers.items()],
-            problems=file.dwarf.problems,
-        )
     if arguments.has("compare"):
         other = opened(**source_of(arguments.get("compare")), attributes=arguments.get("attributes"))
         if not other.has_dwarf:

@@ -33,7 +33,13 @@ NOT_HERE = frozenset(
 """Commands of GDB for processes, which dwarfgpu does not have: no similar name is suggested for them."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
-GONE: dict[str, str] = {}
+GONE = {
+    "coverage --statistics": "use `llvm-dwarfdump --statistics FILE`",
+    "run --profile-format callgrind": "use speedscope, chrome or pprof",
+    "run --profile-format collapsed": "use speedscope, chrome or pprof",
+    "annotate --profile-format callgrind": "use speedscope or pprof",
+    "annotate --profile-format collapsed": "use speedscope or pprof",
+}
 """What dwarfgpu no longer has, and what to use instead: `COMMAND`, `COMMAND --option` or `COMMAND --option VALUE`."""
 
 

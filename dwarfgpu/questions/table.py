@@ -583,7 +583,6 @@ COMMANDS = (
                       option("-worst N", "show the N worst functions, units or variables (10)", read=int),
                       option("-compare FILE", "show what is better and worse in another build"),
                       FAIL_BELOW,
-                      option("-statistics", "the numbers of llvm-dwarfdump --statistics"),
                       option("-svg", "draw a strip for each variable: a picture as SVG")),
              shell=shell(LOOK, "coverage", FILE, *READ_AS, operand("[FUNCTION]", "a function: f, ns::f or _Z1fv"),
                          examples=("dwarfgpu coverage k.co", "dwarfgpu coverage k.co saxpy",

@@ -200,14 +200,14 @@ ROWS = """
     1 coverage $FAST --variable nothing | there is no variable `nothing` in
     1 coverage $FAST polynomial --variable nothing | there is no variable `nothing` in `polynomial`
     2 coverage $FAST --worst 0 | --worst is a number from 1 on
-    2 coverage $FAST --statistics --svg | --statistics does not go with --svg
+    2 coverage $FAST --svg --compare $FAST | --svg does not go with --compare
     2 coverage $FAST f --function f | a function is named twice
     2 demo --json | unrecognized arguments: --json
     2 completion bash --jsonl | unrecognized arguments: --jsonl
     2 run $FAST saxpy --budget 4 | unrecognized arguments: --budget
     2 report $FAST -O2 | -O means nothing for
     2 judge $FAST -I include | -I means nothing for
-    2 coverage $FAST f --statistics | --statistics is about the whole file
+    2 coverage $FAST --statistics | `coverage --statistics` is gone
     2 coverage fixtures/asm/cfi.gfx90a.w64.co | has no debugging information
     2 dump fixtures/asm/cfi.gfx90a.w64.co | it has no .debug_info
     2 state fixtures/containers/fatbin.x86_64 tiny --grid 1 --work-group 1 | it is not a code object with
