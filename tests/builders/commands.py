@@ -24,11 +24,11 @@ from tests.builders.folders import ROOT
 
 
 def run(
-    *words: str, stdin: bytes = b"", env: dict[str, str] | None = None, folder: Path = ROOT
+    *words: str, stdin: bytes = b"", env: dict[str, str] | None = None, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends."""
     out, err = io.BytesIO(), io.BytesIO()
-    with _in_a_folder(folder, env or {}), _streams(stdin, out, err):
+    with _in_a_folder(folder or ROOT, env or {}), _streams(stdin, out, err):
         try:
             status = main([str(word) for word in words])
         except SystemExit as stop:
