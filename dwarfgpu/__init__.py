@@ -24,7 +24,6 @@ TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu -
 if TYPE_CHECKING:
     from typing import Any
 
-    from dwarfgpu.cases.case import answer_case, parse_case, run_case
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.errors import (
@@ -86,7 +85,6 @@ _HOMES = {
     "expr.values": ("Value",),
     "expr.verify": ("verify",),
     "lanes": ("LaneResults", "LaneSet"),
-    "cases.case": ("answer_case", "parse_case", "run_case"),
     "states.program": ("Attached", "Program", "open_core"),
     "program.frames.all_waves": ("all_waves",),
     "program.frames.answers": ("Quantity", "Values"),
@@ -152,9 +150,6 @@ __all__ = [  # noqa: RUF022 (in the order of use)
     "Location",
     "Value",
     "Accessor",
-    "run_case",
-    "answer_case",
-    "parse_case",
     "DwarfGpuError",
     "EvaluationError",
     "IllFormed",

@@ -86,11 +86,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "questions": PROGRAMS | {"compilers", "targets", "dialects", "expr", "audits", "render"},
     # one question about many inputs, over Dask
     "fleet": GROUND | {"program", "states", "render", "questions"},
-    # the JSON contract of case files
-    "cases": LAUNCHED,
     # the faces
-    "cli": PROGRAMS
-    | {"compilers", "expr", "dialects", "render", "questions", "cases", "repl", "serve", "dap", "fleet"},
+    "cli": PROGRAMS | {"compilers", "expr", "dialects", "render", "questions", "repl", "serve", "dap", "fleet"},
     "dap": PROGRAMS | {"machines.protocol", "render", "questions"},
     "serve": PROGRAMS | {"targets", "machines", "objfile"},
     "repl": GROUND | {"program", "states", "render", "questions"},
@@ -100,7 +97,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the bridge for scripts that hold objects of pyelftools; nothing imports it
     "elftools": LIBRARY | {"render"},
     # the public names, re-exported
-    "": LAUNCHED | {"cases", "render"},
+    "": LAUNCHED | {"render"},
 }
 
 CODE = {"program.types", "program.code"}
@@ -166,7 +163,7 @@ FEW_MODULES = [
 """Small questions: how many modules have a function that is called, and how many are loaded, at most."""
 NOT_FOR_ONE_VARIABLE = {
     *("numpy", "elftools", "prompt_toolkit", "pygments", "msgpack", "yaml", "zstandard", "decimal"),
-    *("dwarfgpu.cases", "dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
+    *("dwarfgpu.repl", "dwarfgpu.expr.asm", "dwarfgpu.expr.verify"),
     *("dwarfgpu.machines.core", "dwarfgpu.objfile.elf.core", "dwarfgpu.states.gdb_process"),
     *("dwarfgpu.program.language.syntax", "dwarfgpu.program.frames.names", "dwarfgpu.objfile.kernels"),
     *("dwarfgpu.program.frames.call_sites", "dwarfgpu.program.code.thread_storage", "dwarfgpu.cfi.rules"),
@@ -210,12 +207,11 @@ BUDGETS: dict[str, float] = {
     "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
     "render": 11.16,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
     "questions": 13.92,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
-    "cli": 2.85,  # names out of files as shells read them; sources; findings; profiles; pages; options given twice
+    "cli": 2.77,  # names out of files as shells read them; sources; findings; profiles; pages; options given twice
     "repl": 1.51,
     "gdbplugin": 2.17,
     "serve": 1.08,
     "dap": 2.69,  # 40 requests of editors; clients without a token
-    "cases": 1.4,
     "fleet": 2.13,
     "compilers": 0.48,  # a part of the library for groups; limits
 }

@@ -55,7 +55,6 @@ STATES = (
     ("llvm24/hip-calls.gfx1100.w32.O2.co", "calls.json"),
     ("", "crash.core"),
     ("", "stopped.json"),
-    ("", "wavefront.json"),
 )
 AT_THE_PROMPT = _split(
     """

@@ -47,9 +47,9 @@ def expressions() -> None:
     """Measure the evaluator: one lane, a wavefront, a dispatch."""
     import numpy as np
     from attrs import evolve
+    from cases import parse_case
 
     from dwarfgpu import dialects
-    from dwarfgpu.cases.case import parse_case
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr import asm
     from dwarfgpu.expr.context import Context
@@ -65,7 +65,7 @@ def expressions() -> None:
         "memory": [{"space": 0, "address": 0x1000, "bytes": bytes(range(256)).hex() * 4}],
         "lane_count": 64,
     }
-    case = parse_case({"target": "amdgcn-gfx90a", "ops": "DW_OP_nop", "lanes": "all", "context": state}, 1)
+    case = parse_case({"target": "amdgcn-gfx90a", "ops": "DW_OP_nop", "lanes": "all", "context": state}, 1).question
     target = case.context.target
     mixed = asm.parse(MIXED, case.expression.dialect, Format(), target=target)
     wave = case.context

@@ -60,6 +60,7 @@ SCRIPTS = {
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "sources": "compile every source of kernels in folders, for several processors and levels",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
+    "cases": "answer a file of cases: expressions, call frame information or location lists, one per line",
     "answers": "write down all answers, to compare them with those of another checkout",
     "fuzz": "damage the files in fixtures/ and try everything with them",
 }

@@ -13,9 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import cases_sections
+from cases import run_case
+
 from dwarfgpu import dialects
-from dwarfgpu.cases import section_cases
-from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.table import names
 from dwarfgpu.objfile.line_table import LineTable, line_tables
@@ -407,24 +408,6 @@ class Maker:
         words += [chance.choice(("--json", "--jsonl"))] * (chance.random() < 0.4)
         return Input([word.replace("\0", "") for word in words])
 
-    def cases(self) -> Input:
-        chance = self.chance
-        lines = []
-        for number in range(chance.randrange(1, 6)):
-            case: dict[str, Any] = {"id": chance.choice((f"c{number}", self.name())), "ops": self.operations()}
-            if chance.random() < 0.9:
-                case["target"] = chance.choice((TARGET, TARGET, *TARGETS, self.name()))
-            if chance.random() < 0.4:
-                case["lanes"] = chance.choice(("all", [0, 1], [], self.number(), [self.number()]))
-            if chance.random() < 0.4:
-                case[chance.choice(("read", "stack", "context", "want", "write", self.name()))] = chance.choice(
-                    (True, {}, {"bytes": self.number()}, {"lane": self.number()}, [], self.name(), None)
-                )
-            lines.append(json.dumps(case) if chance.random() < 0.95 else json.dumps(case)[: chance.randrange(20)])
-        path = self.folder / "cases.jsonl"
-        path.write_text("\n".join(lines), "utf-8")
-        return Input(["eval", "--cases", str(path)])
-
     def core(self) -> Input:
         """Return a file that says it is a core file, with parts that do not fit."""
         chance = self.chance
@@ -667,7 +650,11 @@ class Maker:
     def frames(self) -> Input:
         """Return a section of call frame information, and the rows of its entries."""
         chance = self.chance
-        kind, size, order = chance.choice(section_cases.FRAME_SECTIONS), chance.choice((4, 8, 8)), chance.choice(ORDERS)
+        kind, size, order = (
+            chance.choice(cases_sections.FRAME_SECTIONS),
+            chance.choice((4, 8, 8)),
+            chance.choice(ORDERS),
+        )
         data = self.frame_section(kind, size, order)
         case: dict[str, Any] = {
             "section": data.hex(), "section_kind": kind, "byte_order": order, "address_size": size,
@@ -678,7 +665,7 @@ class Maker:
             if chance.random() < (0.5 if key == "target" else 0.15):
                 case[key] = chance.choice(values)
         return Input(["cfi", json.dumps(case)],
-                     call=lambda: json.dumps(section_cases.run_frame_case(case, 1), allow_nan=False))  # fmt: skip
+                     call=lambda: json.dumps(cases_sections.run_frame_case(case, 1), allow_nan=False))  # fmt: skip
 
     def list_entries(self, table: dict[str, tuple[int, str]], order: str, size: int) -> bytes:
         """Entries of a location or range list."""
@@ -714,16 +701,16 @@ class Maker:
         """Return a location or range list."""
         chance = self.chance
         order, size = chance.choice(ORDERS), chance.choice((4, 8, 8))
-        kind = chance.choice((*section_cases.LIST_SECTIONS, "debug_rnglists", "debug_ranges"))
+        kind = chance.choice((*cases_sections.LIST_SECTIONS, "debug_rnglists", "debug_ranges"))
         data = self.list_section(kind, order, size)
         base = chance.choice((None, 0, 0x1000, self.number() % (1 << 8 * size)))
         offset = chance.choice((0, 0, 0, 1, self.number()))
-        if kind in section_cases.LIST_SECTIONS:
+        if kind in cases_sections.LIST_SECTIONS:
             case = {"section": data.hex(), "section_kind": kind, "byte_order": order, "address_size": size,
                     "unit_base": base, "offset": offset, "debug_addr": {"0": 0x1000, "1": 0x1010},
                     "pc": chance.choice((None, None, 0, 0x1004, self.number()))}  # fmt: skip
             return Input(["lists", json.dumps(case)],
-                         call=lambda: json.dumps(section_cases.run_list_case(case, 1), allow_nan=False))  # fmt: skip
+                         call=lambda: json.dumps(cases_sections.run_list_case(case, 1), allow_nan=False))  # fmt: skip
 
         def ranges() -> str:
             context = ListContext(size, order, base, lambda index: 0x1000 + index)
@@ -814,7 +801,6 @@ KINDS: dict[str, Kind] = {
     "lists": Kind(Maker.lists, 1200),
     "lines": Kind(Maker.lines, 400),
     "expression": Kind(Maker.expression, 300),
-    "cases": Kind(Maker.cases, 150),
     "tree": Kind(Maker.tree, 120),
     "section": Kind(Maker.section, 150),
     "machine": Kind(Maker.machine, 130),

@@ -7,7 +7,7 @@
     python3 tools/dev.py fuzz --made --replay tree 17     one input
 
 Where `tools/fuzz.py` damages good files, this builds what no damage leads to: types and references in circles, diamonds
-and products, location lists and rows that many share, snapshots, states, cases, core files, scripts and command lines.
+and products, location lists and rows that many share, snapshots, states, core files, scripts and command lines.
 An input is a call of the library or a command line with its files (`tools/fuzz_grammar.py`), made from a kind, a seed
 and a number. Many run in one process, one after the other. Each must end with an answer or a `DwarfGpuError`, a command
 line with a status of the program: without a traceback, without a control character, with valid JSON where JSON was

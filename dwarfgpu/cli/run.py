@@ -190,8 +190,6 @@ def _parse(words: list[str]) -> Any:
     if name.startswith("-"):
         raise UsageError(f"the first word must be a command, not {name}", hint="`dwarfgpu --help` lists the commands")
     check_gone(name, words)
-    if name == "lists" or (name == "cfi" and any(word.partition("=")[0] == "--cases" for word in words)):
-        return _cases(name, words)
     if name in AT_SHELL:
         return _question(name, AT_SHELL[name], words)
     if name not in debug.COMMANDS:
@@ -299,23 +297,6 @@ def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _Argum
     )
     parser.register("action", None, _Once)  # of options with one value
     return parser
-
-
-def _cases_parser(name: str) -> _ArgumentParser:
-    """Return the parser of a command that answers a file of cases."""
-    parser = _parser(name, "Read sections in hex, a case a line, and answer each with a line of JSON.")
-    parser.add_argument("--cases", metavar="FILE", required=True, help="a case a line; - for standard input")
-    _add_common(parser)
-    return parser
-
-
-def _cases(name: str, words: list[str]) -> Any:
-    """Read the words of a command that answers a file of cases."""
-    from dwarfgpu.cli import cases
-
-    options = _cases_parser(name).parse_args(words)
-    options.run = lambda session: cases.sections(session, name, options.cases)
-    return options
 
 
 # --- Questions ----------------------------------------------------------------------------------------------------
@@ -477,13 +458,13 @@ def _dest(argument: Argument) -> str:
 def _ask(session: Session, command: Command, given: dict[str, Any]) -> int:
     """Ask a question, and print the answer."""
     if command.name == "eval" and given["file"] is None and given["state"] not in (None, "-"):
-        from dwarfgpu.cli import cases
+        from dwarfgpu.cli import expression
 
-        given = {**given, "file": cases.file_of_state(given)}
+        given = {**given, "file": expression.file_of_state(given)}
     if command.name == "eval" and is_alone(given):
-        from dwarfgpu.cli import cases
+        from dwarfgpu.cli import expression
 
-        return cases.evaluate(session, given, _budget(given))
+        return expression.evaluate(session, given, _budget(given))
     output = session.output()
     output.binary = None if session.out.isatty() else getattr(session.out.raw, "buffer", None)
     selection = Selection(output)
@@ -613,7 +594,6 @@ def summaries() -> dict[str, str]:
     """Return what each command of the shell is for."""
     known = {name: command.summary for name, command in debug.COMMANDS.items()}
     known |= {command.at_shell.names[0]: command.summary for command in AT_SHELL.values()}
-    known["lists"] = "read location lists from a file of cases"
     return known
 
 
@@ -631,7 +611,7 @@ def parser_of(name: str) -> argparse.ArgumentParser | None:
         return _question_parser(name, AT_SHELL[name])
     if name in debug.COMMANDS:
         return _other_parser(name)
-    return _cases_parser(name) if name == "lists" else None
+    return None
 
 
 FEATURED = ("demo", "debug", "fault", "waves", "bt", "eval", "run", "compile", "serve", "judge", "verify", "snapshot")

@@ -6,9 +6,8 @@ import io
 import os
 import sys
 from contextlib import contextmanager, suppress
-from functools import partial
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
@@ -194,33 +193,6 @@ def read_input(path: str) -> str:
         raise unreadable(path, f"it is not UTF-8 text ({error.reason} at byte {error.start})") from None
 
 
-def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a file, or of standard input for ``-``, each as soon as it can be read."""
-    try:
-        if path == "-":
-            yield from _decoded(sys.stdin.buffer, path)
-            return
-        with open_input(path) as file:
-            yield from _decoded(file, path)
-    except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from None
-
-
-MAX_LINE = 1 << 26
-"""The most bytes that a line of a file may have."""
-
-
-def _decoded(stream: IO[bytes], path: str) -> Iterator[str]:
-    readline = partial(stream.readline, MAX_LINE + 1)
-    for number, line in enumerate(iter(readline, b""), 1):
-        if len(line) > MAX_LINE:
-            raise unreadable(path, f"line {number} has more than {MAX_LINE} bytes")
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise unreadable(path, f"line {number} is not UTF-8 text ({error.reason})") from None
-
-
 # --- Whether eval is about a program ------------------------------------------------------------------------------
 
 ENCODING = ("target", "address_size", "byte_order", "offset_size", "dwarf_version")
@@ -233,7 +205,7 @@ OF_SOURCE = ("frame", "pc", "format", "location", "repair", "npz", "csv", "all")
 def is_alone(given_options: dict[str, Any]) -> bool:
     """Return whether `eval` runs without a program; refuse options that do not fit."""
     options = SimpleNamespace(**given_options)
-    chosen = given(options, ("ops", "hex", "cases"))
+    chosen = given(options, ("ops", "hex"))
     if options.file is None and not chosen and options.state is not None:
         from dwarfgpu.states.opening import names_its_code
         from dwarfgpu.states.program import paths_of
@@ -241,14 +213,11 @@ def is_alone(given_options: dict[str, Any]) -> bool:
         if names_its_code(paths_of(options.state)):  # the state supplies the file
             return False
     if options.file is not None:
-        if options.cases is not None:
-            hint = "leave out FILE and its expressions, or --cases"
-            raise UsageError("--cases does not go with expressions of the source language", hint=hint)
         for name in given(options, ALONE):
-            raise UsageError(f"{name} is for --ops, --hex and --cases without FILE", hint="leave out FILE")
+            raise UsageError(f"{name} is for --ops and --hex without FILE", hint="leave out FILE")
         return False
     if len(chosen) != 1:
-        message = "`eval` needs FILE and an expression, or exactly one of --ops, --hex and --cases"
+        message = "`eval` needs FILE and an expression, or exactly one of --ops and --hex"
         raise UsageError(message, hint="`dwarfgpu eval --help` shows examples")
     for name in given(options, OF_SOURCE):
         raise UsageError(f"{name} is for expressions of the source language", hint="name a FILE for them")

@@ -48,7 +48,7 @@ class DescribedMachine(Machine):
 
     capabilities = Capabilities(
         name="described",
-        summary="one wave whose registers and memory are described, such as the context of a case",
+        summary="one wave whose registers and memory are described",
         many_waves=False,
         writes="changes the description",
         unknown="everything else",

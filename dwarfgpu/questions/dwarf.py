@@ -162,8 +162,7 @@ def print_cfi(selection: Selection, arguments: Arguments) -> Document:
     """Every entry with its instructions and rows. A row shows what changes; the first row of an entry is complete. At
     the prompt, the default is the row for the frame's pc.
 
-    With -pc or ADDRESS: the complete row for the address. With -function or FUNCTION: the entries of the function. At
-    the shell, --cases FILE reads sections in hex, a case a line, and answers each with a line of JSON.
+    With -pc or ADDRESS: the complete row for the address. With -function or FUNCTION: the entries of the function.
     """
     file = selection.code_file
     dialect = arguments.get("dialect") or _dialect(selection)

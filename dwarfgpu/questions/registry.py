@@ -33,7 +33,11 @@ NOT_HERE = frozenset(
 """Commands of GDB for processes, which dwarfgpu does not have: no similar name is suggested for them."""
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
+_CASES = "clone the sources of dwarfgpu, and use `python3 tools/cases.py {} --cases FILE`"
 GONE = {
+    "lists": _CASES.format("lists"),
+    "eval --cases": _CASES.format("eval"),
+    "cfi --cases": _CASES.format("cfi"),
     "coverage --statistics": "use `llvm-dwarfdump --statistics FILE`",
     "run --profile-format callgrind": "use speedscope, chrome or pprof",
     "run --profile-format collapsed": "use speedscope, chrome or pprof",

@@ -67,7 +67,6 @@ ENCODING = (
 )
 """What an encoding depends on: the same options for every question that reads expressions."""
 ALONE = (
-    option("-cases FILE", "evaluate a file of cases, one per line, and print one line of JSON for each"),
     option("-rules R", "the rules: dwarf5, amd or dwarf6 (those of the target)"),
     option("-want KIND", "the kind the result must have", choices=("value", "location")),
     option("-read WHAT", "also read the result: a number of bytes, or a type such as float32"),
@@ -407,8 +406,7 @@ COMMANDS = (
                                    'dwarfgpu eval k.co "sizeof(struct S)" global',
                                    'dwarfgpu eval k.co --ops "DW_OP_regx v4" --state stopped.json --lane 0-3',
                                    'dwarfgpu eval --ops "DW_OP_lit1; DW_OP_plus_uconst 4"',
-                                   "dwarfgpu eval --hex 9108 --state frame.json --trace",
-                                   "dwarfgpu eval --cases suite.jsonl"))),
+                                   "dwarfgpu eval --hex 9108 --state stopped.json --trace"))),
     command("output", "the value of an expression, without `$N = ` and without a newline", "values.output", group=DATA,
             operands="EXPR", formats=DATA_FORMAT),
     command("printf", "print a text with values", "values.printf", group=DATA, operands='"TEXT", EXPR...',

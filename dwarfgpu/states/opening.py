@@ -89,7 +89,7 @@ def open_snapshot(
         return document
     if not isinstance(document, dict):
         raise MalformedFile("bad_state", f"{state}: a state is a JSON object")
-    raise UsageError(f"{state} is a described state", hint=hint)
+    raise MalformedFile("bad_state", f"{state} is not a snapshot: the key 'schema' is missing", hint=hint)
 
 
 def is_elf(path: str) -> bool:

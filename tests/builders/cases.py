@@ -22,8 +22,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cases import parse_line, run_case
+
 from dwarfgpu import dialects
-from dwarfgpu.cases.case import parse_line, run_case
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm
 from dwarfgpu.expr.instruction import Expression

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -106,43 +105,6 @@ def test_vectors_of_vectors_in_all_lanes_can_be_traced(value: str) -> None:
     (part,) = {json.dumps(part) for part in first["parts"]}
     assert len(first["parts"]) == len(json.loads(part)["location"]["parts"]) == 32
     assert document["lanes"]["5"]["result"]["parts"] == first["parts"]
-
-
-def test_cases_from_standard_input_and_what_is_none() -> None:
-    lines = ['{"ops": "DW_OP_lit1"}', "", '{"ops": "DW_OP_plus", "id": "x"}']
-    done = run_apart("eval", "--cases", "-", stdin="\n".join(lines))
-    answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0
-    assert [answer["id"] for answer in answers] == [1, "x"]
-    assert [answer["status"] for answer in answers] == ["ok", "error"]
-    done = run("eval", "--cases", "-", stdin='{"ops": "DW_OP_lit1"}\n{"opps": "DW_OP_lit1"}\n')
-    assert done.returncode == 3
-    assert "line 2" in done.stderr
-    assert "opps" in done.stderr
-    done = run("eval", "--cases", "-", "--lane", "3", stdin='{"ops": "DW_OP_lit1"}')
-    assert done.returncode == 2
-    assert "--lane" in done.stderr
-
-
-def test_what_is_no_case_does_not_hide_the_others(tmp_path: Path) -> None:
-    path = tmp_path / "suite.jsonl"
-    path.write_text('{"ops": "DW_OP_lit1"}\nnonsense\n{"ops": "DW_OP_lit3"}\n')
-    done = run("eval", "--cases", str(path))
-    assert done.returncode == 3
-    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 3]
-    assert f"{path}: " in done.stderr
-    assert "line 2" in done.stderr
-
-
-def test_a_state_is_a_context_a_case_or_standard_input(tmp_path: Path) -> None:
-    context = {"registers": {"0": 4096}}
-    for number, state in enumerate((context, {"context": context, "address_size": 4})):
-        path = tmp_path / f"{number}.json"
-        path.write_text(json.dumps(state))
-        done = run("eval", "--ops", "DW_OP_breg0 4", "--state", str(path))
-        assert done.stdout == "default#0x1004\n"
-    done = run("eval", "--ops", "DW_OP_breg0 4", "--state", "-", stdin='{"registers": {"0": 16}}')
-    assert done.stdout == "default#0x14\n"
 
 
 @for_each("text", "", "[]", "{", '{"registerz": {}}', '{"registers": 5}', '{"ops": "DW_OP_lit1"}', "\xff")

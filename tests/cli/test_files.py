@@ -131,21 +131,3 @@ def test_80_columns(name: str) -> None:
         done = run(*words)
         assert done.returncode == 0, done.stderr
         assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
-
-
-def test_list_cases_and_lines_that_are_none() -> None:
-    lines = [
-        '{"section": "0700000000000000000400000000000000015000", "section_kind": "debug_loclists"}',
-        "",
-        '{"id": "bad", "section": "ff", "section_kind": "debug_loclists"}',
-    ]
-    done = run("lists", "--cases", "-", stdin="\n".join(lines).encode())
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0
-    assert answers[0] == {"id": 1, "status": "ok", "entries": [{"start": 0, "end": 4, "default": False, "expr": "50"}]}
-    assert (answers[1]["id"], answers[1]["status"]) == ("bad", "error")
-    good = '{"section": "00", "section_kind": "debug_loclists"}'
-    done = run("lists", "--cases", "-", stdin=f"{good}\n\n{{}}\n".encode())
-    assert done.returncode == 3
-    assert len(done.stdout.splitlines()) == 1
-    assert "line 3" in done.stderr

@@ -2,8 +2,6 @@ import json
 import subprocess
 from typing import Any
 
-import pytest
-
 from tests.builders import commands
 from tests.builders.elf import ElfBuilder
 from tests.builders.frames import FrameBuilder
@@ -77,23 +75,3 @@ def test_colour_changes_no_text_and_json_lines_say_what_json_says():
     for code in ("0", "2", "32", "33", "36", "1;36", "1;31"):
         text = text.replace(f"\x1b[{code}m", "")
     assert coloured.stdout != plain.stdout == text
-
-
-def test_cases_from_standard_input():
-    section = FrameBuilder()
-    section.fde(section.cie("def_cfa 7 8"), 0x1000, 16)
-    good = json.dumps({"section": section.data.hex(), "section_kind": "debug_frame"})
-    done = run("--cases", "-", stdin=f"{good}\n\n{good}\n".encode())
-    assert done.returncode == 0
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["id"] for answer in answers] == [1, 3]
-    assert answers[0]["rows"][0]["cfa"]["register"] == 7
-
-
-@pytest.mark.parametrize("line", ["x", "[]", '{"section": "00"}', '{"section": "", "section_kind": "x"}'])
-def test_a_line_that_is_no_case_is_named(line):
-    good = '{"section": "", "section_kind": "eh_frame"}'
-    done = run("--cases", "-", stdin=f"{good}\n{line}\n{good}\n".encode())
-    assert done.returncode == 3
-    assert [json.loads(answer)["id"] for answer in done.stdout.splitlines()] == [1, 3]
-    assert "line 2" in done.stderr

@@ -47,8 +47,6 @@ ROWS = """
     2 asm
     3 eval --ops DW_OP_lit5 --state /nonexistent/state.json
     3 eval --ops DW_OP_lit5 --state pyproject.toml
-    3 eval --cases /nonexistent/cases.jsonl
-    3 eval --cases README.md
     0 cfi fixtures/asm/cfi.gfx90a.w64.co
     0 cfi fixtures/host/frames.gcc.O2.v5.x86_64 --function leaf --pc leaf
     0 cfi fixtures/features/split.v5.dwo
@@ -58,11 +56,9 @@ ROWS = """
     1 cfi fixtures/asm/cfi.gfx90a.w64.co --function absent
     1 cfi fixtures/features/split.v5.dwo --pc 0x100
     2 cfi
-    2 cfi fixtures/asm/cfi.gfx90a.w64.co --cases dwarfgpu/examples/cfi.jsonl
     2 cfi fixtures/asm/cfi.gfx90a.w64.co --pc +
     2 cfi fixtures/asm/cfi.gfx90a.w64.co --dialect absent
     3 cfi absent
-    3 cfi --cases absent
     0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1
     0 lanes fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json --wave 1:1:3:1 -active
     0 waves fixtures/asm/lane-pc.gfx90a.w64.co --state dwarfgpu/examples/lanes.json
@@ -109,8 +105,6 @@ ROWS = """
     3 info fixtures
     3 info /nonexistent/file
     3 ls /dev/null
-    3 lists --cases README.md
-    3 lists --cases /nonexistent/file
     2 $STATE group_x --grid 64 | group_x can have work-groups of several sizes
     2 $STATE group_x --grid a --work-group 1 | --grid 'a' is not a number
     2 $STATE group_x --grid 1,,2 --work-group 1 | --grid '' is not a number
@@ -131,7 +125,7 @@ ROWS = """
     2 hsa queue 'local#0x10' --state dwarfgpu/examples/launch.json | ADDR 'local#0x10' is not a number
     2 hsa barrier 0x10 --state dwarfgpu/examples/launch.json | not 'barrier'
     2 hsa queue 0x10 | the following arguments are required: --state
-    2 hsa queue 0x10 --state dwarfgpu/examples/wavefront.json | is a described state
+    3 hsa queue 0x10 --state dwarfgpu/examples/samples.json | is not a snapshot
     3 hsa queue 0x10 --state nowhere.json | nowhere.json
     2 $RUN | no value for out of group_x
     2 $RUN 'out=zeroes(4)' | argument 'zeroes(4)' is not a value
@@ -165,14 +159,14 @@ ROWS = """
     2 address 'private_lane#1' --target gfx90a --lane 64 | no lane 64
     2 address 'nowhere#1' --target gfx90a | no address space
     2 address 'local#1' $STOPPED | none is chosen
-    2 address 'local#1' --state dwarfgpu/examples/wavefront.json | is a described state
+    3 address 'local#1' --state dwarfgpu/examples/samples.json | is not a snapshot
     2 address 'local#1' --target nonsense | no target
     2 bt $CALLS | --state
     2 bt $CALLS --state dwarfgpu/examples/calls.json --wave 10 | No waves match '10'.
     2 bt $CALLS --state dwarfgpu/examples/calls.json --lane 32 | Lane 32 does not exist on this thread.
     3 bt $CALLS --state nothing.json | nothing.json
     3 bt nothing.co --state dwarfgpu/examples/calls.json | nothing.co
-    2 bt $CALLS --state dwarfgpu/examples/wavefront.json | described state
+    3 bt $CALLS --state dwarfgpu/examples/samples.json | is not a snapshot
     3 bt $CALLS --state fixtures/host/frames.gcc.O2.v5.x86_64 | not a core file
     2 bt fixtures/asm/cfi.gfx90a.w64.o --state dwarfgpu/examples/calls.json | not linked
     2 bt $CALLS --state dwarfgpu/examples/calls.json --dialect none | none

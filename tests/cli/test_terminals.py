@@ -25,7 +25,7 @@ SEEN_ON_LIGHT_AND_DARK = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
 """The codes that are readable on a light and on a dark terminal: neither black, white, grey nor a background."""
 FILES = {
     "--json": "a document, whose strings cannot be cut",    "--jsonl": "the same, one a line",
-    "--cases": "answers as JSON, one a line",               "--sarif": "JSON",          "--csv": "a row a line",
+    "--sarif": "JSON",          "--csv": "a row a line",
     "--svg": "a picture",       "--html": "a page",         "report": "a page",         "template": "JSON",
     "completion": "a script",   "gdb-script": "a path, which `$(...)` reads"}  # fmt: skip
 """What is a file of some format also on a screen: its lines are as long as they are. Any other line that is longer

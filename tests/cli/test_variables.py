@@ -249,7 +249,7 @@ def test_what_is_wrong_with_expressions_or_their_options(run):
     for words in (("--address-size", "8"), ("--dwarf-version", "5"), ("--stack",), ("--read", "4")):
         status, out, err = run("eval", FILE, "even", *STATE, *words)
         assert (status, out) == (2, "")
-        assert f"{words[0]} is for --ops, --hex and --cases" in err
+        assert f"{words[0]} is for --ops and --hex" in err
 
 
 def test_tables_of_lanes_have_reasons_and_no_empty_colours(run):

@@ -144,7 +144,7 @@ def test_files_whose_names_no_system_has(tmp_path: Path, name: str, monkeypatch:
     )
     outcome = checked(case.debug(*lines, f"set logging file {name}", "set logging enabled on", "show version"))
     assert outcome.err.count("dwarfgpu: error: ") >= len(lines)
-    for words in (("snapshot", "convert", case.state, name), ("info", name), ("eval", "--cases", name)):
+    for words in (("snapshot", "convert", case.state, name), ("info", name)):
         one_line(bounded(*words))
     one_line(case("eval", "a", "--npz", name))
     one_line(bounded("locals", case.file, "--state", name))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.dialects import get as dialect
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
@@ -20,6 +19,7 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.columns import Cells, byte_size, item_size
 from dwarfgpu.machines.extents import Extents, Overlap
 from dwarfgpu.machines.machine import Dispatch, Machine
+from dwarfgpu.program.frames.lone_wave import TopFrame
 from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised

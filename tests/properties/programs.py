@@ -4,8 +4,9 @@ import functools
 import random
 from typing import Any
 
+from cases_context import DescribedDie, DescribedFrame, DescribedUnit
+
 from dwarfgpu import dialects
-from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.expr import asm, table
 from dwarfgpu.expr.context import Context, DieReference, Limits

@@ -1,12 +1,12 @@
 """Results as lines of text, tables and judgements, which fit the screen."""
 
 import pytest
+from cases import parse_case
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dwarfgpu.audits.judge.judgement import JudgedPart, Judgement
 from dwarfgpu.audits.verify.reports import FileReport
-from dwarfgpu.cases.case import answer_case, parse_case
 from dwarfgpu.execution.control.profile import Counts, ProfiledLine
 from dwarfgpu.execution.halts import ENDED, Halt
 from dwarfgpu.expr.location_json import JsonWriter
@@ -25,8 +25,8 @@ MEMORY = {"memory": [{"space": 0, "address": 0, "bytes": "000102030405060708090a
 
 
 def outcome(text, context=None, **case):
-    answer = answer_case(parse_case({"ops": text, "context": context or {}, **case}, 1))
-    return answer.case.target, answer.outcome
+    question = parse_case({"ops": text, "context": context or {}, **case}, 1).question
+    return question.context.target, question.answer()[0]
 
 
 def shown(text, context=None, **case):

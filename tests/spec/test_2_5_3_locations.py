@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from dwarfgpu.cases.case import answer_case, parse_case
-from dwarfgpu.cases.context import DescribedFrame
+from cases import parse_case
+from cases_context import DescribedFrame
+
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
@@ -249,9 +250,8 @@ test_what_cannot_be_written = rows.table("""
 def written(ops: str, data: str, order: str = "little", **context: Any) -> tuple[str, str, str]:
     """The kind of the error, or nothing, and what registers 5 and 6 hold after a write."""
     case = parse_case({"ops": full(ops), "rules": "amd", "byte_order": order, "write": data, "context": context}, 1)
-    outcome = answer_case(case).outcome
-    assert outcome is not None
-    machine: Any = case.context.backend
+    (outcome,) = case.question.answer()
+    machine: Any = case.question.context.backend
     contents = [machine.read_register(machine.register(number), 0, None).hex() for number in (5, 6)]
     return (outcome.error.kind if outcome.error else "", *contents)
 
@@ -315,10 +315,8 @@ def test_all_lanes_write_to_their_own_storage():
             "lanes": "all",      "write": "abcd",     "context": {"registers": {"v4": list(range(64))}},
         },
         1)  # fmt: skip
-    answered = answer_case(case)
-    machine: Any = case.context.backend
-    assert answered.by_lane is not None
-    assert not any(outcome.error for outcome in answered.by_lane.values())
+    assert [outcome.error for outcome in case.question.answer()] == [None] * 64
+    machine: Any = case.question.context.backend
     assert machine.read_register(machine.register(2564), 0, None).hex() == "".join(
         f"{lane:02x}abcd00" for lane in range(64)
     )

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from cases_context import DescribedFrame, DescribedUnit
 
-from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.locations import Location

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from cases_context import DescribedFrame, DescribedUnit
 
-from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context

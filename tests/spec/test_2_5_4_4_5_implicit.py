@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from cases_context import DescribedFrame, DescribedUnit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dwarfgpu.cases.context import DescribedFrame, DescribedUnit
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context
 from dwarfgpu.expr.machine import evaluate

@@ -6,7 +6,8 @@ entries match a program location is in tests/objfile/lists/test_lists.py.
 
 from typing import Any
 
-from dwarfgpu.cases.section_cases import run_list_case
+from cases_sections import run_list_case
+
 from tests.builders.cases import Case, table
 from tests.builders.lists import loclist
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from cases_context import DescribedDie, DescribedFrame, DescribedUnit
 
-from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.expr import locations, table, types
 from dwarfgpu.expr.context import Context, DieReference

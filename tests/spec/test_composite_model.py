@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from cases_context import DescribedDie, DescribedFrame, DescribedUnit
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dwarfgpu import dialects
-from dwarfgpu.cases.context import DescribedDie, DescribedFrame, DescribedUnit
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import asm

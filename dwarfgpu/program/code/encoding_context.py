@@ -71,6 +71,8 @@ def setting(
 ) -> EncodingContext:
     """Return the context with the given names; what is not named follows from the target."""
     known = resolve(target, byte_order=byte_order, address_size=address_size)
+    if offset_size not in (4, 8):
+        raise UsageError(f"an offset has 4 or 8 bytes, not {offset_size}")
     if not 2 <= dwarf_version <= 6:
         raise UsageError(f"there is no DWARF {dwarf_version}", hint="the versions are 2 to 6")
     name = rules or known.default_rules

@@ -8,7 +8,6 @@ from hypothesis import given
 
 import dwarfgpu
 from dwarfgpu import dialects
-from dwarfgpu.cases.question import TopFrame
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.launch.launch import launch, machine_for
@@ -38,6 +37,7 @@ from dwarfgpu.program.code.repairs import (
     repaired,
     repairs_of,
 )
+from dwarfgpu.program.frames.lone_wave import TopFrame
 from dwarfgpu.program.frames.reasons import Unavailable
 from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.targets.resolve import resolve

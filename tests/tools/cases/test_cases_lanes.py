@@ -7,11 +7,11 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
+from cases import run_case
 from hypothesis import example, given
 
-from dwarfgpu.cases.case import run_case
 from dwarfgpu.strict_json import NotACase
-from tests.cases.generators import random_case
+from tests.tools.cases.generators import random_case
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from cases import run_case
 
-from dwarfgpu.cases.case import run_case
 from tests.builders.cases import run_lines
 from tests.builders.parameters import every, for_each
 

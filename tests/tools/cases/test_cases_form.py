@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
+from cases import run_case
 
-from dwarfgpu.cases.case import run_case
 from dwarfgpu.errors import MalformedFile
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines

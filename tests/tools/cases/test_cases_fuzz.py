@@ -6,14 +6,14 @@ import random
 
 import hypothesis.strategies as st
 import pytest
+from cases import run_case
 from hypothesis import example, given
 
 from dwarfgpu import dialects
-from dwarfgpu.cases.case import run_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.cases import run_lines
 from tests.builders.parameters import for_each
-from tests.cases.generators import SETTINGS, TYPES, context, random_case
+from tests.tools.cases.generators import SETTINGS, TYPES, context, random_case
 
 CLASSES = {"ill_formed", "evaluation_error", "missing_context", "malformed", "unsupported"}
 WIDE = {"encoding": "unsigned", "byte_size": 2000}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from attrs import define, evolve, field
+from attrs import define, field
+from cases_json import JsonLocations, die_reference, lane_of, register_of, space_of, table, type_of
 
-from dwarfgpu.cases.json_types import JsonLocations, die_reference, lane_of, register_of, space_of, table, type_of
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MalformedFile, MissingContext
 from dwarfgpu.expr import locations, types
 from dwarfgpu.expr.context import Context, DieInfo, LoneFrame, known_register
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeVar
 
-    from dwarfgpu.bits import Positions
     from dwarfgpu.expr.context import DieReference, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry
@@ -111,16 +110,6 @@ def context_of(
         initial_stack=_initial_stack(fields.get("initial_stack"), reader, lanes, expressions),
     )
     return context, asked
-
-
-def narrowed(context: Context, positions: Positions) -> Context:
-    """Return the context for some of its lanes."""
-    return evolve(
-        context,
-        lanes=context.lanes.select(positions),
-        object=None if context.object is None else context.object.select(positions),
-        initial_stack=tuple(entry.select(positions) for entry in context.initial_stack),
-    )
 
 
 def _lanes(node: Node, lane_count: int) -> tuple[int, ...]:

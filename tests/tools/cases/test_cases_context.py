@@ -1,6 +1,6 @@
 import pytest
+from cases import run_case
 
-from dwarfgpu.cases.case import run_case
 from tests.builders.cases import Rows, answer
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}

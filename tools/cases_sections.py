@@ -1,6 +1,6 @@
 """Cases of sections: a section in hex as one JSON object, its rows of call frame information or its lists as another.
 
-The same strictness as in `dwarfgpu.cases.case`: what is wrong with the form of a case is a `NotACase`, what is
+The same strictness as in `cases.py`: what is wrong with the form of a case is a `NotACase`, what is
 wrong with the section that it holds is its answer.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.cases.json_types import table
+from cases_json import table
+
 from dwarfgpu.cfi.rows import Tables
 from dwarfgpu.cfi.rules import rule_json
 from dwarfgpu.encoding.pointers import Bases

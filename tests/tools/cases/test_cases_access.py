@@ -1,6 +1,5 @@
 import pytest
-
-from dwarfgpu.cases.case import run_case
+from cases import run_case
 
 AMD = {"rules": "amd", "dialect": "llvm-user"}
 GPU = {"target": "amdgcn-gfx90a"}

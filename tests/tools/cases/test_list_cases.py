@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from cases_sections import run_list_case
 
-from dwarfgpu.cases.section_cases import run_list_case
 from dwarfgpu.strict_json import NotACase
 from tests.builders.errors import raised
 from tests.builders.lists import gnu_loclist, loc, loclist

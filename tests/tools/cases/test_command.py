@@ -1,0 +1,50 @@
+"""`tools/cases.py`: the command that answers files of cases."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+FRAMES = '{"section": "", "section_kind": "eh_frame"}'
+LISTS = '{"section": "00", "section_kind": "debug_loclists"}'
+
+
+def run(about: str, path: object = "-", lines: bytes = b"") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "tools/cases.py", about, "--cases", str(path)]
+    done = subprocess.run(command, check=False, input=lines, capture_output=True)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.mark.parametrize("about", ["eval", "cfi", "lists"])
+def test_a_file_is_answered_line_by_line(about):
+    """The answers were written by `dwarfgpu ... --cases`, which this command replaces."""
+    done = run(about, Path(__file__).with_name(f"{about}.jsonl"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == Path(__file__).with_name(f"{about}.answers").read_text()
+
+
+@pytest.mark.parametrize(
+    "about, good, bad",
+    [
+        *(("eval", '{"ops": "DW_OP_lit1"}', bad) for bad in ("nonsense", '{"opps": "DW_OP_lit1"}')),
+        *(("cfi", FRAMES, bad) for bad in ("[]", '{"section": "00"}', '{"section": "", "section_kind": "x"}')),
+        ("lists", LISTS, "{}"),
+    ],
+)
+def test_a_line_that_is_not_a_case_does_not_hide_the_others(about, good, bad):
+    done = run(about, lines=f"{good}\n\n{bad}\n{good}\n".encode())
+    assert done.returncode == 3
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 4]
+    assert done.stderr.startswith("dwarfgpu: error: -: ")
+    assert "line 3" in done.stderr
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    (tmp_path / "latin").write_bytes(b"\xff\n")
+    for name in ("absent", "latin", "."):
+        done = run("eval", tmp_path / name)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert str(tmp_path) in done.stderr
