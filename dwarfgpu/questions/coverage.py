@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
@@ -146,7 +146,8 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
     hint = "`coverage` alone lists the functions"
     if variable is None:
         message = f"no function `{function}` with variables has code in {file.name}"
-        hint = f"--compare {function} compares two builds" if Path(function or "").is_file() else hint
+        is_file = os.path.isfile(function or "")  # noqa: PTH113 (`pathlib` raises where a name is too long)
+        hint = f"--compare {function} compares two builds" if is_file else hint
     else:
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"

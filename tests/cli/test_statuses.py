@@ -333,3 +333,11 @@ def test_every_command_says_that_a_file_cannot_be_read(tmp_path: Path, what: str
         done = run(*shlex.split(line))
         assert (done.returncode, "Traceback" in done.stderr) == (3, False), (line, done.stdout[-300:], done.stderr)
         assert done.stderr.startswith("dwarfgpu: error: ") or "truncated" in done.stdout, line
+
+
+@pytest.mark.parametrize("name", ["f" * 5000, "f" * 5000 + ".cl@gfx90a", "f\0"])
+def test_a_name_that_no_file_can_have_is_one_error(name):
+    code = "fixtures/amdgpu/cl-kernels.gfx90a.w64.O2.v5.co"
+    for words in (("coverage", code, name), ("run", name, "k"), ("info", name)):
+        done = run(*words)
+        assert (done.returncode in (1, 2, 3), "internal error" in done.stderr) == (True, False), words
