@@ -35,19 +35,16 @@ for _name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):
 _MOST_LINKS = 40
 _STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
-find_remote: Callable[[str], Any] | None = None
-"""What returns the file of another machine for which a path stands, or None; it can be opened, and guards mappings."""
+bring: Callable[[str], None] | None = None
+"""What copies a file of another machine to a path that stands for it, before that path is opened."""
 
 
-def _remote(path: str) -> Any:
-    return None if find_remote is None else find_remote(os.path.normpath(path))
-
-
-def is_remote(path: str) -> bool:
-    """Return whether a path stands for a file of another machine, and that is there."""
+def is_there(path: str) -> bool:
+    """Return whether a file is there, or can be had from another machine."""
     with suppress(MalformedFile):
-        return _remote(path) is not None
-    return False
+        if bring is not None:
+            bring(path)
+    return os.path.exists(path)  # noqa: PTH110 (`pathlib` raises where a name is too long)
 
 
 def unreadable(path: str, why: str) -> MalformedFile:
@@ -57,10 +54,8 @@ def unreadable(path: str, why: str) -> MalformedFile:
 
 def open_input(path: str) -> IO[bytes]:
     """Open a regular file, or the pipe of a stream that the user has named; raise `MalformedFile` for anything else."""
-    remote = _remote(path)
-    if remote is not None:
-        stream: IO[bytes] = remote.open()
-        return stream
+    if bring is not None:
+        bring(path)
     try:
         number = os.open(path, _FLAGS)
     except FileNotFoundError as error:
@@ -158,10 +153,6 @@ def watch(mapping: mmap, number: int, path: str) -> None:
         if _guard is None:
             _guard = _Guard()
         address = _guard.address_of(mapping)
-    remote = _remote(path)
-    if remote is not None:
-        remote.guard(mapping, address)
-        return
     _mappings[mapping] = _Mapped(path, os.fstat(number), address)
 
 

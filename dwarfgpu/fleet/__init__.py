@@ -2,7 +2,7 @@
 
 - `answers`: a question about one input, and the rows of its answer
 - `inputs`: folders, patterns, lists and URLs, as inputs
-- `ranges`: files of other machines, of which only what is used is read
+- `remote_files`: files of other machines, copied when they are opened
 - `parts`: the folder of answers, and who works on what
 - `cluster`: batches, workers and what happens when one dies
 - `summary`: all answers at one look, as text and as a page
@@ -50,7 +50,7 @@ def _rows(question: Question, items: tuple[Input, ...]) -> list[Row]:
     """Return the rows of some inputs; it runs in a worker."""
     from dwarfgpu.fleet.answers import COLUMNS, rows_of
     from dwarfgpu.fleet.cluster import one_at_a_time
-    from dwarfgpu.fleet.ranges import fetched
+    from dwarfgpu.fleet.remote_files import fetched
 
     rows: list[Row] = []
     with one_at_a_time:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError, nearest_hint
-from dwarfgpu.fleet.ranges import check_fetched, with_urls
+from dwarfgpu.fleet.remote_files import with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import Output
 from dwarfgpu.questions.registry import Arguments
@@ -193,7 +193,6 @@ def rows_of(question: Question, item: Input) -> Iterator[Row]:
     count = 0
     try:
         for row in _answered(question, item):
-            check_fetched()
             count += 1
             yield with_urls(row)
     except Exception as error:  # noqa: BLE001 (whatever is wrong with one input, the others are answered)

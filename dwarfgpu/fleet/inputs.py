@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.fleet.ranges import FOLDER, MANIFEST, expanded, is_url
+from dwarfgpu.fleet.remote_files import FOLDER, MANIFEST, expanded, is_url
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 

@@ -11,7 +11,7 @@ import os
 
 from dwarfgpu.errors import MalformedFile, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.regular_files import MAP_FROM, is_remote, mapped, open_input, read_stream
+from dwarfgpu.regular_files import MAP_FROM, is_there, mapped, open_input, read_stream
 
 URI_HINT = "a code object URI is file://PATH#offset=N&size=N"
 
@@ -62,7 +62,7 @@ def parse_place(text: str) -> NamedFile:
         message = "a memory:// URI names a code object in a process, not in a file"
         raise UsageError(message, kind="memory_uri", hint=URI_HINT)
     path, at, select = text.rpartition("@")
-    if at and not os.path.exists(text) and (os.path.exists(path) or is_remote(path)):  # noqa: PTH110
+    if at and not os.path.exists(text) and is_there(path):  # noqa: PTH110
         return NamedFile(path, select)
     return NamedFile(text)
 
@@ -135,8 +135,7 @@ def read_place(place: NamedFile) -> memoryview:
 def _read_file(path: str) -> memoryview:
     with open_input(path) as file:
         size = os.fstat(file.fileno()).st_size
-        is_mapped = size >= MAP_FROM or (size > 0 and is_remote(path))
-        return mapped(file, size, path) if is_mapped else memoryview(read_stream(file, path))
+        return mapped(file, size, path) if size >= MAP_FROM else memoryview(read_stream(file, path))
 
 
 def parse_target(text: str) -> TargetId:
