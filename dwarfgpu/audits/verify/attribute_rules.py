@@ -174,10 +174,7 @@ variant: discr_list discr_value
 variant_part: discr
 """
 MEANT = {name: dw.numbers("DW_TAG", " ".join(tags)) for name, tags in _by_attribute(_MEANT).items()}
-"""The tags of the entries for which the standard defines an attribute, or for which compilers are known to write it.
-
-Appendix A allows other entries to have it, so that this is no error; tags of vendors may have any attribute.
-"""
+"""The tags of entries that the standard or known compilers give an attribute; appendix A forbids no other."""
 SPACE_OF_BASE_TYPE = "A.5.1 (2)"
 """The clause that gives an address space only to base types of the encoding DW_ATE_address."""
 

@@ -26,6 +26,11 @@ def _begins_at_end(die: Die) -> bool:
     return place is not None and size is not None and place.value == size.value
 
 
+def _is_repeated(die: Die) -> bool:
+    owner = die.parent()
+    return owner is not None and sum(each.name == die.name for each in owner.children()) > 1
+
+
 @frozen
 class Mistake:
     """One known mistake: the problems that it is, and the producers that make it."""
@@ -58,6 +63,10 @@ MISTAKES: tuple[Mistake, ...] = (
             lambda die: die.tag != dw.DW_TAG_subprogram),
     Mistake("entry-member-outside", {}, "rustc", "rustc counts no bytes of a last member without a fixed size",
             _begins_at_end),
+    Mistake("entry-member-overlap", {}, "clang version", "clang has one place for a captured pack", _is_repeated),
+    Mistake("entry-base-size", {"name": "__coro_index"}, "clang version", "clang gives a character 8 bytes"),
+    Mistake("entry-parent", {"tag": "DW_TAG_pointer_type", "owner": "DW_TAG_subroutine_type"}, "GNU ",
+            "GCC writes the type of an object in the type of its member function"),
     Mistake("entry-completed", {}, "GNU GIMPLE ", "GCC leaves functions as they were before linking"),
     *(Mistake("entry-attribute-class", {"name": name, "form": "DW_FORM_block1"}, "Go ", "Go writes locations as blocks")
       for name in ("DW_AT_frame_base", "DW_AT_location", "DW_AT_data_member_location")),

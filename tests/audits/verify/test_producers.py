@@ -65,6 +65,7 @@ def test_programs_linked_without_unused_sections_have_no_findings(compiler, vers
 
 
 GCC, RUSTC, GO = "GNU C++17 12.2.0 -g1 -O2", "clang LLVM (rustc version 1.95.0)", "Go cmd/compile go1.19.8; regabi"
+CLANG = "Debian clang version 22.1.0"
 MEMBER = die("member", named("m"), typed("int"), ("data_member_location", "data1", 0))
 
 
@@ -74,6 +75,9 @@ MEMBER = die("member", named("m"), typed("int"), ("data_member_location", "data1
     (RUSTC, "entry-member-outside", die("structure_type", ("byte_size", "data1", 0), MEMBER)),
     (RUSTC, "entry-member-outside", seeds_entries.with_member("structure_type", 8, "data1", 8)),
     (RUSTC, "entry-empty", seeds_entries.block(CODE + 4, 0)),
+    (CLANG, "entry-member-overlap", die("class_type", ("byte_size", "data1", 8), MEMBER, MEMBER)),
+    (CLANG, "entry-base-size", seeds_entries.numbers("__coro_index", 8, 8)),
+    (GCC, "entry-parent", die("subroutine_type", die("pointer_type", ("byte_size", "data1", 8)))),
     ("GNU GIMPLE 12.2.0 -flto", "entry-completed",
      die("inlined_subroutine", ("abstract_origin", "ref4", "g"), ("low_pc", "addr", CODE), ("high_pc", "data4", 8),
          die("subprogram", named("g"), label="g"))),
