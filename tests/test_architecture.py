@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -177,47 +178,42 @@ NOT_FOR_A_FILE = {
 }
 """What questions about a file without a state must not load."""
 
-BUDGETS: dict[str, float] = {
-    "": 3.27,  # code on disk; sources; answers that an object remembers; programs that end with this one
-    "encoding": 0.64,
-    "targets": 3.11,  # which way stacks grow, which prefixes registers need; memory models of families
-    "objfile": 12.15,  # functions by their abstract instances
-    "expr": 7.74,  # the table of rule sets; what is read of a result, which `cases` had
-    "dialects": 0.21,
-    "cfi": 1.53,  # callers that the machine has called, and what tail calls change
-    "isa": 6.71,  # code read for callers (2.5 times as fast), which function a call leads to; undefined bits of results
-    "machines": 7.85,  # columns of stop reasons (40 times), registers set together (3), large pages (2); calls of waves
-    "execution": 27.1,  # compiled blocks (60 to 400 times), columns (30), histories, scopes; checks 3.3; accesses
-    "states": 3.66,
-    "program.types": 2.20,  # sizes and encodings of base types
-    "program.code": 6.05,  # the code of frames and declarations; profiles; static variables of copies; local memory
-    "program.values": 1.97,
-    "program.language": 2.29,  # comments and literals as clang reads them
-    "program.frames": 9.83,  # a wave without its code; callers; threadIdx; pandas; where local memory is; templates
-    "audits.verify": 5.66,  # code that overlaps or was dropped; idioms; references; bit fields; attributes of each tag
-    "audits.coverage": 2.44,  # variables of local memory without a location
-    "audits.judge": 9.65,  # scopes, made arguments, roundings, the source, entries; undefined values, values apart
-    "audits.campaign": 1.70,  # random kernels, reduced sources, passes and their blocks, variants, what is kept, ^C
-    "audits.memory_model": 2.11,  # fences of the source without any instruction
-    "audits.dump": 1.22,
-    "audits.noting": 0.1,
-    "audits.verdicts": 0.21,  # which findings count, for every check
-    "audits.run_checks": 0.1,  # findings of a run as findings about its file, so that verdicts, pages and logs are one
-    "audits.faults": 2.34,  # which access failed, by which pointer or local array, what waits, what a console says
-    "audits.samples": 0.71,  # PC samples of rocprofv3, and which registers are live
-    "render": 11.16,  # counts of rules, faults, hangs, findings, rule sets, repairs; profiles; samples; campaigns
-    "questions": 13.92,  # what counts of findings, faults, what changed a variable last, rule sets, repairs; ^C
-    "cli": 2.77,  # names out of files as shells read them; sources; findings; profiles; pages; options given twice
-    "repl": 1.51,
-    "gdbplugin": 2.17,
-    "serve": 1.08,
-    "dap": 2.69,  # 40 requests of editors; clients without a token
-    "fleet": 2.13,
-    "compilers": 0.48,  # a part of the library for groups; limits
-}
-"""How many thousand lines a package may have (`""`: the modules of dwarfgpu/ itself). Whoever raises one says why."""
-MOST_LINES_OF_TESTS = 98.8
-"""Those of sources that are compiled are 0.3 of it, of checks 0.9, of profiles 0.7, of editors 1.4, of stops 0.1."""
+
+class Budget(NamedTuple):
+    """How many thousand lines some packages may have together."""
+
+    packages: str
+    goal: float
+    now: float
+    """What they may have until they are at the goal. A commit that raises either has `budget:` in front of its subject,
+    and says in its body what a user gets for it."""
+    step: str = ""
+    """What is still to do until then."""
+
+    def lines(self) -> float:
+        """How many they have; `dwarfgpu` is the package without those in it."""
+        return sum(lines_of(PACKAGE, "*.py") if name == PROJECT else lines_of(PACKAGE / name)
+                   for name in self.packages.split())  # fmt: skip
+
+
+BUDGETS = [
+    Budget("dwarfgpu encoding targets", 6.1, 6.87, "a helper with one caller is a part of it"),
+    Budget("expr dialects cfi", 8.6, 9.30, "expressions are checked by running the rows of the table"),
+    Budget("objfile", 11.7, 12.1, "an answer is remembered by one decorator"),
+    Budget("isa", 7.8, 6.71),
+    Budget("machines states", 10.6, 11.49, "one table of records reads and writes every snapshot"),
+    Budget("execution", 22.5, 27.05, "instructions are executed in one compiled way"),
+    Budget("program", 20.6, 22.22, "what an instruction does and where it leads is told once"),
+    Budget("audits", 20.5, 25.75, "the checks read what an instruction does from one table"),
+    Budget("render questions", 22.8, 25.02, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("cli repl dap gdbplugin compilers examples", 9.6, 9.64, "one table has the options of a launch"),
+    Budget("serve", 0, 1.08, "it goes"),
+    Budget("fleet", 1.8, 1.97, "a helper with one caller is a part of it"),
+]
+WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 159.2, "all of these")
+TESTS = Budget("../tests", 90, 98.2, "messages are in golden files, rows of tables have properties")
+MOST_CIRCLES = 22
+"""How many circles of modules that name each other in types there are; at most 12 is the goal."""
 
 IMPORTERS = {"import_module", "__import__"}
 MAY_PRINT = {"cli", "repl"}
@@ -498,8 +494,13 @@ def test_no_modules_need_each_other():
 
 
 def test_no_circle_of_types_is_large():
-    """Values, locations, storages and types are one recursive thing of seven modules: no circle is larger."""
-    assert [circle for circle in circles(MODULES, for_types=True) if len(circle) > MOST_IN_A_CIRCLE] == []
+    """Values, locations, storages and types are one recursive thing of seven modules: no circle is larger.
+
+    There are fewer with time, never more.
+    """
+    found = circles(MODULES, for_types=True)
+    assert [circle for circle in found if len(circle) > MOST_IN_A_CIRCLE] == []
+    assert len(found) <= MOST_CIRCLES, report([" ".join(map(within, circle)) for circle in found])
 
 
 def lines_of(folder: Path, pattern: str = "**/*.py") -> float:
@@ -507,19 +508,26 @@ def lines_of(folder: Path, pattern: str = "**/*.py") -> float:
     return sum(path.read_bytes().count(b"\n") for path in folder.glob(pattern)) / 1000
 
 
-@pytest.mark.parametrize("unit", BUDGETS)
-def test_a_package_stays_within_its_budget(unit):
-    folder = PACKAGE.joinpath(*unit.split(".")) if unit else PACKAGE
-    assert lines_of(folder, "**/*.py" if unit else "*.py") <= BUDGETS[unit]
+@pytest.mark.parametrize("budget", [*BUDGETS, WHOLE, TESTS], ids=lambda budget: budget.packages[:40])
+def test_packages_stay_within_their_budget(budget):
+    assert budget.lines() <= max(budget.now, budget.goal)
 
 
-def test_each_module_has_a_budget():
-    inner = [within(module.name) for module in MODULES if not module.is_package and module.name.count(".") > 1]
-    assert [name for name in inner if not is_in(name, {unit for unit in BUDGETS if unit})] == []
+@pytest.mark.parametrize(
+    "budget",
+    [pytest.param(each, marks=pytest.mark.xfail(strict=True, reason=each.step) if each.now > each.goal else ())
+     for each in (*BUDGETS, WHOLE, TESTS)],
+    ids=lambda budget: budget.packages[:40],
+)  # fmt: skip
+def test_packages_are_as_small_as_they_are_to_be(budget):
+    """One that is there, and is marked as expected to fail, has this as its budget from now on."""
+    assert budget.lines() <= budget.goal
 
 
-def test_the_tests_stay_within_their_budget():
-    assert lines_of(PACKAGE.parent / "tests") <= MOST_LINES_OF_TESTS
+def test_each_package_has_one_budget():
+    """Modules that nothing counts would be free."""
+    packages = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+    assert Counter(WHOLE.packages.split()) == Counter({*packages, PROJECT})
 
 
 def test_only_the_faces_print():
