@@ -524,7 +524,10 @@ class _Variables(_FramesDocument):
         """Return the variables of a frame that are meant."""
         self.problems += mask_problems(frame)
         if frame.function is None and self._selection.has_focus:
-            raise UsageError("No symbol table info available.", kind="no_dwarf")
+            from dwarfgpu.program.frames.evaluator import hint_without_variables
+
+            hint = hint_without_variables(frame)
+            raise UsageError("No symbol table info available.", kind="no_dwarf", hint=hint)
         known = [*frame.variables()]
         for place, _positions in frame.by_place(frame.lane_numbers(self._lanes)):
             if place is not frame and not isinstance(place, DwarfGpuError):  # what only lanes elsewhere have

@@ -1211,12 +1211,21 @@ def hint_for(frame: Frame, node: s.Name) -> str | None:
     if any(node.text in names_within(die) for _code, die in same if is_body(die.linkage_name)):
         return f"it is in the body of {frame.name}, where `break {frame.name}` stops"
     known = [variable.name for variable in frame.variables() if not variable.is_shadowed]
+    if not known and (undescribed := hint_without_variables(frame)) is not None:
+        return undescribed
     inner = () if frame.function is None else names_within(frame.function)
     near = nearest(node.text, known) or nearest(node.text, inner, 0.75)
     if near is not None:
         return f"did you mean {near}?"
     here = f"there are {_listed(known, MANY)}" if known else None
     return " ".join(filter(None, (nearly(frame, node.text), here))) or None
+
+
+def hint_without_variables(frame: Frame) -> str | None:
+    """Return how to compile the code of a frame that has no variables, where that is known."""
+    if frame.code is None or not any(unit.producer == "triton" for unit in frame.code.file.dwarf.compile_units()):
+        return None
+    return "Triton describes its variables where it compiles with LLVM_EXTRACT_DI_LOCAL_VARIABLES=1"
 
 
 def _ended_text(frame: Frame) -> str:
