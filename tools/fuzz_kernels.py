@@ -141,7 +141,6 @@ class Host:
         ]
         compile_with([*words, *COMMON], code, path)
         self.library = ctypes.CDLL(str(path))
-        path.unlink()
 
     def run(self, kernel: str, numbers: Any) -> tuple[Any, Any]:
         """Return the results of all lanes, and what they changed together."""
