@@ -13,7 +13,6 @@
     python3 tools/dev.py fuzz --judge ...              damaged code objects that are judged: see tools/fuzz_judge.py
     python3 tools/dev.py fuzz --memmodel ...           the same, by the memory model: see tools/fuzz_memmodel.py
     python3 tools/dev.py fuzz --cores ...                damaged GPU core files: see tools/fuzz_cores.py
-    python3 tools/dev.py fuzz --serve ...                packets of GDB's remote protocol: see tools/fuzz_serve.py
 
 Whatever a file holds, each run (`tools/fuzz_drives.py`) must end with answers or with a DwarfGpuError where one is
 expected, within a limit of processor time and of memory. What does not is a finding: it is printed once, with a recipe

@@ -1,4 +1,4 @@
-"""``dwarfgpu debug``, ``run``, which executes kernels, ``serve`` and ``gdb-script``, for GDB, ``dap``, for editors."""
+"""``dwarfgpu debug``, ``run``, which executes kernels, ``gdb-script``, for GDB, and ``dap``, for editors."""
 
 from __future__ import annotations
 
@@ -41,14 +41,6 @@ class _InOrder(argparse.Action):
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         known = namespace.commands or []
         namespace.commands = [*known, (self.const, values)]
-
-
-def serve(session: Session, options: Any) -> int:
-    """Serve waves to GDB."""
-    from dwarfgpu.render.layout import shown
-    from dwarfgpu.serve import listener
-
-    return listener.serve(options, lambda text: session.err.writelines((shown(text), "\n")))
 
 
 def debug_adapter(session: Session, options: Any) -> int:
@@ -238,34 +230,6 @@ The exit status is 1 if waves stop at a fault or a trap, or if a check finds an 
                 choices=("auto", "on", "off"),
             ),
             option("-no-cache", "neither read nor write compiled blocks in $XDG_CACHE_HOME/dwarfgpu/blocks"),
-        ),
-    ),
-    "serve": ShellCommand(
-        "show the waves of a snapshot to any GDB, through its remote protocol",
-        EXECUTE,
-        "cli.debug.serve",
-        """\
-Serve the waves of a snapshot, the threads of a core file, or the waves of a launched kernel, to one GDB after the
-other, and print the command to type in GDB. Waves cannot run. Writes change only the server's copy, which the next GDB
-sees, too. ^C ends the server.""",
-        (
-            "dwarfgpu serve stopped.json --port 2345",
-            "dwarfgpu serve k.co --launch saxpy --grid 1024 --work-group 256 --once",
-            "gdb -ex 'target remote | dwarfgpu serve stopped.dgs --stdio'",
-        ),
-        (
-            operand("STATE", "a snapshot or a core file; with --launch the file of the kernel"),
-            operand("[FILE]", "the file of code, if it is not where STATE says"),
-            option("-port N", "the port to listen at (a free one)", read=int),
-            option("-host ADDRESS", "the address to listen at (127.0.0.1)"),
-            option("-socket PATH", "listen at a socket in the file system"),
-            option("-stdio", "talk through standard input and output"),
-            option("-once", "end after the first connection"),
-            option("-launch KERNEL", "launch a kernel, and serve its waves at their first instruction"),
-            option("-grid X,Y,Z", "the work-items of its grid"),
-            option("-work-group X,Y,Z", "the work-items of a work-group"),
-            option("-arg VALUE", "its next argument, or NAME=VALUE (all are 0)", is_many=True),
-            FORCE,
         ),
     ),
     "dap": ShellCommand(

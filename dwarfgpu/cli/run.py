@@ -38,9 +38,9 @@ SHORT = {"verbose": ("-v",)}
 COLORS = ("auto", "always", "never")
 CODE_SUFFIXES = (".co", ".hsaco", ".o", ".so", ".out", ".elf")
 """How the names of files of code end."""
-TALKING = ("compile", "dap", "debug", "demo", "example", "serve")
+TALKING = ("compile", "dap", "debug", "demo", "example")
 """The commands that talk to a user or a debugger, or write a file of their own: no file can hold their answer."""
-TEXT_ONLY = ("completion", "dap", "debug", "demo", "serve")
+TEXT_ONLY = ("completion", "dap", "debug", "demo")
 """The commands without an answer in JSON."""
 
 
@@ -614,7 +614,7 @@ def parser_of(name: str) -> argparse.ArgumentParser | None:
     return None
 
 
-FEATURED = ("demo", "debug", "fault", "waves", "bt", "eval", "run", "compile", "serve", "judge", "verify", "snapshot")
+FEATURED = ("demo", "debug", "fault", "waves", "bt", "eval", "run", "compile", "judge", "verify", "snapshot")
 """The commands that `--help` shows first in their group."""
 MOST_SHOWN = 4
 """The lines that a group has in `--help`."""

@@ -341,8 +341,6 @@ def _target(process: GdbProcess, thread: int, program: Program) -> Target:
     """Return the target of a thread's code: the one GDB names, or that of the file where a stub names another."""
     name = process.architecture(thread)
     target = program.target
-    if "target" in process.served:
-        return resolve(process.served["target"])
     if name.startswith("amdgcn"):
         target = resolve(name.replace(":", "-", 1))
     elif name.startswith("i386:x86-64") and target.execution_mask is None:

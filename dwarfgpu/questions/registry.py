@@ -35,6 +35,7 @@ PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 _CASES = "clone the sources of dwarfgpu, and use `python3 tools/cases.py {} --cases FILE`"
 GONE = {
+    "serve": "use `dwarfgpu dap`, or the GDB plug-in (`dwarfgpu docs gdb`)",
     "lists": _CASES.format("lists"),
     "eval --cases": _CASES.format("eval"),
     "cfi --cases": _CASES.format("cfi"),

@@ -36,7 +36,7 @@ CASES = [
     (f"run {FILE} saxpy --grid 64 ", ["x=", "y=", "a=", "n="], "saxpy"),
     (f"run {FILE} --grid 64 --work-group 64 sax", ["saxpy"], "divergent"),
     (f"judge {FILE} sax", ["saxpy"], "divergent"),           (f"kernels {FILE} saxpy div", ["divergent"], "saxpy"),
-    (f"coverage {FILE} sax", ["saxpy"], "x"),                (f"serve {FILE} --launch sax", ["saxpy"], "x"),
+    (f"coverage {FILE} sax", ["saxpy"], "x"),
     (f"info {PROGRAM}@gfx", [f"{PROGRAM}@gfx90a", f"{PROGRAM}@gfx1100"], f"{PROGRAM}@x86_64"),
     ("eval nothere.co x", [], "x"),                          ("run README.md sax", [], "saxpy"),
     ("run k.cl@gfx90", ["k.cl@gfx90a", "k.cl@gfx906"], "k.cl@gfx1100"),
@@ -46,7 +46,6 @@ CASES = [
         ["--check=race,bounds", "--check=race,barrier"], "--check=race,race"),
     (f"dump {FILE} --section .debug_l", [".debug_line", ".debug_loclists"], ".debug_info"),
     ("dump k.co --tag subp", ["subprogram"], "variable"),    ("run --save ", [], "y="),
-    ("serve k.co --launch saxpy --arg ", [], "y="),
     ("nosuch ", [], "eval"),                                 ("info README", [], "README.md")]  # fmt: skip
 
 

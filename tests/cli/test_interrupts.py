@@ -1,7 +1,6 @@
 """^C ends a command with one line and status 130, whenever it comes; SIGTERM ends it without a word."""
 
 import ast
-import signal
 import subprocess
 import sys
 
@@ -117,16 +116,3 @@ def test_it_is_not_lost_where_others_would_swallow_it() -> None:
     process = started(IN_A_FINALIZER.replace("import main, run", "import main\nimport dwarfgpu.cli.run as run"))
     assert process.communicate(timeout=60) == ("", "dwarfgpu: interrupted\n")
     assert process.returncode == 130
-
-
-@for_each(
-    "number, status, said", (signal.SIGINT, 130, "dwarfgpu: interrupted\n"), (signal.SIGTERM, 128 + signal.SIGTERM, "")
-)
-def test_a_server_ends(number: signal.Signals, status: int, said: str) -> None:
-    process = started("import sys; from dwarfgpu.cli import main; sys.exit(main())", "serve", *STATE.split()[2:])
-    assert process.stderr is not None
-    while "target remote" not in process.stderr.readline():
-        assert process.poll() is None
-    process.send_signal(number)
-    assert process.communicate(timeout=60) == ("", said)
-    assert process.returncode == status

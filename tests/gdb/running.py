@@ -57,10 +57,9 @@ def python(text: str) -> tuple[str, str]:
 
 
 @contextmanager
-def stub(folder: Path, states: Mapping[str, Path | str], *, plain: bool = False) -> Iterator[Path]:
-    """A server of snapshots, each at a socket of its name in a folder; ``plain`` is one that is not dwarfgpu's."""
-    places = ["--plain"] if plain else []
-    places += [f"{folder / name}={path}" for name, path in states.items()]
+def stub(folder: Path, states: Mapping[str, Path | str]) -> Iterator[Path]:
+    """A server of snapshots, each at a socket of its name in a folder."""
+    places = [f"{folder / name}={path}" for name, path in states.items()]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.gdb.stub", *places], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.gdb.running import ROOT, environment, run_gdb, stub
+from tests.gdb.test_waves import connected, states
 from tools.pages import EXAMPLES
 
 _STACK = re.compile(r"0x7ff[0-9a-f]{9}")
@@ -48,16 +49,16 @@ def test_the_page(tmp_path, require_tool):
         assert [_STACK.sub("STACK", line) for line in said] == [
             _STACK.sub("STACK", line) for line in expected.splitlines()
         ], command
-    assert len(commands) == 7
+    assert len(commands) == 5
 
 
 @pytest.mark.slow
 def test_the_tile_is_the_same_in_gdb(tmp_path, require_tool):
     import numpy as np
 
-    with stub(tmp_path, {"waves": ROOT / "dwarfgpu" / "examples" / "variables.json"}) as sockets:
+    with stub(tmp_path, states(["variables"])) as sockets:
         text = run_gdb(
-            require_tool, *("-ex", f"target remote {sockets / 'waves'}"),
+            require_tool, *connected(sockets, "variables"),
             script=ROOT / "dwarfgpu" / "examples" / "tile.py", folder=tmp_path)  # fmt: skip
     assert "(64, 4) int32\n0 active [0 1 2 3]\n1 inactive [10 11 12 13]\n" in text
     assert np.load(tmp_path / "slots.npy")[:3].tolist() == [[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23]]

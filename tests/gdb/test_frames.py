@@ -264,7 +264,7 @@ def test_a_hook_of_the_user_stays(require_tool, tmp_path):
 @pytest.mark.slow
 def test_gdb_does_not_die_of_our_call_frame_information(require_tool, tmp_path):
     """Its own unwinders must be off, or ours on before it meets a wave."""
-    with stub(tmp_path, states(["calls"]), plain=True) as sockets:
+    with stub(tmp_path, states(["calls"])) as sockets:
         text = run_gdb(
             require_tool,
             *typed(f"set dwarfgpu unwinder on; add-symbol-file {SNAPSHOTS['calls']} -o {LOAD_ADDRESS:#x}"),

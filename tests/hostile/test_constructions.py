@@ -19,14 +19,11 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.lanes import LaneSet
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.questions.table import AT_SHELL, COMMANDS
-from dwarfgpu.serve.packets import NO_ACKNOWLEDGEMENTS, converse, framed, unescaped
-from dwarfgpu.serve.remote import RemoteStub
 from tests.builders import lines
 from tests.builders.dwarf import die, entry
 from tests.builders.frames import FrameBuilder, cfa
 from tests.builders.hostile import CODE, PC, Case, Outcome, bounded, gpu, member, ops, sharing, state, typed, variable
-from tests.builders.parameters import every, for_each
-from tools import fuzz_loop, fuzz_serve
+from tests.builders.parameters import every
 
 AT_DATA = "DW_OP_addr 0x10000"
 NOTHING = "DW_OP_LLVM_undefined; DW_OP_LLVM_extend 1 65536; DW_OP_LLVM_extend 65536 65536"
@@ -818,39 +815,3 @@ def test_an_enumeration_of_absurd_size(tmp_path: Path) -> None:
     for asked in (case("eval", "a"), case.debug("print one"), case.debug("ptype enum e")):
         assert "not enough memory" not in checked(asked).text
     assert "1152921504606846976 bytes" in case("eval", "a").text
-
-
-TEXTS = b"qSupported:error-message+;xmlRegisters=i386"
-STATE = "dwarfgpu/examples/crash.core"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
-def test_conversations_end_with_whole_packets(tmp_path):
-    attempt = fuzz_serve.begin(tmp_path)
-    for number in range(150):
-        assert fuzz_loop.tried(attempt, f"tests/{number}") is None, f"tests/{number}"
-
-
-@pytest.mark.parametrize("is_text", [True, False])
-@for_each("packet, message",
-    (b"m300000000fffff0,10", "local#0xfffff0"),
-    (b"m2400000000000000,4", "private_lane4#0x0"),
-    (b"mdead0000,4", "global#0xdead0000"),
-    (b"M300000000fffff0,1:00", "local#0xfffff0"),
-    (b"x300000000fffff0,10", "local#0xfffff0"),
-    (b"m500000000000000,4", "private_lane"))  # fmt: skip
-def test_the_text_of_an_error_does_not_end_its_packet(packet, message, is_text):
-    talk = fuzz_serve.Talk([framed(TEXTS if is_text else b"qSupported:"), framed(NO_ACKNOWLEDGEMENTS), framed(packet)])
-    converse(talk.receive, talk.send, RemoteStub(fuzz_serve.served(STATE)).answers)
-    answer = fuzz_serve.answers_in(bytes(talk.sent))[-1]
-    if is_text:
-        assert answer.startswith(b"E.")
-        assert message in unescaped(answer).decode()
-    else:
-        assert answer == b"E14"

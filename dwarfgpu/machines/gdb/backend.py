@@ -37,17 +37,6 @@ if TYPE_CHECKING:
 GDB_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base", "fcw": "fctrl", "fsw": "fstat"}
 """What GDB calls registers of x86-64 otherwise than the psABI; all others have one name."""
 
-
-# --- What `dwarfgpu serve` and dwarfgpu inside GDB have in common -------------------------------------------------
-
-SERVED = "dwarfgpu_served"
-"""The register by which threads that are served are recognised."""
-SPACE_SHIFT = 56
-"""Where in an address of a served process the number of its space begins."""
-FACTS = 0x7F << SPACE_SHIFT
-"""The address of eight bytes with the size of a JSON document, and of the document: what GDB has no words for."""
-
-
 UNKNOWN = ((-1, -1, -1), -1)
 """No work-group, no number in it."""
 
@@ -149,7 +138,7 @@ class GdbBackend(WaveBackend):
         return (self.dispatch[wave], *(self.process.places[wave] or UNKNOWN))
 
     def stop_of(self, wave: int) -> WaveStop | None:
-        return self.process.stop_of(self.ids[wave]) or self._stop_in_registers(wave)
+        return self._stop_in_registers(wave)
 
     def _stop_in_registers(self, wave: int) -> WaveStop | None:
         """Return why a wave has stopped as its registers say, which the waves of ROCgdb have."""
@@ -174,9 +163,6 @@ class GdbBackend(WaveBackend):
             code = None if pc is None else self.read_memory(self.target.default_space, pc, 4, wave, None)
         detail = WAITS if not reasons and is_waiting(family, values, code) else ""
         return WaveStop(reasons, detail=detail) if reasons or detail else None
-
-    def calls_of(self, wave: int) -> tuple[int, ...]:
-        return self.process.calls_of(self.ids[wave])
 
     def memory_around(self, address: int) -> KnownRange | None:
         """Return how far memory can be read around an address; None if that is so far that nobody knows the end."""

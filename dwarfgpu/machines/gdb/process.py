@@ -7,16 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import gdb
-from attrs import evolve
 
 from dwarfgpu.errors import EvaluationError
-from dwarfgpu.machines.gdb.backend import FACTS, SERVED, SPACE_SHIFT, LoadedFile, Refused
+from dwarfgpu.machines.gdb.backend import LoadedFile, Refused
 from dwarfgpu.machines.machine import Dispatch
-from dwarfgpu.machines.protocol import WaveStop
-from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE, REGION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from dwarfgpu.machines.gdb.backend import WavePlace
 
@@ -62,8 +59,6 @@ class GdbProcess:
     def program(self) -> str | None:
         """The file that the process executes, if GDB knows it."""
         path: str | None = self.inferior.progspace.filename
-        if path is not None:
-            path = local_path(path, self.served.get("files", {}))
         return next((loaded.name for loaded in self.files() if loaded.debug == path), path)
 
     def frame(self) -> Any:
@@ -114,34 +109,14 @@ class GdbProcess:
             self.inferior.write_memory(self._address(space, address), data)
 
     def _address(self, space: str | None, address: int) -> Any:
-        """Return an address in GDB's syntax, or as the server of the process has it."""
+        """Return an address in GDB's syntax."""
         if space is None:
             return address
-        if space in SPACE_NUMBERS and self._is_served():
-            return SPACE_NUMBERS[space] << SPACE_SHIFT | address
         try:
             return gdb.parse_and_eval(f"{space}#{address:#x}")
         except gdb.error as error:
             why = f"this GDB does not know the address space {space}: {_one_line(error)}"
             raise Refused(why) from None
-
-    @property
-    def served(self) -> dict[str, Any]:
-        """What `dwarfgpu serve` says of the process that it serves; nothing of any other process."""
-        with self._selected(None):
-            if not self._is_served():
-                return {}
-            key = self.inferior.num, self.inferior.connection_num
-            if key not in _served:
-                _served[key] = _facts(self.inferior)
-            return _served[key]
-
-    def _is_served(self) -> bool:
-        try:
-            self.frame().read_register(SERVED)
-        except ValueError:
-            return False
-        return True
 
     @property
     def file_changes(self) -> int:
@@ -160,33 +135,17 @@ class GdbProcess:
         known = _files.get(self.inferior.num)
         if known is None or known[0] != self._watch.files:
             with self._selected(None):
-                known = _files[self.inferior.num] = self._watch.files, object_files(self.served.get("files", {}))
+                known = _files[self.inferior.num] = self._watch.files, object_files()
         return known[1]
 
     def dispatches(self) -> dict[str, Dispatch]:
         """Return what GDB knows of dispatches, by its names for them."""
-        if "dispatches" in self.served:
-            return {
-                name: Dispatch(
-                    row["id"], row["kernel"], _triple(row["grid"]), _triple(row["work_group"]), row["kernarg"]
-                )
-                for name, row in self.served["dispatches"].items()
-            }
         with self._selected(None):
             try:
                 text = gdb.execute(INFO_DISPATCHES, to_string=True)
             except gdb.error:  # there is no such command
                 return {}
             return listed_dispatches(text)
-
-    def stop_of(self, name: str) -> WaveStop | None:
-        """Return why the wave with a name has stopped, which only a server tells."""
-        row = self.served.get("stops", {}).get(name)
-        return None if row is None else WaveStop(**{**row, "reasons": tuple(row["reasons"])})
-
-    def calls_of(self, name: str) -> tuple[int, ...]:
-        """Return where the calls of the wave with a name return to, which only a server of a machine that ran tells."""
-        return tuple(self.served.get("calls", {}).get(name, ()))
 
     def _seeing(self, thread: int, space: str | None) -> Any:
         """Select a thread that has an address space in common with ``thread``: any thread for the default one."""
@@ -371,47 +330,6 @@ def _triple(numbers: list[int] | None) -> Any:
     return None if numbers is None else tuple(numbers)
 
 
-# --- What `dwarfgpu serve` says -----------------------------------------------------------------------------------
-# The server shows waves to a GDB that knows neither address spaces nor dispatches. Its threads have a register by which
-# they are recognised, and memory of their own with what GDB has no words for: to ask with a packet would make GDB find
-# all frames anew, which an unwinder and a frame filter must not do.
-
-SPACE_NUMBERS = {"region": REGION, "local": LOCAL, "private_wave": PRIVATE_WAVE}
-"""The spaces that are no views, and not the default one."""
-_MAX_FACTS = 1 << 26
-_served: dict[Any, dict[str, Any]] = {}
-"""What the server of each connection has said."""
-
-
-def _facts(inferior: Any) -> dict[str, Any]:
-    import json
-
-    try:
-        size = int.from_bytes(inferior.read_memory(FACTS, 8), "little")
-        facts = json.loads(bytes(inferior.read_memory(FACTS + 8, min(size, _MAX_FACTS))))
-    except (gdb.error, ValueError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
-
-
-_REMOTE = "target:"
-
-
-def local_path(name: str, hashes: Mapping[str, str]) -> str:
-    """Return the path of a file that GDB reads from the server of dwarfgpu, if the same file is at it here."""
-    path = name.removeprefix(_REMOTE)
-    if path == name or path not in hashes:
-        return name
-    from hashlib import sha256
-
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-            is_same = sha256(file.read()).hexdigest() == hashes[path]
-    except OSError:
-        return name
-    return path if is_same else name
-
-
 # --- The files of code that GDB has loaded ------------------------------------------------------------------------
 
 INFO_SECTIONS = "maintenance info sections -all-objects CODE"
@@ -421,12 +339,11 @@ _PROGRAM = re.compile(r"^Local exec file:\n\s+[`'](.*)', file type .*\.$", re.MU
 _SECTION = re.compile(r"\s*\[\d+\]\s+0x([0-9a-f]+)->0x([0-9a-f]+) at 0x[0-9a-f]+: (\S+)(.*)$")
 
 
-def object_files(hashes: Mapping[str, str]) -> list[LoadedFile]:
-    """Return the files of the selected program, in GDB's order; ``hashes`` are those of `local_path`."""
-    files = listed_objfiles(
+def object_files() -> list[LoadedFile]:
+    """Return the files of the selected program, in GDB's order."""
+    return listed_objfiles(
         gdb.execute(INFO_SECTIONS, to_string=True), lambda: gdb.execute("info files", to_string=True)
     )
-    return [evolve(file, name=local_path(file.name, hashes)) for file in files]
 
 
 def listed_objfiles(text: str, files: Callable[[], str]) -> list[LoadedFile]:

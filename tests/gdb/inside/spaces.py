@@ -7,8 +7,8 @@ from typing import Any
 
 import gdb
 
-from dwarfgpu.machines.gdb.backend import SPACE_SHIFT
 from dwarfgpu.targets.resolve import resolve
+from tests.gdb.stub import SPACE_SHIFT
 
 NUMBERS = {space.name: space.number for space in resolve("amdgcn-gfx90a").spaces() if space.alias is None}
 _ADDRESS = re.compile(r"(\w+)#(0x[0-9a-f]+)")
