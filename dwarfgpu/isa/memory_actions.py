@@ -49,6 +49,8 @@ class MemoryAction:
     space: str = ""
     is_by_descriptor: bool = False
     """Whether it is private only if its descriptor turns out to be that of the stack."""
+    is_direct: bool = False
+    """Whether it is a load that writes local memory, which is complete when the load is."""
     counters: tuple[str, ...] = ()
     """What it counts in until it is complete."""
     is_ordered: bool = True
@@ -192,7 +194,9 @@ def _vector(instruction: GpuInstruction, major: int) -> MemoryAction:
         space = GENERIC
         if major >= 9:
             counters = (*counters, names.local)
-    return MemoryAction(operation, space, is_by_descriptor, counters, bits=_bits(instruction, major), written=written)
+    is_direct = "_lds_" in name or bool(instruction.modifiers.get("lds"))
+    bits = _bits(instruction, major)
+    return MemoryAction(operation, space, is_by_descriptor, is_direct, counters, bits=bits, written=written)
 
 
 def _image_counter(name: str, encoding: str, names: CounterNames) -> str:

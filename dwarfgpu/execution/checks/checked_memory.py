@@ -255,7 +255,8 @@ class CheckedMemory(MemoryAccess):
         may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
         if RACE in self.settings.checks and is_access and may_be_shared:
             release = address in self._behind_local
-            site = self.races.site(address, kinds[0], *self._class(instruction, action, address), is_release=release)
+            place = kinds[0], *self._class(instruction, action, address)
+            site = self.races.site(address, *place, is_release=release, is_direct=action.is_direct)
             if action.space == actions.PRIVATE:
                 self.races.private.add(address)
             if action.operation == actions.LOAD:
@@ -293,7 +294,7 @@ class CheckedMemory(MemoryAccess):
                 if address in addresses or (counter, 0) in waits:
                     addresses.add(address + instruction.size)
         if kinds:
-            self._tell(writer, self.order.issue, kinds)
+            self._tell(writer, self.order.issue, kinds, is_direct=action.is_direct)
             if is_looked_at:
                 self.wait_check.write_access(writer, action, kinds)
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
 
 Rows = Any
+DIRECT = "direct loads"
+"""A counter of no hardware: loads that write local memory, by their numbers in the counter of loads."""
 MOST_PENDING = 256
 """The releases that a wave has read and not yet acquired, at most; the oldest are forgotten."""
 MOST_BARRIERS = 8
@@ -118,8 +120,10 @@ class KnownOrder(KeptState):
 
     def __init__(self, processor: str, generation: int, mode: str, *, is_followed: bool) -> None:
         counters = counters_of(generation)
-        self.names = counters.all
-        self.local = self.names.index(counters.local)
+        self.names = (*counters.all, DIRECT)
+        self.local, self.load, self.direct = map(self.names.index, (counters.local, counters.load, DIRECT))
+        self.locals = [self.local, self.direct]
+        """The counters of what is done in local memory."""
         self.vectors = sorted({self.names.index(counters.load), self.names.index(counters.store)})
         """The counters that a release waits for."""
         levels = family_rules(processor).caches[mode]
@@ -199,16 +203,19 @@ class KnownOrder(KeptState):
 
     # --- What is complete ---------------------------------------------------------------------------------------------
 
-    def issue(self, batch: WaveBatch, kinds: tuple[int, ...]) -> None:
+    def issue(self, batch: WaveBatch, kinds: tuple[int, ...], *, is_direct: bool) -> None:
         """Count an access."""
         for kind in kinds:
             self.issued[batch.index, kind] += 1
 
     def wait(self, batch: WaveBatch, waits: tuple[tuple[int, int], ...]) -> None:
+        if is_direct:
+            self.issued[batch.index, self.direct] = self.issued[batch.index, self.load]
         """Take note that all but some accesses are complete."""
         for kind, left in waits:
             done = self.issued[batch.index, kind] - left
-            self.complete[batch.index, kind] = np.maximum(self.complete[batch.index, kind], done)
+            for each in (kind, self.direct) if kind == self.load else (kind,):
+                self.complete[batch.index, each] = np.maximum(self.complete[batch.index, each], done)
             if not left:
                 self.emptied[batch.index, kind] = done
 
@@ -245,11 +252,11 @@ class KnownOrder(KeptState):
         if self.is_followed:
             done, issued = self.complete[index], self.issued[index]
             if self.shares_cache:
-                local, done = done[:, self.local], issued.copy()
-                done[:, self.local] = local
+                local, done = done[:, self.locals], issued.copy()
+                done[:, self.locals] = local
             self.done[index] = done
             is_complete = done >= issued
-            self.has_told_all[index, 0] = is_complete[:, self.local]
+            self.has_told_all[index, 0] = is_complete[:, self.locals].all(axis=1)
             self.has_told_all[index, 1] = is_complete.all(axis=1)
             self.told_floor[index] = self.floor[index]
             if self.has_known:
@@ -355,8 +362,7 @@ class KnownOrder(KeptState):
             told = self.met[waves]
             self.pending[waves] = np.maximum(self.pending[waves], told)
             if not self.shares_cache:
-                is_local = np.arange(len(self.names)) == self.local
-                told = np.where(is_local, told, 0)
+                told = np.where(np.isin(np.arange(len(self.names)), self.locals), told, 0)
             self.known[waves] = np.maximum(self.known[waves], told)
         for wave in waves.tolist() if self.met_clocks else ():
             if (met_clock := self.met_clocks.pop(wave + self.first, None)) is not None:
@@ -440,9 +446,9 @@ class KnownOrder(KeptState):
         if is_near and self.has_local:
             at, its = mine - self.first, int(release.waves[index]) - self.first
             self.has_known = True
-            told = self.known[its, :, self.local].copy()
-            told[self.places[its + self.first]] = release.parts["complete"][index, self.local]
-            self.known[at, :, self.local] = np.maximum(self.known[at, :, self.local], told)
+            told = self.known[its][:, self.locals]
+            told[self.places[its + self.first]] = release.parts["complete"][index, self.locals]
+            self.known[at][:, self.locals] = np.maximum(self.known[at][:, self.locals], told)
             self.floor[at, 0] = max(self.floor[at, 0], self.floor[its, 0])
         is_near &= index not in release.is_mixed
         missing = (self.near if is_near else self.far).invalidate

@@ -169,6 +169,9 @@ class RaceCheck(KeptState):
         self.private = set[int]()
         """Those that may access private memory alone."""
         self.reaches: list[int] = []
+        self.direct: list[bool] = []
+        """Whether each loads into local memory; and whether one does."""
+        self.has_direct = False
         self.releases: list[bool] = []
         """Whether each is behind a wait for local memory, without which its atomic operations order nothing there."""
         self.kinds = np.zeros(0, np.int64)
@@ -191,10 +194,14 @@ class RaceCheck(KeptState):
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
 
-    def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool) -> int:
+    def site(
+        self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, is_direct: bool = False
+    ) -> int:
         """Add an instruction; return its number. Before a small store is the same as a late one."""
         if access_class == SMALL_STORE:
             self.site(pc, kind, LATE_STORE, reach, is_release=is_release)
+        self.direct.append(is_direct)
+        self.has_direct |= is_direct
         self.pcs.append(pc)
         self.reaches.append(reach)
         self.releases.append(is_release)
@@ -296,9 +303,11 @@ class RaceCheck(KeptState):
         self.most_rows = max(MANY_ROWS, 2 * len(kept))
 
     def number_as_local(self, batch: WaveBatch) -> None:
-        """Count the instruction as one of local memory, which a flat one turns out to be."""
+        """Count the instruction as one of local memory, which a flat one turns out to be, and a direct load is not."""
         if not self.first:
             self._begin_rows(is_local=True)
+        if self.direct[self.now]:
+            return
         self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
@@ -359,10 +368,15 @@ class RaceCheck(KeptState):
         """Return whether not all earlier writes are before what waves do, or, of a write, not all accesses."""
         if shadow.groups is None:
             return bool(shadow.written[0] or (is_write and shadow.read[0]))
-        if self.order.is_alone and not self.looks_in_waves:
+        if self._is_in_turn:
             return False
         groups, floor = shadow.groups[self.waves], self.order.floor[self.waves, 0]
         return bool((shadow.written[groups] >= floor).any() or (is_write and (shadow.read[groups] >= floor).any()))
+
+    @property
+    def _is_in_turn(self) -> bool:
+        """Whether accesses of local memory are done in turn: those of a wave, but for loads that write there."""
+        return self.order.is_alone and not self.looks_in_waves and not self.has_direct
 
     def _read(self, shadow: Shadow, read: ListedRead) -> None:
         if self.classes[self.now] == SWAP_LOAD:
@@ -374,7 +388,7 @@ class RaceCheck(KeptState):
         if self._may_race(shadow, is_write=False):
             self._compare_with_writes(shadow, self._accessed(shadow, read, READ))
             self._synchronize_own()
-        if shadow.is_local and self.order.is_alone and not self.looks_in_waves:
+        if shadow.is_local and self._is_in_turn:
             return
         shadow.read[0 if shadow.groups is None else shadow.groups[self.waves]] = self.order.rows - 1
         shadow.listed.append(read)
@@ -519,7 +533,10 @@ class RaceCheck(KeptState):
         before, own_rows = before[found], (accessed.marks[found] >> LANE_BITS).astype(np.int64)
         rows, mine = (before >> LANE_BITS).astype(np.int64), self.wave_of[own_rows]
         theirs = self.wave_of[rows]
-        others = np.flatnonzero(theirs != mine)
+        is_other = theirs != mine
+        if shadow.is_local and self.has_direct and not self.direct[self.now]:
+            is_other |= self._is_loading(rows, mine)
+        others = np.flatnonzero(is_other)
         if self.looks_in_waves and others.size < len(rows):
             self._compare_in_wave(shadow, accessed, found, before, own_rows, is_write=is_write)
         own = int(self._classes(shadow, self.now))
@@ -629,10 +646,15 @@ class RaceCheck(KeptState):
                 found[chosen] |= is_read
         return found
 
+    def _is_loading(self, rows: Rows, waves: Rows) -> Rows:
+        """Return which accesses of local memory are loads that write there, which their waves have not waited for."""
+        is_own = np.array(self.direct)[self.site_of[rows]] & (self.wave_of[rows] == waves)
+        return is_own & (self.number_of[rows] > self.order.complete[waves - self.order.first, self.order.direct])
+
     def _is_ordered(self, shadow: Shadow, rows: Rows, theirs: Rows, mine: Rows) -> Rows:
         kinds = self.kinds[self.site_of[rows]]
         if shadow.is_local:
-            kinds = np.full(len(rows), self.order.local)
+            kinds = np.where(np.array(self.direct)[self.site_of[rows]], self.order.direct, self.order.local)
         numbers = self.number_of[rows]
         return self.order.is_ordered(rows, theirs, kinds, numbers, mine, is_local=shadow.is_local)
 
