@@ -242,7 +242,7 @@ class CheckedMemory(MemoryAccess):
         if self.is_counted:
             self._write_counts(writer, instruction, action, kinds)
         if action.invalidate:
-            self._tell(writer, self.order.invalidate, action.invalidate)
+            self._tell(writer, self.order.invalidate, action.invalidate, is_counted=bool(kinds))
         if action.write_back:
             self._tell(writer, self.order.write_back, action.write_back)
         elif name == "s_barrier" or name.startswith("s_barrier_signal"):

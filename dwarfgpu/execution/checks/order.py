@@ -143,6 +143,8 @@ class KnownOrder(KeptState):
         self.told_clocks: dict[int, tuple[WaveClock | None, list[PendingClock]]] = {}
         self.met_clocks: dict[int, tuple[WaveClock, list[PendingClock]]] = {}
         self.pending_clocks: dict[int, list[PendingClock]] = {}
+        self.invalidates: dict[int, list[tuple[int, WaveClock | None, list[PendingClock]]]] = {}
+        """By wave, invalidates that count as loads: its clock before each, and what it has acquired behind it."""
         self.barriers: dict[int, list[Rows]] = {}
         """By group, how many accesses each wave had issued at its latest barriers."""
         self.written_out: list[WaveClock] = []
@@ -207,10 +209,10 @@ class KnownOrder(KeptState):
         """Count an access."""
         for kind in kinds:
             self.issued[batch.index, kind] += 1
-
-    def wait(self, batch: WaveBatch, waits: tuple[tuple[int, int], ...]) -> None:
         if is_direct:
             self.issued[batch.index, self.direct] = self.issued[batch.index, self.load]
+
+    def wait(self, batch: WaveBatch, waits: tuple[tuple[int, int], ...]) -> None:
         """Take note that all but some accesses are complete."""
         for kind, left in waits:
             done = self.issued[batch.index, kind] - left
@@ -219,7 +221,7 @@ class KnownOrder(KeptState):
             if not left:
                 self.emptied[batch.index, kind] = done
 
-    def invalidate(self, batch: WaveBatch, text: str) -> None:
+    def invalidate(self, batch: WaveBatch, text: str, *, is_counted: bool) -> None:
         """Let waves see global memory as it was at their last barrier, and acquire what they have read."""
         if any(covers(text, part) for part in self.near.invalidate):
             self.floor[batch.index, 1] = np.maximum(self.floor[batch.index, 1], self.pending_floor[batch.index, 1])
@@ -227,6 +229,10 @@ class KnownOrder(KeptState):
                 self.known[batch.index] = np.maximum(self.known[batch.index], self.pending[batch.index])
         for wave in batch.waves.tolist() if self.pending_clocks else ():
             pending = self.pending_clocks.pop(wave + self.first, None)
+            if is_counted and pending:
+                done = [evolve(each, kind=None) for each in self._complete(wave, pending)]
+                begun = int(self.issued[wave, self.load]), self.clocks.get(wave + self.first), done
+                self.invalidates.setdefault(wave + self.first, []).append(begun)
             for each in pending or ():
                 is_complete = each.kind is None or self.complete[wave, each.kind] >= each.number
                 missing = tuple(part for part in each.missing if not (is_complete and covers(text, part)))
@@ -317,14 +323,24 @@ class KnownOrder(KeptState):
         """Let waves tell their group what they have acquired, and what only an invalidate is missing for."""
         for wave in waves.tolist():
             at = wave + self.first
-            pending = self.pending_clocks.get(at, ())
-            complete = [
-                evolve(each, kind=None)
-                for each in pending
-                if each.kind is None or self.complete[wave, each.kind] >= each.number
-            ]
-            if at in self.clocks or complete:
-                self.told_clocks[at] = self.clocks.get(at), complete
+            clock = self._firm(at)
+            complete = [evolve(each, kind=None) for each in self._complete(wave, self.pending_clocks.get(at, ()))]
+            complete += [each for _number, _before, acquired in self.invalidates.get(at, ()) for each in acquired]
+            if clock is not None or complete:
+                self.told_clocks[at] = clock, complete
+
+    def _complete(self, wave: int, pending: Iterable[PendingClock]) -> list[PendingClock]:
+        """Return what a wave has read with accesses that are complete."""
+        return [each for each in pending if each.kind is None or self.complete[wave, each.kind] >= each.number]
+
+    def _firm(self, wave: int) -> WaveClock | None:
+        """Return what a wave has acquired behind invalidates that are complete, in the caches of its whole group."""
+        every = self.invalidates.pop(wave, ())
+        left = [each for each in every if each[0] > self.complete[wave - self.first, self.load]]
+        if not left:
+            return self.clocks.get(wave)
+        self.invalidates[wave] = left
+        return left[0][1]
 
     def _meet(self, groups: Rows, members: Rows, firsts: Rows, has_told_all: Rows) -> None:
         """Remember what was issued before a barrier, and let waves know together what they have acquired."""
@@ -439,6 +455,7 @@ class KnownOrder(KeptState):
             written=self.written[waves] if self.far.write_back else None,
             written_at=self.written_at[waves] if self.far.write_back else None,
             clocks=[self.clocks.get(wave) for wave in waves.tolist()] if self.clocks else None,
+            firm=[self._firm(wave) for wave in waves.tolist()] if self.clocks else None,
         )
 
     def acquire(self, release: Release, index: int, mine: int, kind: int, number: int, *, is_near: bool) -> None:
@@ -505,7 +522,8 @@ class KnownOrder(KeptState):
         counts[self.places[own], : len(mine)] = mine
         counts[self.places[own], len(mine) + parts["kind"]] = parts["issued"][index, parts["kind"]]
         before = [each[0].made[each[1], is_near] for each in release.after.get(index, ())]
-        return WaveClock(members, counts, before if parts["clocks"] is None else [*before, parts["clocks"][index]])
+        acquired = parts["firm" if is_near else "clocks"]
+        return WaveClock(members, counts, before if acquired is None else [*before, acquired[index]])
 
     def _before_barrier(self, group: int, number: int, members: Rows) -> Rows:
         """Return how many accesses waves of a group had issued at one of its barriers, or the next that is known."""

@@ -109,3 +109,28 @@ def test_the_same_of_all_kernels(require_tool, built, build):
         pairs |= {(name, fault) for name in FAULTS if fault in FAULTS[name] and code[name] != mended[name]} - others
     missed = {pair for pair in pairs if not found(built(*build, pair[1]), pair[0])}
     assert len(missed) <= (1 - LEAST_FOUND) * len(pairs), missed
+
+
+def test_the_caches_of_a_group_are_invalidated_before_its_barrier(require_tool, tmp_path):
+    """What one wave acquires from other groups, its group has behind a barrier if the invalidate is complete."""
+    clang, text = require_tool("clang-22"), str(tmp_path / "k.s")
+    words = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx1200", "-O2", "-w"]
+    source = [
+        "-x",
+        "cl",
+        "-cl-std=CL2.0",
+        "-nogpulib",
+        "-DFAULT=0",
+        "-include",
+        str(HERE.parent / "kernels.h"),
+        str(SOURCE),
+    ]
+    subprocess.run([clang, *words, *source, "-S", "-o", text], check=True)
+    before, kernel, code = Path(text).read_text("utf-8").partition("\npublish_by_group:")
+    wait, count = re.subn(r"(global_inv scope:SCOPE_DEV(?:(?!global_).)*?)s_wait_loadcnt 0x0(?=\s+s_barrier_signal)",
+                          r"\1s_nop 0", code, count=1, flags=re.DOTALL)  # fmt: skip
+    assert count
+    for name, each in (("right", code), ("wrong", wait)):
+        Path(text).write_text(before + kernel + each, "utf-8")
+        subprocess.run([clang, *words, text, "-o", str(tmp_path / name)], check=True)
+    assert [bool(found(str(tmp_path / name), "publish_by_group")) for name in ("right", "wrong")] == [False, True]
