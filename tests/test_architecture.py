@@ -201,7 +201,7 @@ BUDGETS = [
     Budget("objfile", 11.7, 12.1, "an answer is remembered by one decorator"),
     Budget("isa", 7.8, 6.71),
     Budget("machines states", 10.6, 11.40, "one table of records reads and writes every snapshot"),
-    Budget("execution", 22.5, 27.05, "instructions are executed in one compiled way"),
+    Budget("execution", 22.5, 27.1, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 22.22, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 25.75, "the checks read what an instruction does from one table"),
     Budget("render questions", 22.8, 25.02, "a list is a listing, a value a node, a question stands beside its words"),
