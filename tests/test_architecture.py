@@ -209,7 +209,7 @@ BUDGETS = [
     Budget("fleet", 1.8, 1.97, "a helper with one caller is a part of it"),
 ]
 WHOLE = Budget(" ".join(each.packages for each in BUDGETS), 143, 158.0, "all of these")
-TESTS = Budget("../tests", 90, 97.7, "messages are in golden files, rows of tables have properties")
+TESTS = Budget("../tests", 90, 97.8, "messages are in golden files, rows of tables have properties")
 MOST_CIRCLES = 22
 """How many circles of modules that name each other in types there are; at most 12 is the goal."""
 
