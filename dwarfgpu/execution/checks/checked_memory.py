@@ -254,9 +254,8 @@ class CheckedMemory(MemoryAccess):
         is_access = bool(action.operation) or name in _COUNTERS
         may_be_shared = action.space != actions.PRIVATE or action.is_by_descriptor
         if RACE in self.settings.checks and is_access and may_be_shared:
-            release = address in self._behind_local
-            place = kinds[0], *self._class(instruction, action, address)
-            site = self.races.site(address, *place, is_release=release, is_direct=action.is_direct)
+            place, is_release = self._class(instruction, action, address), address in self._behind_local
+            site = self.races.site(address, kinds[0], *place, is_release=is_release, is_direct=action.is_direct)
             if action.space == actions.PRIVATE:
                 self.races.private.add(address)
             if action.operation == actions.LOAD:
@@ -484,13 +483,9 @@ class CheckedMemory(MemoryAccess):
         segment, mask, offsets = place
         if RACE not in self.settings.checks or segment is self.scratch or segment.start == self.scratch_base:
             return
-        if segment is self.local and len(self.order.names) and self.is_flat(batch):
+        if segment is self.local:
             self.races.number_as_local(batch)
         self.races.access(segment, offsets, mask, size, action, new)
-
-    def is_flat(self, _batch: WaveBatch) -> bool:
-        """Return whether the instruction counts in another counter than that of local memory."""
-        return int(self.races.kinds[self.races.now]) != self.order.local
 
     def _read(self, batch: WaveBatch, space: str, place: Place, size: int, count: int) -> list[Lanes]:
         self._told(batch, place, size * count, READ)

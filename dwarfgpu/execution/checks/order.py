@@ -230,9 +230,9 @@ class KnownOrder(KeptState):
         for wave in batch.waves.tolist() if self.pending_clocks else ():
             pending = self.pending_clocks.pop(wave + self.first, None)
             if is_counted and pending:
-                done = [evolve(each, kind=None) for each in self._complete(wave, pending)]
-                begun = int(self.issued[wave, self.load]), self.clocks.get(wave + self.first), done
-                self.invalidates.setdefault(wave + self.first, []).append(begun)
+                before, done = self.clocks.get(wave + self.first), self._complete(wave, pending)
+                number = int(self.issued[wave, self.load])
+                self.invalidates.setdefault(wave + self.first, []).append((number, before, done))
             for each in pending or ():
                 is_complete = each.kind is None or self.complete[wave, each.kind] >= each.number
                 missing = tuple(part for part in each.missing if not (is_complete and covers(text, part)))
@@ -324,14 +324,15 @@ class KnownOrder(KeptState):
         for wave in waves.tolist():
             at = wave + self.first
             clock = self._firm(at)
-            complete = [evolve(each, kind=None) for each in self._complete(wave, self.pending_clocks.get(at, ()))]
+            complete = self._complete(wave, self.pending_clocks.get(at, ()))
             complete += [each for _number, _before, acquired in self.invalidates.get(at, ()) for each in acquired]
             if clock is not None or complete:
                 self.told_clocks[at] = clock, complete
 
     def _complete(self, wave: int, pending: Iterable[PendingClock]) -> list[PendingClock]:
         """Return what a wave has read with accesses that are complete."""
-        return [each for each in pending if each.kind is None or self.complete[wave, each.kind] >= each.number]
+        done = (each for each in pending if each.kind is None or self.complete[wave, each.kind] >= each.number)
+        return [evolve(each, kind=None) for each in done]
 
     def _firm(self, wave: int) -> WaveClock | None:
         """Return what a wave has acquired behind invalidates that are complete, in the caches of its whole group."""

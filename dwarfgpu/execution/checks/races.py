@@ -194,12 +194,10 @@ class RaceCheck(KeptState):
         self.kind: Any = MARK
         self._lane_marks: Rows = np.zeros((0, lanes), MARK)
 
-    def site(
-        self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, is_direct: bool = False
-    ) -> int:
+    def site(self, pc: int, kind: int, access_class: int, reach: int, *, is_release: bool, is_direct: bool) -> int:
         """Add an instruction; return its number. Before a small store is the same as a late one."""
         if access_class == SMALL_STORE:
-            self.site(pc, kind, LATE_STORE, reach, is_release=is_release)
+            self.site(pc, kind, LATE_STORE, reach, is_release=is_release, is_direct=False)
         self.direct.append(is_direct)
         self.has_direct |= is_direct
         self.pcs.append(pc)
@@ -304,10 +302,10 @@ class RaceCheck(KeptState):
 
     def number_as_local(self, batch: WaveBatch) -> None:
         """Count the instruction as one of local memory, which a flat one turns out to be, and a direct load is not."""
+        if self.direct[self.now] or self.kinds[self.now] == self.order.local:
+            return
         if not self.first:
             self._begin_rows(is_local=True)
-        if self.direct[self.now]:
-            return
         self.number_of[self.first : self.order.rows] = self.order.issued[batch.index, self.order.local]
 
     # --- Accesses -----------------------------------------------------------------------------------------------------
