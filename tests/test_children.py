@@ -89,12 +89,11 @@ def started(tool: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     "words",
     [
         ("run", "{}/k.cl", "k", "--grid", "4", "zeros(4)"),
-        ("judge", "{}/k.cl", "--campaign", "{}/found"),
         ("debug", HOST, "-batch", "-ex", "set disassembler {}/tool", "-ex", "x/2i 0x401000"),
         ("debug", BLUR, "-batch", "-ex", "shell {}/tool"),
         ("debug", BLUR, "-batch", "-ex", "pipe info files | {}/tool"),
     ],
-    ids=["clang", "campaign", "disassembler", "shell", "pipe"],
+    ids=["clang", "disassembler", "shell", "pipe"],
 )
 def test_a_program_ends_with_us(tool: Path, words: tuple[str, ...], number: signal.Signals) -> None:
     pipe = Pipe(tool)

@@ -60,6 +60,7 @@ SCRIPTS = {
     "judge_kernels": "judge the kernels that the project runs: what compilers say of them, and what happens",
     "sources": "compile every source of kernels in folders, for several processors and levels",
     "isa": "write the opcode tables of dwarfgpu/isa (--check: only compare, --random N: decode random words)",
+    "hunt": "judge a compiler with random kernels, and find the passes behind its mistakes (tools/hunt/README.md)",
     "cases": "answer a file of cases: expressions, call frame information or location lists, one per line",
     "answers": "write down all answers, to compare them with those of another checkout",
     "fuzz": "damage the files in fixtures/ and try everything with them",
@@ -218,8 +219,8 @@ def run(environment: Environment, arguments: Sequence[str | Path]) -> int:
 
 
 def run_script(name: str, arguments: Sequence[str]) -> int:
-    """Run ``tools/<name>.py``."""
-    script = TOOLS / f"{name}.py"
+    """Run ``tools/<name>.py``, or the package of that name."""
+    script = TOOLS / name if (TOOLS / name / "__main__.py").exists() else TOOLS / f"{name}.py"
     if not script.exists():
         where = script.relative_to(ROOT)
         raise DevError(f"`{name}` needs {where}, which this checkout does not have", EXIT_USAGE)

@@ -72,12 +72,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
     every kernel is judged, each for at most 50,000 instructions (-limit), and a table counts the right, wrong and
     missing locations.
 
-    With -reduce, -fuzz and -campaign, `judge` judges the compiler that the environment variable CLANG names. They
-    compile a source at -O1 to -O3, and compare with -O0. Random kernels are also executed on this computer, and
-    results that differ are findings. -reduce removes statements, parameters and operands as long as the finding stays
-    (at most 400 variants are tried), follows the variable through the passes of the compiler, and prints a report.
-    -fuzz reports one finding of each cause.
-
     A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
     information. What the compiler never writes (places of lanes, call frame information, dropped parameters and
     values), or always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit
@@ -91,10 +85,6 @@ def judge(selection: Selection, arguments: Arguments) -> Document:
         arguments.none()
         return listed_rules(RULES)
     wanted = verdict_of(arguments, RULES)
-    if any(map(arguments.has, ("reduce", "fuzz", "campaign"))):
-        from dwarfgpu.questions.campaigns import campaign
-
-        return campaign(selection, arguments)
     if arguments.has("html") and arguments.has("sarif"):
         raise arguments.wrong("writes a page or a SARIF log, not both")
     with asked():

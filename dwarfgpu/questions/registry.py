@@ -34,7 +34,11 @@ NOT_HERE = frozenset(
 PYTHON_DOES = frozenset(("document", "if", "else", "while", "loop_break", "loop_continue"))
 """Commands of GDB's scripts that there are not, because a Python script does the same."""
 _CASES = "clone the sources of dwarfgpu, and use `python3 tools/cases.py {} --cases FILE`"
+_HUNT = "clone the sources of dwarfgpu, and use `python3 tools/dev.py hunt {}`"
 GONE = {
+    "judge --fuzz": _HUNT.format("--fuzz N"),
+    "judge --reduce": _HUNT.format("k.cl --reduce"),
+    "judge --campaign": _HUNT.format("--campaign DIR"),
     "serve": "use `dwarfgpu dap`, or the GDB plug-in (`dwarfgpu docs gdb`)",
     "lists": _CASES.format("lists"),
     "eval --cases": _CASES.format("eval"),
@@ -497,7 +501,8 @@ def check_gone(name: str, words: Iterable[str]) -> None:
 
 def read_arguments(command: Command, text: str) -> Arguments:
     """Read the text behind the name of a command."""
-    check_gone(command.name, text.split())
+    for name in (command.name, *(command.shell.names if command.shell is not None else ())):
+        check_gone(name, text.split())
     form, text = _format(command, text)
     options: dict[str, Any] = {}
     settings: dict[str, str] = {}

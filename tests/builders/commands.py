@@ -13,7 +13,7 @@ import struct
 import subprocess
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,13 +24,17 @@ from tests.builders.folders import ROOT
 
 
 def run(
-    *words: str, stdin: bytes = b"", env: dict[str, str] | None = None, folder: Path | None = None
+    *words: str,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    folder: Path | None = None,
+    program: Callable[[list[str]], int] = main,
 ) -> subprocess.CompletedProcess[str]:
     """What ``dwarfgpu WORDS...`` prints when it is started in a folder, and with which status it ends."""
     out, err = io.BytesIO(), io.BytesIO()
     with _in_a_folder(folder or ROOT, env or {}), _streams(stdin, out, err):
         try:
-            status = main([str(word) for word in words])
+            status = program([str(word) for word in words])
         except SystemExit as stop:
             status = int(stop.code or 0)
     return subprocess.CompletedProcess(words, status, out.getvalue().decode(), err.getvalue().decode())

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
-from dwarfgpu.audits.campaign.source_levels import GAP, LOST, RESULT
 from dwarfgpu.render.layout import counted, fitted, room, table, wrapped
 from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripGroup, StripPart, strip_svg
+from hunt.source_levels import GAP, LOST, RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
-    from dwarfgpu.audits.campaign.cause_finder import FindingCause
-    from dwarfgpu.audits.campaign.causes import CauseGroup
-    from dwarfgpu.audits.campaign.source_levels import LevelVerdict
+    from hunt.campaign_folder import SourceAnswer
+    from hunt.cause_finder import FindingCause
+    from hunt.causes import CauseGroup
+    from hunt.source_levels import LevelVerdict
 
 HEADS = ("kernels", "right", "wrong", "absent", "values right", "wrong", "absent", "frames", "lanes", "lines")
 """The columns behind processor and level."""

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
-from dwarfgpu.audits.campaign.host_results import host_kernels
-from dwarfgpu.audits.campaign.random_sources import KERNELS, OPTIONS, random_source
-from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceFinding, SourceLevels
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import USUAL_PROCESSOR
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import counted
 from dwarfgpu.regular_files import read_input, whole_output
+from hunt.host_results import host_kernels
+from hunt.random_sources import KERNELS, OPTIONS, random_source
+from hunt.source_levels import LevelVerdict, SourceFinding, SourceLevels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

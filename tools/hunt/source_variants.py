@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.audits.campaign.campaign_folder import is_random, text_of
-from dwarfgpu.audits.campaign.host_results import host_kernels
-from dwarfgpu.audits.campaign.source_levels import RESULT, UNOPTIMIZED, RecordedBuild, is_defined, judged
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.states.program import open_program
+from hunt.campaign_folder import is_random, text_of
+from hunt.host_results import host_kernels
+from hunt.source_levels import RESULT, UNOPTIMIZED, RecordedBuild, is_defined, judged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from typing_extensions import Self
 
-    from dwarfgpu.audits.campaign.host_results import HostKernels
-    from dwarfgpu.audits.campaign.source_levels import LevelVerdict, SourceLevels
     from dwarfgpu.states.program import Program
+    from hunt.host_results import HostKernels
+    from hunt.source_levels import LevelVerdict, SourceLevels
 
 ALONE, WITH_PLAIN, WITH_HOST = range(3)
 """What code is compared with: nothing, -O0, and -O0 and the host. A verdict has the findings of those before it."""

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
-from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-from dwarfgpu.audits.campaign.campaign_folder import source_levels, write_whole
-from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
-from dwarfgpu.audits.campaign.reducer import MOST_TESTS
-from dwarfgpu.audits.campaign.source_levels import LOST, RESULT, SourceFinding
-from dwarfgpu.audits.campaign.source_variants import SourceVariants, compared_with
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
+from hunt.blamed_pass import BlamedPass
+from hunt.campaign_folder import source_levels, write_whole
+from hunt.cause_finder import CauseFinder, FindingCause
+from hunt.reducer import MOST_TESTS
+from hunt.source_levels import LOST, RESULT, SourceFinding
+from hunt.source_variants import SourceVariants, compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, SourceAnswer
-    from dwarfgpu.audits.campaign.source_levels import LevelVerdict
+    from hunt.campaign_folder import CampaignFolder, SourceAnswer
+    from hunt.source_levels import LevelVerdict
 
 RULES = (
     RESULT, "value-failed", "value-source", "value-lanes", "against-wrong", "against-between", "against-together",
@@ -140,7 +140,7 @@ def _kept(folder: CampaignFolder, example: ExampleFinding, *, is_reduced: bool) 
 def cause_from(document: dict[str, object]) -> FindingCause:
     """Return a cause that was written as JSON."""
     finding, blamed = document.pop("finding"), document.pop("blamed")
-    assert isinstance(finding, dict)  # noqa: S101 (`cause_of` wrote it)
+    assert isinstance(finding, dict)
     pass_ = None
     if isinstance(blamed, dict):
         pass_ = BlamedPass(**{**blamed, **{key: tuple(blamed[key]) for key in ("before", "after")}})

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from dwarfgpu.audits.campaign.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFinder
-from dwarfgpu.audits.campaign.reducer import MOST_TESTS, SourceReducer, without_blank_lines
-from dwarfgpu.audits.campaign.source_levels import LOST, RESULT
-from dwarfgpu.audits.campaign.source_variants import CODE, WITH_HOST, compared_with
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import begin
+from hunt.blamed_pass import MORE_SUSPECTS, SUSPECTS, PassFinder
+from hunt.reducer import MOST_TESTS, SourceReducer, without_blank_lines
+from hunt.source_levels import LOST, RESULT
+from hunt.source_variants import CODE, WITH_HOST, compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-    from dwarfgpu.audits.campaign.source_levels import SourceFinding
-    from dwarfgpu.audits.campaign.source_variants import SourceVariants
+    from hunt.blamed_pass import BlamedPass
+    from hunt.source_levels import SourceFinding
+    from hunt.source_variants import SourceVariants
 
 DEFINED = ("-Werror=return-type", "-Werror=uninitialized")
 """Words for the compiler with which a function stays one that returns a value, and a variable one that has a value."""

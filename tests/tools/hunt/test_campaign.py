@@ -1,6 +1,7 @@
 """Campaigns: random sources, what is judged of them and kept, the tables, and the command."""
 
 import io
+import json
 import re
 import subprocess
 import xml.etree.ElementTree as ET
@@ -9,31 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
-
-from dwarfgpu import progress
-from dwarfgpu.audits.campaign import campaign_folder, cause_finder, source_variants
-from dwarfgpu.audits.campaign.blamed_pass import BlamedPass
-from dwarfgpu.audits.campaign.campaign_folder import (
-    CampaignFolder,
-    SourceAnswer,
-    answer_of,
-    is_random,
-    source_levels,
-    text_of,
-)
-from dwarfgpu.audits.campaign.cause_finder import CauseFinder, FindingCause
-from dwarfgpu.audits.campaign.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
-from dwarfgpu.audits.campaign.host_results import host_kernels
-from dwarfgpu.audits.campaign.random_sources import OPTIONS, random_source
-from dwarfgpu.audits.campaign.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels
-from dwarfgpu.audits.campaign.source_variants import SourceVariants
-from dwarfgpu.audits.judge import judgement
-from dwarfgpu.audits.verify.findings import NOTE
-from dwarfgpu.compilers.clang import find_clang
-from dwarfgpu.errors import UsageError
-from dwarfgpu.execution.halts import Halt, uninterrupted
-from dwarfgpu.questions import campaigns
-from dwarfgpu.render.campaigns import (
+from hunt import campaign_folder, cause_finder, command, source_variants
+from hunt.blamed_pass import BlamedPass
+from hunt.campaign_folder import CampaignFolder, SourceAnswer, answer_of, is_random, source_levels, text_of
+from hunt.campaign_text import (
     answer_text,
     campaign_json,
     campaign_page,
@@ -42,7 +22,20 @@ from dwarfgpu.render.campaigns import (
     report_text,
     variables_svg,
 )
-from tests.builders.commands import ROOT, document
+from hunt.cause_finder import CauseFinder, FindingCause
+from hunt.causes import RULES, cause_from, counted_rules, examples, grouped, with_variants
+from hunt.host_results import host_kernels
+from hunt.random_sources import OPTIONS, random_source
+from hunt.source_levels import PARTS, LevelVerdict, SourceFinding, SourceLevels
+from hunt.source_variants import SourceVariants
+
+from dwarfgpu import progress
+from dwarfgpu.audits.judge import judgement
+from dwarfgpu.audits.verify.findings import NOTE
+from dwarfgpu.compilers.clang import find_clang
+from dwarfgpu.errors import UsageError
+from dwarfgpu.execution.halts import Halt, uninterrupted
+from tests.builders.commands import ROOT
 from tests.builders.commands import run as run_command
 
 UNROLLED = ROOT / "dwarfgpu" / "examples" / "findings" / "unrolled.cl"
@@ -65,6 +58,17 @@ CAUSE = FindingCause(
     "DW_TAG",
     address=0x1630,
 )
+
+
+def hunted(*words):
+    """What `python3 tools/dev.py hunt WORDS...` prints, and with which status it ends."""
+    return run_command(*words, program=command.main)
+
+
+def hunted_document(*words, status=0):
+    done = hunted(*words, "--json")
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -176,9 +180,9 @@ def test_nothing_is_lost_when_a_campaign_is_interrupted(is_kept, place, monkeypa
     if place == "report" and not is_kept:
         return
     monkeypatch.setattr(campaign_folder, "growing_answers", answers)
-    monkeypatch.setattr(campaigns, "cause_of", cause)
+    monkeypatch.setattr(command, "cause_of", cause)
     folder = tmp_path / "kept"
-    done = run_command("judge", "--fuzz", "1", *(("--campaign", str(folder)) if is_kept else ()))
+    done = hunted("--fuzz", "1", *(("--campaign", str(folder)) if is_kept else ()))
     assert done.returncode == 130
     name = "postmisched " if place == "report" else "not examined"
     assert f"against-wrong  {name}" in done.stdout
@@ -204,14 +208,14 @@ def test_an_interrupt_before_anything_is_judged_shows_no_tables(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(campaign_folder, "growing_answers", answers)
-    done = run_command("judge", "--fuzz", "1")
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dwarfgpu: interrupted\n")
+    done = hunted("--fuzz", "1")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "hunt: interrupted\n")
 
 
 def test_answers_that_are_not_kept_can_be(monkeypatch):
     monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
-    monkeypatch.setattr(campaigns, "cause_of", lambda *_, **_more: CAUSE)
-    done = run_command("judge", "--fuzz", "1")
+    monkeypatch.setattr(command, "cause_of", lambda *_, **_more: CAUSE)
+    done = hunted("--fuzz", "1")
     assert done.stderr == "hint: --campaign DIR keeps the sources, and writes a report about each cause\n"
 
 
@@ -223,11 +227,11 @@ def test_a_source_of_a_negative_seed_is_random(tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
-    done = run_command("judge", "--fuzz", "1", "--campaign", str(tmp_path / "file"))
+    done = hunted("--fuzz", "1", "--campaign", str(tmp_path / "file"))
     assert done.returncode == 2
     assert f"a campaign cannot be kept in {tmp_path / 'file'}: File exists" in done.stderr
     monkeypatch.setenv("CLANG", "/nonexistent")
-    done = run_command("judge", "--fuzz", "1", "--campaign", str(tmp_path / "new"))
+    done = hunted("--fuzz", "1", "--campaign", str(tmp_path / "new"))
     assert done.returncode == 2
     assert "CLANG=/nonexistent is not a program" in done.stderr
     assert not (tmp_path / "new").exists()
@@ -249,9 +253,9 @@ def test_only_reports_that_are_kept_are_made(is_kept, monkeypatch, tmp_path):
         return CAUSE
 
     monkeypatch.setattr(campaign_folder, "growing_answers", lambda path, _processor: [evolve(ANSWER, name=path.name)])
-    monkeypatch.setattr(campaigns, "cause_of", cause)
+    monkeypatch.setattr(command, "cause_of", cause)
     options = ("--campaign", str(tmp_path)) if is_kept else ()
-    answer = document("judge", "--fuzz", "1", *options, status=1)
+    answer = hunted_document("--fuzz", "1", *options, status=1)
     assert [each["pass"] for each in answer["causes"]] == ["postmisched"]
     assert reduced.count(True) == is_kept
     assert len([*tmp_path.glob("reports/*.md")]) == is_kept
@@ -291,18 +295,16 @@ def test_the_commands_of_a_report_run_as_they_stand(clang, require_tool, tmp_pat
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("judge", "k.co", "--fuzz", "3"), "name no FILE"),
-        (("judge", "--fuzz", "0"), "needs one kernel at least"),
-        (("judge", "--reduce"), "needs a source"),
-        (("judge", "fixtures/asm/lane-pc.gfx90a.w64.co", "--reduce"), "not a code object"),
-        (("judge", "--fuzz", "1", "--html"), "-fuzz compiles sources at -O0 to -O3, and launches them itself"),
-        (("judge", str(UNROLLED), "--reduce", "--against", str(UNROLLED)), "leave -against out"),
-        (("judge",), "FILE"),
+        (("k.co", "--fuzz", "3"), "name no FILE"),
+        (("--fuzz", "0"), "needs one kernel at least"),
+        (("--reduce",), "needs a source"),
+        (("fixtures/asm/lane-pc.gfx90a.w64.co", "--reduce"), "not a code object"),
+        ((str(UNROLLED),), "--reduce, or --campaign DIR"),
+        ((), "needs a source"),
     ],
 )
 def test_questions_that_make_no_sense_are_refused(words, message):
-    words = [str(ROOT / "fixtures/asm/lane-pc.gfx90a.w64.co") if word == "k.co" else word for word in words]
-    done = run_command(*words)
+    done = hunted(*words)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -378,7 +380,7 @@ def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, 
         raise KeyboardInterrupt
 
     answer = evolve(ANSWER, problem=None, verdicts=(LevelVerdict("own", "1", findings=(finding,)),))
-    monkeypatch.setattr(campaigns, "judge_source", lambda *_: answer)
+    monkeypatch.setattr(command, "judge_source", lambda *_: answer)
     monkeypatch.setattr(source_variants, "judged", judged)
     monkeypatch.setattr(source_variants, "open_program", lambda code: code)
     monkeypatch.setattr(
@@ -387,7 +389,7 @@ def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, 
     monkeypatch.setattr(SourceVariants, "span", lambda *_: range(0))
     monkeypatch.setattr(CauseFinder, "_blamed", stopped)
     monkeypatch.setattr(cause_finder, "dwarf_text", lambda *_: "")
-    done = run_command("judge", str(path), "--reduce", "-o", str(output))
+    done = hunted(str(path), "--reduce", "-o", str(output))
     assert done.returncode == 130
     hint = "hint: ^C ended this early: the source may be smaller still, and its pass is not known\n"
     assert " ".join(done.stderr.split()) == hint.strip()
@@ -395,7 +397,7 @@ def test_an_interrupted_reduction_keeps_the_smallest_source(place, monkeypatch, 
         "first": [True, True, True], "reduction": [False, True, True], "pass": [False, False, True],
     }[place]  # fmt: skip
     tested.clear()
-    assert document("judge", str(path), "--reduce", status=130)["interrupted"]
+    assert hunted_document(str(path), "--reduce", status=130)["interrupted"]
 
 
 def test_findings_of_a_kernel_share_what_was_compiled_and_judged(monkeypatch, tmp_path):

@@ -1,80 +1,107 @@
-"""The options of ``judge`` that are about sources: ``-reduce``, ``-fuzz`` and ``-campaign``."""
+"""The command of the hunt: random kernels, the reduction of a source, and the tables of a campaign."""
 
 from __future__ import annotations
 
+import argparse
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import asdict
 
 from dwarfgpu import budget
-from dwarfgpu.audits.campaign.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
-from dwarfgpu.audits.campaign.cause_finder import CauseFinder
-from dwarfgpu.audits.campaign.causes import (
-    RULES,
-    ExampleFinding,
-    cause_of,
-    counted_rules,
-    examples,
-    grouped,
-    kept_cause,
-    with_variants,
-)
-from dwarfgpu.audits.campaign.reducer import MOST_TESTS
-from dwarfgpu.audits.campaign.source_levels import LEVELS, LOST
-from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.children import PrivateFolder
+from dwarfgpu.cli.session import Session
 from dwarfgpu.compilers import is_source
-from dwarfgpu.errors import Interrupt, NotFound, UsageError, nearest_hint, until_interrupt
+from dwarfgpu.errors import DwarfGpuError, Interrupt, NotFound, UsageError, nearest_hint, until_interrupt
 from dwarfgpu.progress import begin
 from dwarfgpu.progress import counted as counted_progress
 from dwarfgpu.questions.document import INTERRUPTED, NO_ANSWER, Document, Output
-from dwarfgpu.render import campaigns as text_of
+from hunt import campaign_text as text_of
+from hunt.campaign_folder import CampaignFolder, judge_source, source_levels, write_whole
+from hunt.cause_finder import CauseFinder
+from hunt.causes import RULES, ExampleFinding, cause_of, counted_rules, examples, grouped, kept_cause, with_variants
+from hunt.reducer import MOST_TESTS
+from hunt.source_levels import LEVELS, LOST
+from hunt.source_variants import SourceVariants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.audits.campaign.campaign_folder import SourceAnswer
-    from dwarfgpu.audits.campaign.causes import CauseGroup
-    from dwarfgpu.questions.registry import Arguments
-    from dwarfgpu.questions.selection import Selection
+    from hunt.campaign_folder import SourceAnswer
+    from hunt.causes import CauseGroup
 
 PAGE, PICTURES = "campaign.md", ("variables.svg", "causes.svg")
 """What is written about a campaign into its folder."""
 
 
-def campaign(selection: Selection, arguments: Arguments) -> Document:
-    """Answer ``judge`` with one of the options that are about sources."""
-    way = next(name for name in ("fuzz", "reduce", "campaign") if arguments.has(name))
-    for name in ("against", "html", "sarif", "grid", "work-group", "baseline"):
-        if arguments.has(name):
-            raise arguments.wrong(f"-{way} compiles sources at -O0 to -O3, and launches them itself: leave -{name} out")
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    words = argparse.ArgumentParser(prog="hunt", description="Judge the compiler that $CLANG names (README.md).")
+    words.add_argument("source", nargs="?", help="k.cl or k.hip; k.cl@gfx90a names the processor")
+    words.add_argument("kernel", nargs="?", help="the kernel to reduce (all)")
+    words.add_argument(
+        "--reduce",
+        nargs="?",
+        const="",
+        metavar="RULE",
+        help="make the source small as long as its first finding (of RULE) stays, and name the pass",
+    )
+    words.add_argument("--fuzz", type=int, metavar="N", help="judge N random kernels at -O1 to -O3")
+    words.add_argument("--seed", type=int, default=0, help="the first random kernel (0)")
+    words.add_argument("--campaign", metavar="DIR", help="keep sources, answers and causes, and continue from there")
+    words.add_argument("--json", action="store_true", help="print one JSON document")
+    words.add_argument("-o", "--output", metavar="FILE", help="write the answer to a file")
+    return words  # fmt: skip
+
+
+def main(words: Sequence[str]) -> int:
+    """Answer a command line; return the exit status."""
+    options = parser().parse_args(words)
+    session = Session(as_json=options.json)
+    try:
+        with nullcontext() if options.output is None else session.written_to(options.output):
+            document = campaign(options)
+            document.write(session.output(), session.form)
+    except DwarfGpuError as error:
+        return session.report(error)
+    except KeyboardInterrupt:
+        session.err.write("hunt: interrupted\n")
+        return INTERRUPTED
+    for hint in document.hints:
+        session.hint(hint)
+    return document.status
+
+
+def campaign(options: argparse.Namespace) -> Document:
+    """Return the answer to a command line."""
     with budget.apart():  # the instructions of each kernel are bounded, and so are the tests of a reduction
-        if arguments.has("fuzz"):
-            if selection.given is not None:
-                raise arguments.wrong("makes its sources: name no FILE")
-            return _fuzz(arguments)
-        if selection.given is None:
-            if arguments.has("campaign") and not arguments.has("reduce"):
-                return _summary(CampaignFolder(arguments.get("campaign")))
-            raise arguments.wrong("needs a source, k.cl or k.hip")
-        if not is_source(selection.given):
-            raise arguments.wrong("needs a source, k.cl or k.hip, not a code object")
-        path, _at, processor = selection.given.partition("@")
-        if arguments.has("reduce"):
-            return _reduced(Path(path), processor or None, arguments)
-        return _one(CampaignFolder(arguments.get("campaign")).judge(Path(path), processor or None))
+        if options.fuzz is not None:
+            if options.source is not None:
+                raise UsageError("--fuzz makes its sources: name no FILE")
+            return _fuzz(options)
+        if options.source is None:
+            if options.campaign is not None and options.reduce is None:
+                return _summary(CampaignFolder(options.campaign))
+            raise UsageError("hunt needs a source, k.cl or k.hip, or --fuzz N")
+        if not is_source(options.source):
+            raise UsageError("hunt needs a source, k.cl or k.hip, not a code object")
+        path, _at, processor = options.source.partition("@")
+        if options.reduce is not None:
+            return _reduced(Path(path), processor or None, options.reduce or None, options.kernel)
+        if options.campaign is None:
+            raise UsageError("what is to be done with the source?", hint="--reduce, or --campaign DIR")
+        return _one(CampaignFolder(options.campaign).judge(Path(path), processor or None))
 
 
-def _fuzz(arguments: Arguments) -> Document:
+def _fuzz(options: argparse.Namespace) -> Document:
     """Judge random kernels, in a folder that stays or for this answer alone."""
-    count, seed = arguments.get("fuzz"), arguments.get("seed") or 0
-    if count < 1:
-        raise arguments.wrong("needs one kernel at least")
-    if arguments.has("campaign"):
-        return _judged(CampaignFolder(arguments.get("campaign")), seed, count)
+    if options.fuzz < 1:
+        raise UsageError("--fuzz needs one kernel at least")
+    if options.campaign is not None:
+        return _judged(CampaignFolder(options.campaign), options.seed, options.fuzz)
     with PrivateFolder() as folder:
-        return _judged(CampaignFolder(str(folder.path)), seed, count, is_kept=False)
+        return _judged(CampaignFolder(str(folder.path)), options.seed, options.fuzz, is_kept=False)
 
 
 def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = True) -> Document:
@@ -93,7 +120,7 @@ def _judged(folder: CampaignFolder, seed: int, count: int, *, is_kept: bool = Tr
 
 
 def _one(answer: SourceAnswer) -> Document:
-    """Return the answer about one source, such as a worker of `fleet` gives."""
+    """Return the answer about one source."""
     data = {"source": answer.name, "processor": answer.processor, "problem": answer.problem}
     rows = [*text_of.verdict_rows(answer)]
 
@@ -108,14 +135,12 @@ def _one(answer: SourceAnswer) -> Document:
 # --- A finding --------------------------------------------------------------------------------------------------------
 
 
-def _reduced(path: Path, processor: str | None, arguments: Arguments) -> Document:
+def _reduced(path: Path, processor: str | None, wanted: str | None, kernel: str | None) -> Document:
     """Return the report of one finding of a source."""
-    wanted = arguments.get("reduce") or None
     parts = {rule.partition("-")[0] for rule in RULES}
     if wanted is not None and wanted not in {*RULES, *parts}:
         hint = nearest_hint(wanted, (*RULES, *parts), f"the rules are {', '.join(RULES)}")
         raise UsageError(f"--reduce knows no rule {wanted[:60]!r}", hint=hint)
-    kernel = arguments.words[0] if arguments.words else None
     answer = judge_source(path, processor, kernel)
     if answer.problem is not None:
         raise UsageError(answer.problem)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define, evolve
 
-from dwarfgpu.audits.campaign.host_results import ITEMS, HostKernels
 from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
 from dwarfgpu.audits.judge.statement_record import record_run
 from dwarfgpu.audits.verify.findings import NOTE
@@ -18,6 +17,7 @@ from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.execution.launch.made_arguments import GROUP, launch_sizes, made_arguments
 from dwarfgpu.immutable import frozen
 from dwarfgpu.states.program import open_program
+from hunt.host_results import ITEMS, HostKernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

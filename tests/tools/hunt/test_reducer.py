@@ -1,6 +1,6 @@
 """Sources that are made small: what is cut, and that only variants that pass the test stay."""
 
-from dwarfgpu.audits.campaign.reducer import SourceReducer, units
+from hunt.reducer import SourceReducer, units
 
 SOURCE = """#include "x.h"
 typedef struct { int a; } pair; // a ; in a comment

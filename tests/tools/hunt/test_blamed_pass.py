@@ -1,19 +1,11 @@
 """The pass that makes a finding, found in what passes print and by leaving them out."""
 
 import pytest
+from hunt.blamed_pass import WRITER, PassFinder, changed_lines, dumps_of, limited, option_name, sightings
+from hunt.cause_finder import CauseFinder
+from hunt.source_levels import SourceFinding, SourceLevels
+from hunt.source_variants import SourceVariants
 
-from dwarfgpu.audits.campaign.blamed_pass import (
-    WRITER,
-    PassFinder,
-    changed_lines,
-    dumps_of,
-    limited,
-    option_name,
-    sightings,
-)
-from dwarfgpu.audits.campaign.cause_finder import CauseFinder
-from dwarfgpu.audits.campaign.source_levels import SourceFinding, SourceLevels
-from dwarfgpu.audits.campaign.source_variants import SourceVariants
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 
 IR = """*** IR Dump After {} on k ***

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 
-from dwarfgpu.audits.campaign.random_sources import OPTIONS
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.compilers.clang import find_clang
 from dwarfgpu.compilers.sources import LIMIT
 from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.execution.launch.made_arguments import GROUP
+from hunt.random_sources import OPTIONS
 
 ITEM = "dwarfgpu_item"
 ITEMS = 8
