@@ -24,8 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 import fuzz_loop  # noqa: E402
 
 from dwarfgpu.fleet.answers import make_question, rows_of  # noqa: E402
-from dwarfgpu.fleet.inputs import find_inputs  # noqa: E402
-from dwarfgpu.fleet.remote_files import fetched  # noqa: E402
+from dwarfgpu.fleet.inputs import fetched, find_inputs  # noqa: E402
 from tests.builders.many_states import CODE, snapshot_text  # noqa: E402
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def _rows(question: Question, items: tuple[Input, ...]) -> list[Row]:
     """Return the rows of some inputs; it runs in a worker."""
     from dwarfgpu.fleet.answers import COLUMNS, rows_of
     from dwarfgpu.fleet.cluster import one_at_a_time
-    from dwarfgpu.fleet.remote_files import fetched
+    from dwarfgpu.fleet.inputs import fetched
 
     rows: list[Row] = []
     with one_at_a_time:

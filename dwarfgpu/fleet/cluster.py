@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.children import folder_of_run
 from dwarfgpu.errors import UsageError
 from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
+from dwarfgpu.fleet.inputs import fetched
 from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter, outcomes_of
-from dwarfgpu.fleet.remote_files import fetched
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import os
+from contextlib import contextmanager
 from glob import glob, has_magic
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
-from dwarfgpu.fleet.remote_files import FOLDER, MANIFEST, expanded, is_url
+from dwarfgpu.fleet.remote_files import FOLDER, MANIFEST, expanded, is_url, mirror_of_run
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
@@ -172,3 +174,43 @@ def _of_cells(cells: list[str], columns: list[str], folder: str) -> Input:
 
 def _beside(folder: str, name: str) -> str:
     return name if is_url(name) else os.path.join(folder, name)  # noqa: PTH118
+
+
+@contextmanager
+def fetched(item: Input) -> Iterator[Input]:
+    """Give an input whose files are copied when they are opened, while the block runs, with those that they name."""
+    names = [name for name in (item.code, *item.states) if name is not None]
+    if not any(map(is_url, names)):
+        yield item
+        return
+    mirror = mirror_of_run()
+    states: list[str] = []
+
+    def here(name: str, *, is_state: bool = True) -> str:
+        if not is_url(name):
+            return name
+        url, part = _without_part(name)
+        path = mirror.local(url)
+        states.extend([path] * is_state)
+        if url.rstrip("/").endswith(FOLDER):
+            Path(path).mkdir(parents=True, exist_ok=True)
+        else:
+            mirror.bring(path, url)
+        return path + part
+
+    try:
+        try:
+            code = None if item.code is None else here(item.code, is_state=not item.states)
+            local = evolve(item, code=code, states=tuple(here(name) for name in item.states))
+        except DwarfGpuError as error:
+            local = evolve(item, problem=error)
+        yield local
+    finally:
+        mirror.end(states)
+
+
+def _without_part(url: str) -> tuple[str, str]:
+    """Return a URL, and which image in its file is meant: ``@gfx90a``."""
+    folder, slash, name = url.rpartition("/")
+    base, mark, part = name.partition("@")
+    return f"{folder}{slash}{base}", mark + part

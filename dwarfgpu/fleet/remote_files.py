@@ -14,16 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from dwarfgpu import regular_files
 from dwarfgpu.children import folder_of_run
-from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
+from dwarfgpu.errors import MalformedFile, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.fleet.inputs import Input
 
 FOLDER = ".dgs"
 """The end of the name of a snapshot that is a folder."""
@@ -185,58 +182,18 @@ class _Mirror:
 
 
 @cache
-def _mirror() -> _Mirror:
+def mirror_of_run() -> _Mirror:
     """Return the copies of this process; from now on a file is copied when its path is opened."""
     mirror = _Mirror()
     regular_files.bring = mirror.bring
     return mirror
 
 
-@contextmanager
-def fetched(item: Input) -> Iterator[Input]:
-    """Give an input whose files are copied when they are opened, while the block runs, with those that they name."""
-    names = [name for name in (item.code, *item.states) if name is not None]
-    if not any(map(is_url, names)):
-        yield item
-        return
-    mirror = _mirror()
-    states: list[str] = []
-
-    def here(name: str, *, is_state: bool = True) -> str:
-        if not is_url(name):
-            return name
-        url, part = _without_part(name)
-        path = mirror.local(url)
-        states.extend([path] * is_state)
-        if url.rstrip("/").endswith(FOLDER):
-            Path(path).mkdir(parents=True, exist_ok=True)
-        else:
-            mirror.bring(path, url)
-        return path + part
-
-    try:
-        try:
-            code = None if item.code is None else here(item.code, is_state=not item.states)
-            local = evolve(item, code=code, states=tuple(here(name) for name in item.states))
-        except DwarfGpuError as error:
-            local = evolve(item, problem=error)
-        yield local
-    finally:
-        mirror.end(states)
-
-
-def _without_part(url: str) -> tuple[str, str]:
-    """Return a URL, and which image in its file is meant: ``@gfx90a``."""
-    folder, slash, name = url.rpartition("/")
-    base, mark, part = name.partition("@")
-    return f"{folder}{slash}{base}", mark + part
-
-
 def with_urls(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row in which files are called by their URLs."""
     if regular_files.bring is None:
         return row
-    folder = f"{_mirror().folder}/"
+    folder = f"{mirror_of_run().folder}/"
     for name, value in row.items():
         if isinstance(value, str) and folder in value:
             row[name] = re.sub(f"{re.escape(folder)}([A-Za-z0-9]+)/", r"\1://", value)

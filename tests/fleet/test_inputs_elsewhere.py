@@ -15,9 +15,8 @@ from pyarrow.dataset import dataset
 
 from dwarfgpu.fleet import cluster as work
 from dwarfgpu.fleet.answers import COLUMNS, make_question, rows_of
-from dwarfgpu.fleet.inputs import find_inputs
+from dwarfgpu.fleet.inputs import fetched, find_inputs
 from dwarfgpu.fleet.parts import AnswerFolder, Journal
-from dwarfgpu.fleet.remote_files import fetched
 from tests.builders.commands import ROOT, run
 from tests.builders.fleet_cluster import cluster, environment
 from tests.builders.many_states import CODE, snapshot_text, write_states

@@ -35,9 +35,9 @@ from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.program.frames.work_items import FUNCTIONS, VARIABLES, WorkItemNumbers
 from dwarfgpu.program.language import arithmetic as c
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand
+from dwarfgpu.program.language.arithmetic import Arithmetic, DataModel, ScalarOperand, string_bytes
 from dwarfgpu.program.language.parser import TypeBuilder, parse, parse_type
-from dwarfgpu.program.language.tokens import ExpressionError, UnknownName, string_bytes
+from dwarfgpu.program.language.tokens import ExpressionError, UnknownName
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, known_size, number_size, resolved, stripped

@@ -27,8 +27,7 @@ from dwarfgpu.errors import EvaluationError, UsageError
 from dwarfgpu.expr.arithmetic import ExactFloats, Floats, Integers
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import refuse
-from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null
-from dwarfgpu.program.language.tokens import STRINGS
+from dwarfgpu.program.language.syntax import Boolean, Character, Float, Integer, Null, StringLiteral
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, resolved
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_ONLY = frozenset(("%", "&", "|", "^"))
 _NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
+STRINGS = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
+"""The type of the characters of a string, by its prefix."""
 
 
 class Arithmetic:
@@ -825,3 +826,14 @@ class DataModel:
     def truth(self) -> t.Base:
         """The type of a comparison: bool in C++, int in C."""
         return self.base("_Bool" if self.is_cplus else "int")
+
+
+def string_bytes(node: StringLiteral, model: DataModel) -> tuple[str, bytes]:
+    """Return the type name of a string's characters, and its bytes with the null character at the end."""
+    size = {"": 1, "u8": 1, "u": 2, "U": 4, "L": model.wchar_size}[node.prefix]
+    order = "" if size == 1 else f"-{model.byte_order[0]}e"
+    errors = "surrogateescape" if size == 1 else "surrogatepass"
+    try:
+        return STRINGS[node.prefix], f"{node.value}\0".encode(f"utf-{8 * size}{order}", errors)
+    except UnicodeEncodeError:
+        raise UsageError("a string of bytes cannot have a surrogate", hint='write L"..."', kind="bad_operand") from None

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.language.syntax import Character, Float, Integer, StringLiteral, SyntaxNode
+from dwarfgpu.program.language.syntax import Character, Float, Integer, SyntaxNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from dwarfgpu.program.language.arithmetic import DataModel
 
 
 MAX_LENGTH = 1 << 16
@@ -225,18 +223,3 @@ def character(token: Token, text: str) -> Character:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-STRINGS = {"": "char", "u8": "char8_t", "u": "char16_t", "U": "char32_t", "L": "wchar_t"}
-"""The type of the characters of a string, by its prefix."""
-
-
-def string_bytes(node: StringLiteral, model: DataModel) -> tuple[str, bytes]:
-    """Return the type name of a string's characters, and its bytes with the null character at the end."""
-    size = {"": 1, "u8": 1, "u": 2, "U": 4, "L": model.wchar_size}[node.prefix]
-    order = "" if size == 1 else f"-{model.byte_order[0]}e"
-    errors = "surrogateescape" if size == 1 else "surrogatepass"
-    try:
-        return STRINGS[node.prefix], f"{node.value}\0".encode(f"utf-{8 * size}{order}", errors)
-    except UnicodeEncodeError:
-        raise UsageError("a string of bytes cannot have a surrogate", hint='write L"..."', kind="bad_operand") from None

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.language.arithmetic import DataModel
+from dwarfgpu.program.language.arithmetic import DataModel, string_bytes
 from dwarfgpu.program.language.parser import TypeBuilder, parse, parse_type
-from dwarfgpu.program.language.tokens import MAX_LENGTH, ExpressionError, string_bytes, tokens
+from dwarfgpu.program.language.tokens import MAX_LENGTH, ExpressionError, tokens
 from dwarfgpu.program.types.declaration import type_text
 from dwarfgpu.program.types.model import Base, Body, Lazy, Struct, byte_size
 from tests.builders.errors import raised
