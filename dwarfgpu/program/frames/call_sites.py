@@ -48,7 +48,7 @@ def _is_tail_call(site: Die) -> bool:
     return flag is not None and bool(flag.value)
 
 
-def _called(site: Die) -> Die | None:
+def called(site: Die) -> Die | None:
     """Return the entry of the function that a call names; None of a call through a pointer."""
     named = site.get("DW_AT_call_origin") or site.get("DW_AT_abstract_origin")
     if named is None:
@@ -62,10 +62,15 @@ def is_call_of(site: Die, callee: Die | None) -> bool:
 
     A call that names another function reached this one through tail calls, and its parameters are those of the other.
     """
-    target = _called(site)
+    target = called(site)
     if target is None or callee is None:
         return True
     return bool({*target.origins()} & {*callee.origins()}) or _is_named_as(target, callee)
+
+
+def target_of(site: Die) -> Attribute | None:
+    """Return the attribute with the address that a call through a pointer leads to."""
+    return site.get("DW_AT_call_target") or site.get("DW_AT_GNU_call_site_target")
 
 
 def _is_named_as(die: Die, other: Die) -> bool:
@@ -162,7 +167,7 @@ def may_call_itself(function: Die) -> bool:
 
 def _tail_calls(function: Die) -> Iterator[Die | None]:
     """Yield the functions that a function calls last, so that its frame is gone by then; None for unnamed ones."""
-    return (_called(site) for site in _sites(function) if _is_tail_call(site))
+    return (called(site) for site in _sites(function) if _is_tail_call(site))
 
 
 def _with_code(die: Die) -> Die:
@@ -263,7 +268,7 @@ def _tail_calls_at(loaded: Loaded, address: int) -> Iterator[tuple[LoadedCode, D
 
 
 def _target(loaded: Loaded, code: LoadedCode, site: Die) -> int | None:
-    target = _called(site)
+    target = called(site)
     return None if target is None else _entry(loaded, code, target)
 
 

@@ -9,7 +9,7 @@ is the call frame that expressions ask (`FrameInfo`): for its registers, its fra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -743,8 +743,25 @@ class Frame(Handle):
         site = call_sites.call_site_at(function, caller.code.in_file(caller.pc))
         if site is None or not call_sites.is_call_of(site, self.function):
             return None
+        if call_sites.called(site) is None and not self._is_target(call_sites.target_of(site)):
+            return None
         is_repeated = self.function is not None and call_sites.may_call_itself(self.function)
         return None if is_repeated else site
+
+    def _is_target(self, target: Attribute | None) -> bool:
+        """Return whether a call through a pointer is known to have called this function, without tail calls between.
+
+        The address is that of DW_AT_call_target (DWARF 5, 3.4.1), evaluated in the calling frame.
+        """
+        from dwarfgpu.expr.values import Value
+
+        ranges = [] if self.function is None else self.function.ranges()
+        if target is None or self.code is None or not ranges:
+            return False
+        with suppress(DwarfGpuError):  # the address was in a register that the callee has changed
+            (address,) = self.caller().evaluated(target, self.lane(None), "value")
+            return bool(isinstance(address, Value) and address.bits == self.code.in_program(ranges[0][0]))
+        return False
 
     def entry_value(self, expression: bytes, lanes: LaneSet) -> Value | None:
         """Return what the call site gives the parameter at the operand of DW_OP_entry_value; None if it does not."""

@@ -104,6 +104,37 @@ def test_a_call_site_that_names_another_function_says_nothing():
     assert "without a value" in str(raised(DwarfGpuError, value, stack.top, "DW_OP_entry_value (DW_OP_reg5)"))
 
 
+@for_each("target, is_known",
+    (b"\x03" + (0x1040).to_bytes(8, "little"), True),  # the address of g
+    (b"\x03" + (0x1000).to_bytes(8, "little"), False),  # of f, which may have called g last
+    (b"\x70\0", False),  # it was in rax
+    (None, False))  # fmt: skip
+def test_a_call_through_a_pointer_says_something_if_it_leads_to_the_function(target, is_known):
+    """DWARF 5, 3.4.1: DW_AT_call_target is the address of the function that is called."""
+    named = () if target is None else (("call_target", "exprloc", target),)
+    passed = dwarf.die("call_site_parameter", ("location", "exprloc", b"\x55"), ("call_value", "exprloc", b"\x33"))
+    call = dwarf.die("call_site", ("call_return_pc", "addr", 0x1008), *named, passed)
+    functions = [
+        dwarf.die("subprogram", ("name", "string", name), ("low_pc", "addr", low), ("high_pc", "data4", 32), *calls)
+        for name, low, calls in (("f", 0x1000, [call]), ("g", 0x1040, []))
+    ]
+    elf, frames = ElfBuilder(machine=62, osabi=0), FrameBuilder()
+    frames.fde(frames.cie("def_cfa 7 8; offset 16 1", data=-8), 0x1000, 128)
+    elf.segment(1, 0x1000, elf.section(".text", bytes(128), flags=0x6, address=0x1000), flags=5)
+    unit = dwarf.die("compile_unit", ("low_pc", "addr", 0x1000), ("high_pc", "data4", 128), *functions)
+    sections = dwarf.build(dwarf.unit(unit)).sections
+    for name, data in {**sections, ".debug_frame": frames.data}.items():
+        elf.section(name, data)
+    registers = {"rip": (0x1040).to_bytes(8, "little"), "rsp": (0x7000).to_bytes(8, "little")}
+    machine = CoreProcess(X86_64, {"1": registers}, [(0x7000, (0x1008).to_bytes(8, "little"))])
+    top = Stopped(machine, Loaded([LoadedCode(opened(elf.build()))])).stack(0).top  # type: ignore[arg-type]
+    assert (top.function.name, top.caller().function.name) == ("g", "f")
+    if is_known:
+        assert value(top, "DW_OP_entry_value (DW_OP_reg5)").bits == 3
+    else:
+        assert raised(DwarfGpuError, value, top, "DW_OP_entry_value (DW_OP_reg5)").kind == "undefined_read"
+
+
 @for_each("called, callee, may_be",
     ({}, {}, True), ({}, {"linkage_name": "hidden_f"}, True), ({"linkage_name": "f1"}, {"linkage_name": "f2"}, False),
      ({}, {"name": "g"}, False))  # fmt: skip
