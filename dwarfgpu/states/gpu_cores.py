@@ -405,7 +405,9 @@ class OpenedCore:
             self.problems.append(MissingContext("code_object", message, spec="", hint=hint))
             return FoundCode(entry, CodeObject(image), "loaded image only")
         message = f"the code object at {entry.address:#x} {what}, and its memory is in none of the files"
-        self.problems.append(MissingContext("code_object", message, spec=""))
+        start, size = place or (entry.address, 1)
+        if not any(low < start + size and start < high for low, high in self.core.memory.cut):
+            self.problems.append(MissingContext("code_object", message, spec=""))
         return FoundCode(entry, None, "not found")
 
     def _places(self, entry: LoadedObject) -> Iterable[tuple[str, str]]:

@@ -13,6 +13,7 @@ import pytest
 import dwarfgpu
 from dwarfgpu.questions import faults
 from tests.builders.code_objects import run as call
+from tests.builders.parameters import for_each
 
 pytestmark = pytest.mark.usefixtures("patience")
 
@@ -465,6 +466,18 @@ def test_a_cut_core_file_says_so_before_what_could_not_be_answered(run, tmp_path
     assert errors.startswith(f"dwarfgpu: error: {tmp_path}/cut.core ends before its memory: ")
     assert "2 waves of queue 1 have registers that none of the files contain" in errors
     assert errors.index("no wave has crashed") > errors.index("2 waves of queue 1")
+
+
+@for_each("size, begin",
+    (3000, "the core file has no waves that can be read: {} ends before its memory: "),
+    (40000, "{} ends before its memory: "), (60000, "{} ends before its memory: "))  # fmt: skip
+def test_a_cut_core_file_has_one_error_however_much_of_it_is_missing(size, begin, run, tmp_path):
+    """After 40,000 bytes the code object is missing, and that the file is cut is the reason."""
+    cut = tmp_path / "cut.core"
+    cut.write_bytes((FIXTURES.parents[1] / "dwarfgpu/examples/blur.core").read_bytes()[:size])
+    errors = run("fault", cut)[2]
+    assert errors.count("error: ") == 1
+    assert f"dwarfgpu: error: {begin.format(cut)}" in errors
 
 
 LONG = """kernel void last(global int *out, global int *none) {

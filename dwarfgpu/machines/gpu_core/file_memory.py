@@ -62,9 +62,14 @@ class FileMemory(Extents):
     def __init__(self, files: Iterable[memoryview], stretches: Iterable[Stretch]) -> None:
         Extents.__init__(self)
         self.blocks = [Cells("|u1", (len(view),), view) for view in files]
+        self.cut: list[tuple[int, int]] = []
+        """The stretches that files end before, from the first address to the last."""
         kept: list[tuple[int, int, int, int]] = []
         for stretch in stretches:
-            _insert(kept, stretch, len(self.blocks[stretch.file].buffer))
+            size = len(self.blocks[stretch.file].buffer)
+            _insert(kept, stretch, size)
+            if stretch.offset + stretch.size > size:
+                self.cut.append((stretch.address, stretch.address + stretch.size))
         for columns in kept:
             self._put(len(self.starts), *columns)
 
