@@ -177,6 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     way = Way(options.compiler, options.processor, options.level, options.repair)
     chosen = [each for each in programs() if fnmatch.fnmatch(each[0], options.programs)]
+    if not chosen:
+        parser.error(f"no program matches {options.programs!r}: --programs takes the name of one, or a pattern")
     begun = time.monotonic()
     results: list[KernelResult] = []
     judge = partial(judged, way, options.kernels)

@@ -59,3 +59,9 @@ def test_findings_are_counted_by_rule(tool, capsys):
     assert "p.cl k: value-failed: .text+0x8: x: no" in out
     assert "q.cl l: stopped" in out
     assert "2 kernels, 15 instructions; k takes 0.5 s" in out
+
+
+def test_a_pattern_that_no_program_matches_is_refused(tool, capsys):
+    with pytest.raises(SystemExit):
+        tool.main(["--programs", "nosuch*"])
+    assert "error: no program matches 'nosuch*'" in capsys.readouterr().err
