@@ -153,6 +153,8 @@ def _start(debugger: Debugger, name: str, values: Sequence[str] | None, options:
     check, seed = ({"off": None}.get(settings[each], settings[each]) for each in ("check", "weak-memory"))
     weakness = {"weak-memory": None} if seed is None else {"weak-memory": int(seed), "agents": settings["agents"]}
     running = launched_with(program, name, values, {**options, "check": check, **weakness}.get)
+    if running.made:
+        debugger.output.line(running.made)
     debugger.use(running.program, running.attached)
     note_launch(debugger, running.launched, partial(_start, debugger, name, values, options))
     return running.launched

@@ -618,6 +618,8 @@ def test_a_run_with_made_arguments_that_fails_says_which_numbers_were_made(run, 
     told = "hint: the arguments are made: limits = {width: 64, dt: 1.5}; give them with limits=...\n"
     assert told in run(*launch, "--work-group", 64)[2]
     assert told in run(*launch, "--work-group", 64, "--check=bounds")[2]
+    words = "debug", *launch[1:], "--work-group", 64, "-batch"
+    assert run(*words)[1].startswith(told.removeprefix("hint: "))
     _status, out, error = run("run", source, "step", "made", "--grid", 1, "--work-group", 1, "--print", "particles")
     assert "particles = {{x = 1.5, id = 1}, {x = 1.5, id = 1}," in out
     assert "are made" not in error
