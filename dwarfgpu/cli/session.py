@@ -105,8 +105,7 @@ class Session:
         """Report problems on standard error, those that differ only in place once; return their exit status."""
         groups: dict[tuple[object, ...], list[DwarfGpuError]] = {}
         for error in problems:
-            key = (error.error_class, error.kind, error.message, error.where.section)
-            groups.setdefault(key, []).append(error)
+            groups.setdefault((error.error_class, error.kind, error.message, error.where.section), []).append(error)
         for first, *others in list(groups.values())[:MAX_REPORTED]:
             self.report(first)
             if others:
@@ -121,7 +120,8 @@ class Session:
         try:
             yield
         except DwarfGpuError as error:
-            if error.kind == CHANGED or self.report_problems(source.problems) <= exit_status(error):
+            others = (each for each in source.problems if each.message != error.message)
+            if error.kind == CHANGED or self.report_problems(others) <= exit_status(error):
                 raise
             raise MalformedFile(error.kind, error.message, spec=error.spec) from error
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.builders.commands import ROOT, run
 from tests.builders.dwarf import die
+from tests.builders.elf import ElfBuilder
 from tests.builders.hostile import gpu, named, typed, variable
 from tests.builders.parameters import for_each
 
@@ -342,3 +343,17 @@ def test_names_from_a_file_do_not_steer_the_terminal(tmp_path):
     done = run("verify", path)
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout
+
+
+def test_relocations_that_are_not_supported_are_one_error_and_no_finding(tmp_path):
+    """They are a limit of dwarfgpu, whichever sections have them."""
+    builder = ElfBuilder(machine=183, type=1, osabi=0)
+    targets = [builder.section(name, bytes(16)) for name in (".debug_info", ".debug_line")]
+    symbols = builder.symbols([("a", 0, 4, 1, 1, targets[0])])
+    for target in targets:
+        builder.relocations(target, symbols, [(0, 257, 1, 0)])
+    path = tmp_path / "arm64.o"
+    path.write_bytes(builder.build())
+    done = run("verify", path)
+    assert done.stdout == ""
+    assert done.stderr.count("relocations of machine 183 are not supported") == 1

@@ -391,7 +391,8 @@ class KernelChecks:
         image, entry = self.file.image, kernel.entry
         assert entry is not None and kernel.symbol is not None  # noqa: S101, PT018 (for mypy)
         size = DESCRIPTOR_SIZE if kernel.descriptor is not None else CODE_SIZE
-        if 0 <= entry - kernel.symbol.value < size:
+        # before linking, the addresses of a descriptor and of its kernel, in another section, cannot be compared
+        if (image.is_linked or kernel.code is not None) and 0 <= entry - kernel.symbol.value < size:
             what = "descriptor" if kernel.descriptor is not None else "amd_kernel_code_t"
             yield self._of(kernel, "entry-descriptor", 16, entry=entry, what=what)
             return

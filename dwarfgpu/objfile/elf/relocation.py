@@ -139,7 +139,7 @@ def relocate(data: bytearray, section: Section, source: Section, image: Image) -
         message = f"{image.name}: compact relocations (SHT_CREL) of {section.name} are not supported"
         raise Unsupported("relocation", message, spec="gABI", hint="link the file, or assemble it without --crel")
     if image.machine not in RULES:
-        message = f"{image.name}: relocations of machine {image.machine} in {section.name} are not supported"
+        message = f"{image.name}: relocations of machine {image.machine} are not supported"
         raise Unsupported("relocation", message, hint="link the file first")
     _Relocator(data, section, source, image).run()
 

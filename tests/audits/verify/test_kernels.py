@@ -49,6 +49,12 @@ def test_a_kernel_of_code_object_v1_has_no_metadata() -> None:
         assert [problem.rule.name for problem in problems] == expected
 
 
+def test_a_descriptor_and_a_kernel_that_are_not_linked_have_no_addresses_to_compare() -> None:
+    """Each section of a relocatable file begins at 0; a relocation leads to the kernel."""
+    data = seeds_kernels.made(type=1, offset=0, rows=(("k.kd", 0, 64, 1, 1, 1), ("k", 0, 64, 2, 1, 2)))
+    assert [problem.rule.name for problem in KernelChecks(CodeObject(open_image(data, name="k.o"))).problems()] == []
+
+
 def test_other_files_are_not_checked() -> None:
     for name in ("host.x86_64", "operations.powerpc64"):
         assert list(KernelChecks(opened(str(FIXTURES / "asm" / name), None)).problems()) == []
