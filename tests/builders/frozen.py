@@ -96,7 +96,8 @@ def _editor(typed: list[str], _tools: Any) -> str:
         if found[3]:
             said.append({"event": found[3], "body": client.event(found[3])})
     client.close()
-    return "".join(json.dumps(each, sort_keys=True).replace(str(EXAMPLES), "EXAMPLES") + "\n" for each in said)
+    printed = "".join(json.dumps(each, sort_keys=True) + "\n" for each in said)
+    return printed.replace(str(EXAMPLES), "EXAMPLES").replace(str(ROOT), "CHECKOUT")
 
 
 def _told(answer: dict[str, Any]) -> dict[str, Any]:
