@@ -12,7 +12,7 @@ from attrs import evolve
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify.expressions import ExpressionChecks, ExpressionUse
-from dwarfgpu.audits.verify.file_code import FileCode
+from dwarfgpu.audits.verify.file_code import FileCode, host_code
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.cfi import rules as cfi_rules
 from dwarfgpu.encoding.cursor import Cursor
@@ -36,8 +36,9 @@ from dwarfgpu.objfile.contributions import initial_length
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from dwarfgpu.audits.verify.host_code import HostCode
     from dwarfgpu.cfi.instructions import DecodedInstruction
     from dwarfgpu.cfi.rules import CfaRule, ExpressionBytes, Rule
     from dwarfgpu.encoding.operands import Format
@@ -143,6 +144,15 @@ RULES = rules(
      "The CFA and the return address are where the ABI has them where a function begins.",
      "write the rules of the ABI in the CIE", "the CFA is {register}{offset:+d} where {name} begins",
      "the return address is saved at CFA{offset:+d} where {name} begins"),
+    ("cfa-moved", ERROR, "DWARF 5, 6.4.1", "The CFA stays where it is while the code moves the stack pointer.",
+     "change the offset of the CFA behind each instruction that moves the stack pointer",
+     "at {row:#x} the CFA is rsp{offset:+d}, by the instructions since {low:#x} it is rsp{expected:+d}",
+     "the CFA is rsp{offset:+d} at the return at {row:#x}"),
+    ("cfa-alignment", ERROR, "DWARF 5, 6.4.2.2", "The CFA is computed from rsp with a multiple of 8.",
+     "write the offset, without a factor", "at {row:#x} the CFA is rsp{offset:+d}"),
+    ("slot-pushed", ERROR, "DWARF 5, 6.4.2.3", "A register is saved where the code of the function pushes it.",
+     "write the register that is pushed there",
+     "at {row:#x} {register} is saved at CFA{offset:+d}, where {pushed} is pushed"),
     ("kernel-end", ERROR, "A.6.4.1", "Where a kernel has a CFA, a rule says that its return address is undefined.",
      "write DW_CFA_undefined for the return address: without a rule, debuggers look for a caller",
      "at {row:#x} no rule is for the return address"),
@@ -195,6 +205,7 @@ RULES_OF_BYTE, MIN_RULES = 256, 1 << 20
 """How many rules of rows are checked to a byte of a section, and in any: entries may share a CIE with many rules."""
 MAX_KNOWN = 1 << 16
 """How many programs of FDEs are remembered: functions of one size often have the same one."""
+_RSP = 7
 _NEED_CFA = (cfi_rules.Offset, cfi_rules.ValOffset, cfi_rules.ExpressionRule, cfi_rules.ValExpression)
 _VENDOR = re.compile(r"\[[^:\[\]]+:v\d+\.\d+(?::[^\]]*)?\]")
 _ELSEWHERE = frozenset((REGISTER, IMPLICIT, UNDEFINED, COMPOSITE))
@@ -217,6 +228,7 @@ class CallFrameChecks:
         self.target = file.target.target if file.target.is_known else None
         image = file.image
         self.code = FileCode(image)
+        self.host = host_code(image)
         self.kernels = {kernel.entry for kernel in file.kernels.kernels} if file.is_amdgpu else set()
         families = () if self.target is None else self.target.families
         self.prefixes = {
@@ -367,7 +379,7 @@ class CallFrameChecks:
                 is_right = False
                 yield problem
             is_right = is_right and fde.low not in self._odd_entries
-            if is_right and len(self._known) < MAX_KNOWN and not self._has_addresses(fde):
+            if is_right and len(self._known) < MAX_KNOWN and self.host is None and not self._has_addresses(fde):
                 self._known[key] = bool(self.empty) and self.empty[-1] is fde
         elif is_empty:
             self.empty.append(fde)
@@ -460,8 +472,11 @@ class CallFrameChecks:
         seen: set[str] = set()
         before: UnwindRules | None = None
         is_empty = True
+        is_checked = self.host is not None and not fde.cie.is_signal_frame and not self.code.is_dropped(fde.low)
+        pushes = _Pushes(self.host, self.frames.register_name) if self.host is not None and is_checked else None
         for row in self.frames.rows(fde):
-            if before is not None and before.registers is row.registers and before.cfa == row.cfa:
+            moved = [] if pushes is None else [*pushes.check(before, row)]
+            if before is not None and before.registers is row.registers and before.cfa == row.cfa and not moved:
                 continue
             if before is None and not fde.cie.is_signal_frame:
                 self._enter(fde, row)
@@ -474,6 +489,7 @@ class CallFrameChecks:
             for name, values in [
                 *endless,
                 *self._unsaved(fde, row),
+                *moved,
                 *self._rules(row, fde.format.form, is_signal_frame=fde.cie.is_signal_frame),
             ]:
                 if name not in seen:
@@ -592,6 +608,47 @@ class CallFrameChecks:
             found = [each.operands[0] for each in instructions if each.name == "DW_OP_LLVM_call_frame_entry_reg"]
             known = self._entries_read[data] = frozenset(number for number in found if isinstance(number, int))
         return known
+
+
+class _Pushes:
+    """What the code of x86-64 pushes where a function begins, and how it moves the CFA from row to row."""
+
+    def __init__(self, host: HostCode, named: Callable[[int], str]) -> None:
+        self._host = host
+        self._named = named
+        self._pushed: dict[int, int] | None = None
+        """By their offset from the CFA, the registers pushed so far; None before the function and after other code."""
+
+    def check(self, before: UnwindRules | None, row: UnwindRules) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield what the code before a row contradicts."""
+        cfa, last = row.cfa, None if before is None else before.cfa
+        offset = cfa.offset if isinstance(cfa, cfi_rules.RegisterOffset) and cfa.register == _RSP else None
+        depth = last.offset if isinstance(last, cfi_rules.RegisterOffset) and last.register == _RSP else None
+        if before is None:
+            self._pushed = {} if offset == 8 else None
+        moves = self._host.moves(before.start, row.start) if before is not None and depth is not None else None
+        if before is not None and moves is None:
+            self._pushed = None
+        for move, register in moves or ():
+            assert depth is not None  # noqa: S101 (for mypy)
+            depth -= move
+            if register is not None and self._pushed is not None:
+                self._pushed[-depth] = register
+        if offset is None:
+            return
+        if before is not None and moves and offset != depth:  # without any, other code may lead there
+            yield "cfa-moved", {"offset": offset, "expected": depth, "low": before.start}
+        elif offset % 8:
+            yield "cfa-alignment", {"offset": offset}
+        elif offset != 8 and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
+            yield "cfa-moved", {"offset": offset}
+        for number, rule in row.registers.items():
+            if not self._pushed or not isinstance(rule, cfi_rules.Offset):
+                continue
+            pushed = self._pushed.get(rule.offset)
+            if pushed is not None and pushed != number:
+                names = {"register": self._named(number), "pushed": self._named(pushed)}
+                yield "slot-pushed", {"offset": rule.offset, **names}
 
 
 def _is_assembly(unit: Unit) -> bool:

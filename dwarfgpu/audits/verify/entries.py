@@ -31,10 +31,11 @@ from dwarfgpu.audits.verify.attribute_rules import (
     wanted_of,
 )
 from dwarfgpu.audits.verify.expressions import WITH_FRAMES, ExpressionChecks, PassedExpressions, has_addresses, use_of
+from dwarfgpu.audits.verify.file_code import host_code
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, Problem, rules
 from dwarfgpu.audits.verify.lists import ListChecks, spans_text
 from dwarfgpu.dwarf_constants import name_of, names
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, MissingContext
 from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.header import SHF_EXECINSTR
 from dwarfgpu.objfile.info import forms
@@ -102,6 +103,10 @@ RULES = rules(
      "move it to the entry it is part of", "{tag} is owned by {owner}"),
     ("reference", ERROR, "DWARF 5, 7.5.5", "A reference leads to the start of an entry.", _REFER,
      "{name} leads to {place:#x}, where no entry begins", "{name}: {reason}"),
+    ("type-offset", ERROR, "DWARF 5, 7.5.1.3", "The header of a type unit leads to the type that the unit is for.",
+     "write the offset of the type, from the start of the unit", "the type is at {place:#x}, where no type begins"),
+    ("signature", ERROR, "DWARF 5, 7.5.5", "A program has a type unit with each signature that it refers to.",
+     "link the object file with the type unit", "{name} is the signature {value:#018x}, of no type unit"),
     ("reference-tag", ERROR, "DWARF 5, 2.8", "A reference leads to an entry of the kind that is meant.", _REFER,
      "{name} of {tag} leads to {target} at {place:#x}"),
     ("completed", ERROR, "DWARF 5, 2.13.2",
@@ -163,7 +168,8 @@ RULES = rules(
      "number the files as the line table of the unit does",
      "{name} is {value}, the files of the line table end at {last}"),
     ("pointer-size", ERROR, "A.5.3", "A pointer has the size that addresses have in its address space.",
-     "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}"),
+     "leave DW_AT_byte_size out, or write the size of addresses there", "{reason}",
+     "the pointer has {size} bytes, an address {expected}"),
     ("member-outside", WARNING, "DWARF 5, 5.7.6", "A member is within the structure that it is of.",
      "correct DW_AT_data_member_location or the size of the structure", "the member is at {value} of {size} bytes",
      "the member has bits {low} to {high} of {size} bytes",
@@ -181,6 +187,8 @@ RULES = rules(
      "DW_AT_entry_pc is {value:#x}, the function is {around}"),
     ("call-outside", ERROR, "DWARF 5, 3.4.1", "A call is in the code of the function that its entry is in.",
      "write the address of the call, or of the instruction after it", "{name} is {value:#x}, the function is {around}"),
+    ("call-return", WARNING, "DWARF 5, 3.4.1", "The return address of a call is behind an instruction that calls.",
+     "write the address of the instruction after the call", "no instruction that calls ends at {value:#x}"),
     ("origin-function", ERROR, "DWARF 5, 3.3.8.2", "All entries of an instance complete the same abstract instance.",
      "refer to the abstract instance that the variables of the instance belong to",
      "the instance is one of {own}, but a variable or block in it is one of {other}"),
@@ -192,6 +200,7 @@ _IN_INSTANCES = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable, dw.DW
 _PLAIN_LANGUAGES = frozenset(("c", "opencl", "rust", "go"))
 _PLACES_OF_OBJECTS = frozenset((dw.DW_TAG_formal_parameter, dw.DW_TAG_variable))
 _CALL_PCS = frozenset((dw.DW_AT_call_pc, dw.DW_AT_call_return_pc))
+_TAIL_CALLS = frozenset((dw.DW_AT_call_tail_call, dw.DW_AT_GNU_tail_call))
 _ADDRESSED = frozenset((b"\x03", b"\xa1"))
 """DW_OP_addr and DW_OP_addrx."""
 _BITS = frozenset((dw.DW_AT_bit_size, dw.DW_AT_bit_offset, dw.DW_AT_data_bit_offset))
@@ -294,6 +303,7 @@ class EntryChecks:
         self.placed = AddressSpans((low, end + 1) for low, end, _is_code in self.loaded)
         """The addresses of data, of which the end of a section is one."""
         self.code = self.lists.code
+        self.host = host_code(self.image)
         self.count = 0
         self.dropped = 0
         """How many functions the linker has dropped."""
@@ -455,7 +465,11 @@ class _UnitChecks:
             if plan.instance is not None:
                 self.instances[depth] = offset, values[plan.instance] if plan.instance >= 0 else None
             for slot, back, index in plan.calls:
-                if not self.called_in[0] <= values[slot] - back < self.called_in[1]:
+                value = values[slot]
+                is_wrong = back and self.checks.host is not None and not self.checks.host.may_return_to(value)
+                if is_wrong and _TAIL_CALLS.isdisjoint(abbreviation.attributes):
+                    yield self._problem("call-return", Die(unit, offset, abbreviation, values), value=value)
+                if not self.called_in[0] <= value - back < self.called_in[1]:
                     yield from self._checked(Die(unit, offset, abbreviation, values), index, self._call)
             if plan.origin is not None:
                 self._completes(values[plan.origin])
@@ -478,6 +492,10 @@ class _UnitChecks:
         yield from self._form_version(plans)
         yield from self._end(offset, depth + abbreviation.has_children)
         yield from self._references()
+        header = unit.header
+        wanted = wanted_of(dw.DW_AT_type, dw.DW_TAG_typedef)[0]
+        if header.signature is not None and not _fits(unit.root.tag, tags.get(header.type_offset, 0), wanted):
+            yield self._problem("type-offset", unit.root, place=unit.offset + header.type_offset)
 
     def _misplaced(self, die: Die, clause: str) -> Problem:
         """Return that an entry is owned by one that it cannot be part of."""
@@ -721,12 +739,15 @@ class _UnitChecks:
             if name == "DW_AT_byte_size":
                 if plan.tag == dw.DW_TAG_base_type:
                     return self._base_size
-                return self._pointer if plan.tag in POINTERS and self._has_spaces else None
+                return self._pointer if plan.tag in POINTERS and (self._has_spaces or self._is_wide) else None
             if name in _OF_CONSTANTS:
                 return _OF_CONSTANTS[name](self)
             return self._named_value if name in VALUE_KINDS else None
         if kind == "reference":
-            return None if form == dw.DW_FORM_ref_sig8 or number == dw.DW_AT_sibling else self._far_reference
+            is_signature = form == dw.DW_FORM_ref_sig8  # in split units and objects, perhaps of a type of another file
+            is_elsewhere = is_signature and not (self.checks.image.is_linked and not self.unit.suffix)
+            follow = self._signature if is_signature else self._far_reference
+            return None if number == dw.DW_AT_sibling or is_elsewhere else follow
         if kind == "string":
             return None if form in _STRINGS_ELSEWHERE else self._string
         if kind == "address":
@@ -734,7 +755,8 @@ class _UnitChecks:
             check = self._call if is_call else self._address if form in forms.ADDRESS_INDEX else None
             return check if has_addresses(self.unit) else None
         if kind == "rnglist":
-            return None if plan.tag in _RANGED else self.checks.lists.problems
+            is_old = self.unit.version < 5  # whose split units have their ranges in another file
+            return None if plan.tag in _RANGED and (is_old or has_addresses(self.unit)) else self.checks.lists.problems
         if kind == "loclist":
             is_list = name != "DW_AT_GNU_locviews"
             return partial(self.checks.lists.problems, function=self._function) if is_list else None
@@ -1046,7 +1068,21 @@ class _UnitChecks:
         is_c = name.startswith(("C_plus_plus", "OpenCL", "CPP_for", "HIP", "LLVM_HIP", "ObjC")) or name in _C
         return is_c and self.checks.image.machine in (elf.EM_AMDGPU, elf.EM_X86_64) and self.unit.address_size == 8
 
+    @property
+    def _is_wide(self) -> bool:
+        """Whether all pointers have 8 bytes: no compiler for x86-64 has others, except x32."""
+        return self.checks.image.machine == elf.EM_X86_64 and self.unit.address_size == 8
+
+    def _signature(self, attribute: Attribute) -> Iterator[Problem]:
+        try:
+            self.unit.dwarf.type_unit(attribute.value)
+        except MissingContext:
+            yield self._problem("signature", attribute.die, name=attribute.name, value=attribute.value)
+
     def _pointer(self, attribute: Attribute) -> Iterator[Problem]:
+        if self._is_wide and attribute.value != 8:
+            yield self._problem("pointer-size", attribute.die, "DWARF 5, 5.3", size=attribute.value, expected=8)
+            return
         error = contradiction(self.types.of(attribute.die))
         if error is not None:
             yield self._problem("pointer-size", attribute.die, error.spec, reason=error.message)

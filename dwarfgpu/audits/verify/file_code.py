@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dwarfgpu.objfile.elf.header import EM_X86_64
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans, dead_from
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.verify.host_code import HostCode
     from dwarfgpu.objfile.elf.image import Image
 
 
@@ -24,3 +26,12 @@ class FileCode(AddressSpans):
         That is all ones, or 0; in lists of version 4 it is 1, because a pair of zeros would end them.
         """
         return address >= self._dead_from or (address < 2 and self._are_first_dead)
+
+
+def host_code(image: Image) -> HostCode | None:
+    """Return the code of a linked file for x86-64; None of any other."""
+    if image.machine != EM_X86_64 or not image.is_linked:
+        return None
+    from dwarfgpu.audits.verify.host_code import HostCode
+
+    return HostCode(image)

@@ -74,6 +74,9 @@ RULES = rules(
      "write how many offsets there are, and each from where the offsets begin",
      "{count} offsets of {size} bytes do not fit in {left} bytes",
      "offset {number} is {offset:#x}, the lists are from {first:#x} to {end:#x}"),
+    ("macros", ERROR, "DWARF 5, 6.3", "The macros of a unit can be read to their end, with all that they import.",
+     "write the entries as table 7.24 lists them, and the offset of each import", "{reason}",
+     "DW_MACRO_start_file is of file {number}, the files of the line table end at {last}"),
 )  # fmt: skip
 _LISTS = {".debug_loclists": "DWARF 5, 7.29", ".debug_rnglists": "DWARF 5, 7.28"}
 """The sections with tables of lists, and the clauses that define them."""
@@ -97,12 +100,38 @@ class UnitTableChecks:
             for section, clause in _LISTS.items():
                 yield from self._tables("lists", section + suffix, suffix, clause, set())
         yield from self._addresses()
+        for unit in (*self.dwarf.units, *self.dwarf.split_units):
+            yield from self._macros(unit)
 
     def _data(self, section: str) -> bytes:
         try:
             return self.source.data(section)
         except DwarfGpuError:  # which the check of the file reports
             return b""
+
+    def _macros(self, unit: Unit) -> Iterator[Problem]:
+        try:
+            if unit.root_number(dw.DW_AT_macros, dw.DW_AT_GNU_macros, dw.DW_AT_macro_info) is None:
+                return
+            from dwarfgpu.objfile.macros import START_FILE, macro_events
+            from dwarfgpu.program.code.code_lookup import line_table
+
+            events = macro_events(unit)
+            table = line_table(self.file, unit, of_entries=True) if events else None
+        except MalformedFile as error:
+            if error.kind != "limit_exceeded":
+                values = error.where.section, error.where.offset, None, error.spec
+                yield RULES.problem("macros", *values, reason=error.message)
+            return
+        except DwarfGpuError:  # of another file, or of a part that has a rule of its own
+            return
+        last = max((number for number, _file in table.files()), default=0) if table is not None else None
+        wrong = next(
+            (each for each in events if each.kind == START_FILE and last is not None and each.file > last), None
+        )
+        if wrong is not None:
+            at = unit.section, unit.root.section_offset, unit.root
+            yield RULES.problem("macros", *at, number=wrong.file, last=last)
 
     # --- Units ----------------------------------------------------------------------------------------------------
 
