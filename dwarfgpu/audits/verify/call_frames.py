@@ -640,7 +640,7 @@ class _Pushes:
             yield "cfa-moved", {"offset": offset, "expected": depth, "low": before.start}
         elif offset % 8:
             yield "cfa-alignment", {"offset": offset}
-        elif offset != 8 and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
+        elif offset != 8 and self._pushed is not None and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
             yield "cfa-moved", {"offset": offset}
         for number, rule in row.registers.items():
             if not self._pushed or not isinstance(rule, cfi_rules.Offset):
