@@ -69,12 +69,18 @@ class Pipe:
         return os.read(self._file, 4096).decode().strip()
 
 
+def _hangs_up() -> None:
+    """Let SIGHUP end the process, also where the tests were started with nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @contextmanager
 def started(tool: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Start dwarfgpu, whose temporary files are in a folder that must be empty soon after the end."""
     folder = tool.with_name("tmp")
     variables = {**os.environ, "CLANG": str(tool), "TMPDIR": str(folder)}
-    with subprocess.Popen([sys.executable, "-m", "dwarfgpu", *words], cwd=ROOT, env=variables) as process:
+    command = [sys.executable, "-m", "dwarfgpu", *words]
+    with subprocess.Popen(command, cwd=ROOT, env=variables, preexec_fn=_hangs_up) as process:  # noqa: PLW1509 (no thread runs here)
         try:
             yield process
         finally:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dwarfgpu.machines.gdb.backend import SPACE_SHIFT
 from tests.builders.address_spaces import BASE, LOCAL, PRIVATE, SHARED, StoppedKernel
 from tests.gdb.running import python, run_gdb, stub
+from tests.gdb.stub import SPACE_SHIFT
 
 PROCESSOR = "gfx1100-wave32"
 
