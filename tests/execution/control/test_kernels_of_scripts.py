@@ -20,7 +20,7 @@ def test_a_kernel_runs_to_a_line_and_on():
     assert (str(halt), repr(halt)) == (f"blur.cl:10 at {halt.pc:#x}, 2 waves", f"<Halt breakpoint: {halt}>")
     j, i = dg.all_waves(kernel, "j"), dg.all_waves(kernel, "i")
     assert j.array[:2, 17].tolist() == [16, None]
-    assert (j.shape, j.max(), j.array.mask[2:].all(), j.states[2][0]) == ((4, 32), 47, True, "absent")
+    assert (j.array.shape, j.array.max(), j.array.mask[2:].all(), j.states[2][0]) == ((4, 32), 47, True, "absent")
     assert i.filled(-1).tolist()[:2] == [[*range(32)], [*range(32, 49), *[-1] * 15]]
     assert i.array[2:].tolist() == [[*range(64, 96)], [*range(96, 128)]]  # at another place
     assert i.to_pandas().query("state == 'active'").global_x.tolist() == [*range(49), *range(64, 128)]
@@ -56,7 +56,7 @@ def test_a_name_after_the_end_is_refused_because_of_the_end():
         error = raised(KeyError, ask)
         assert ": the wave" in error.message and "ended" in error.message  # noqa: PT018
         assert 'in Python `run(until="FILE:LINE")`' in error.hint
-    assert dg.all_waves(kernel, "n").max() == 49  # a parameter is still there
+    assert dg.all_waves(kernel, "n").array.max() == 49  # a parameter is still there
 
 
 def test_a_later_launch_keeps_the_machine_and_its_buffers():

@@ -11,7 +11,7 @@ from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.cfi.activation import NoInformation
 from dwarfgpu.encoding.operands import Format
-from dwarfgpu.errors import DwarfGpuError, IllFormed, MissingContext, UsageError
+from dwarfgpu.errors import DwarfGpuError, IllFormed, MalformedFile, MissingContext, UsageError
 from dwarfgpu.expr import asm, locations
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.instruction import decode
@@ -401,7 +401,8 @@ def test_a_snapshot_without_code_objects_has_the_file_where_it_says(tmp_path):
 def test_a_state_without_waves_is_none(tmp_path):
     path = tmp_path / "described.json"
     path.write_text('{"registers": {"s0": 1}}')
-    assert "described state" in str(raised(UsageError, open_stopped, opened(str(CALLS)), str(path)))
+    error = raised(MalformedFile, open_stopped, opened(str(CALLS)), str(path))
+    assert "is not a snapshot: the key 'schema' is missing" in str(error)
 
 
 def test_waves_by_name(tmp_path):
