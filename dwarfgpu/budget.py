@@ -68,16 +68,6 @@ def question(size: int = DEFAULT) -> Iterator[QuestionBudget]:
         _current.reset(token)
 
 
-@contextmanager
-def apart() -> Iterator[None]:
-    """Do something that has no part in the budget around it, because something else bounds it."""
-    token = _current.set(None)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
 def take(count: int = 1) -> bool:
     """Pay for some parts; return whether they can be paid."""
     budget = _current.get()

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict
 
-from dwarfgpu import budget
 from dwarfgpu.children import PrivateFolder
 from dwarfgpu.cli.session import Session
 from dwarfgpu.compilers import is_source
@@ -75,23 +74,22 @@ def main(words: Sequence[str]) -> int:
 
 def campaign(options: argparse.Namespace) -> Document:
     """Return the answer to a command line."""
-    with budget.apart():  # the instructions of each kernel are bounded, and so are the tests of a reduction
-        if options.fuzz is not None:
-            if options.source is not None:
-                raise UsageError("--fuzz makes its sources: name no FILE")
-            return _fuzz(options)
-        if options.source is None:
-            if options.campaign is not None and options.reduce is None:
-                return _summary(CampaignFolder(options.campaign))
-            raise UsageError("hunt needs a source, k.cl or k.hip, or --fuzz N")
-        if not is_source(options.source):
-            raise UsageError("hunt needs a source, k.cl or k.hip, not a code object")
-        path, _at, processor = options.source.partition("@")
-        if options.reduce is not None:
-            return _reduced(Path(path), processor or None, options.reduce or None, options.kernel)
-        if options.campaign is None:
-            raise UsageError("what is to be done with the source?", hint="--reduce, or --campaign DIR")
-        return _one(CampaignFolder(options.campaign).judge(Path(path), processor or None))
+    if options.fuzz is not None:
+        if options.source is not None:
+            raise UsageError("--fuzz makes its sources: name no FILE")
+        return _fuzz(options)
+    if options.source is None:
+        if options.campaign is not None and options.reduce is None:
+            return _summary(CampaignFolder(options.campaign))
+        raise UsageError("hunt needs a source, k.cl or k.hip, or --fuzz N")
+    if not is_source(options.source):
+        raise UsageError("hunt needs a source, k.cl or k.hip, not a code object")
+    path, _at, processor = options.source.partition("@")
+    if options.reduce is not None:
+        return _reduced(Path(path), processor or None, options.reduce or None, options.kernel)
+    if options.campaign is None:
+        raise UsageError("what is to be done with the source?", hint="--reduce, or --campaign DIR")
+    return _one(CampaignFolder(options.campaign).judge(Path(path), processor or None))
 
 
 def _fuzz(options: argparse.Namespace) -> Document:
