@@ -1,7 +1,7 @@
-"""Files of other machines, each of which is copied to this one when it is opened.
+"""Files on other machines: each file is copied to this machine when it is opened.
 
-The copy has a place in the folder of the run that its URL says, so that code that a snapshot names beside itself is
-found there. What cannot be copied is the error of its input.
+The path of a copy follows from its URL, so that a snapshot finds the code that it names beside itself. A file that
+cannot be copied is an error of its input.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _copy(url: str, path: str) -> None:
-    """Copy a file of another machine to a path of this one."""
+    """Copy a file from another machine to a path on this machine."""
     system, name = file_system(url)
     with _reading(url):
         size = system.info(name).get("size")
@@ -135,7 +135,7 @@ class _Mirror:
     def __init__(self) -> None:
         self.folder = str(folder_of_run())
         self.files: dict[str, MalformedFile | None] = {}
-        """The copies by their paths, the one used last at the end; the error of one that cannot be had."""
+        """The copies by path, the latest last; an error stands for a file that cannot be copied."""
         self.schemes: set[str] = set()
         """The schemes of the URLs of the input."""
 

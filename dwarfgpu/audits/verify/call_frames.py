@@ -624,16 +624,16 @@ class _Pushes:
         cfa, last = row.cfa, None if before is None else before.cfa
         offset = cfa.offset if isinstance(cfa, cfi_rules.RegisterOffset) and cfa.register == _RSP else None
         depth = last.offset if isinstance(last, cfi_rules.RegisterOffset) and last.register == _RSP else None
+        moves = None if before is None or depth is None else self._host.moves(before.start, row.start)
         if before is None:
             self._pushed = {} if offset == 8 else None
-        moves = self._host.moves(before.start, row.start) if before is not None and depth is not None else None
-        if before is not None and moves is None:
+        elif depth is None or moves is None:
             self._pushed = None
-        for move, register in moves or ():
-            assert depth is not None  # noqa: S101 (for mypy)
-            depth -= move
-            if register is not None and self._pushed is not None:
-                self._pushed[-depth] = register
+        else:
+            for move, register in moves:
+                depth -= move
+                if register is not None and self._pushed is not None:
+                    self._pushed[-depth] = register
         if offset is None:
             return
         if before is not None and moves and offset != depth:  # without any, other code may lead there

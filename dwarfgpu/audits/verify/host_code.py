@@ -47,7 +47,7 @@ class HostCode:
             section = self._image.code_at(low)
             if section is None:
                 return b""
-            self._low, self._high, self._code = section.address, section.address + section.size, bytes(section.data)
+            self._low, self._high, self._code = section.address, section.address + section.size, section.data
         return self._code[low - self._low : high - self._low]
 
     def may_return_to(self, address: int) -> bool:

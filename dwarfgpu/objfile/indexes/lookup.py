@@ -326,7 +326,7 @@ class Index:
         return next(self._units_at(address), None)
 
     def _units_at(self, address: int) -> Iterator[Unit]:
-        """Yield the units that may have code at an address."""
+        """Return the units that may have code at an address."""
         self._spanned += 1
         if self._spanned <= SEARCHES:
             return (unit for unit in self.units if covers(self.spans_of(unit), address))

@@ -365,7 +365,7 @@ class Values(ShownInNotebooks):
             raise TypeError("values are not compared as a whole: compare their .array, lane by lane")
         return True
 
-    __hash__ = object.__hash__
+    __hash__ = None  # type: ignore[assignment]  # as of all that is compared lane by lane
 
     def __getitem__(self, key: Any) -> Any:
         """Return the value in a lane as a Python object; raise the error with its reason where none counts.

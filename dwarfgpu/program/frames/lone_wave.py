@@ -39,7 +39,7 @@ def context_of(
 
 
 class TopFrame(LoneFrame):
-    """A frame of which nothing but its registers is known."""
+    """A frame that has registers and nothing else."""
 
     __slots__ = ("machine",)
     hint = "name FILE too: a machine state by itself has registers and memory, but no call frames"
