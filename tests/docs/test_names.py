@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.folders import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / ".ci" / "run", ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(?:console|python|json|c|sh)\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED_ANY = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 MODULE = re.compile(r"(?<![\w./*<-])((?:\w+/)+(?:\w+\.py)?)(?![\w*<])")
@@ -26,7 +26,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_modules_and_packages_are_there(page):
-    names = {name for quoted in re.findall(r"`([^`\n]+)`", prose(page)) for name in MODULE.findall(quoted)}
+    names = {name for quoted in re.findall(r"`[^`\n]+`|tests/\S+[.]py", prose(page)) for name in MODULE.findall(quoted)}
     assert not [name for name in names if not any((base / name).exists() for base in (ROOT, ROOT / "dwarfgpu"))]
     for target, anchor in LINK.findall(prose(page)):
         path = (page.parent / target).resolve() if target else page

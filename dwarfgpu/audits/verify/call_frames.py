@@ -636,11 +636,12 @@ class _Pushes:
                     self._pushed[-depth] = register
         if offset is None:
             return
+        is_known = self._pushed is not None or depth is None  # a frame pointer gives the stack pointer back
         if before is not None and moves and offset != depth:  # without any, other code may lead there
             yield "cfa-moved", {"offset": offset, "expected": depth, "low": before.start}
         elif offset % 8:
             yield "cfa-alignment", {"offset": offset}
-        elif offset != 8 and self._pushed is not None and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
+        elif offset != 8 and is_known and self._host.bytes_at(row.start, row.start + 1) == b"\xc3":
             yield "cfa-moved", {"offset": offset}
         for number, rule in row.registers.items():
             if not self._pushed or not isinstance(rule, cfi_rules.Offset):
