@@ -131,6 +131,7 @@ ONLY_IN: dict[str, set[str]] = {
         "audits.judge",  # what waves that run have in their registers
     },
     "fsspec": {"fleet"},
+    "jinja2": {"render"},
     "llvmlite": {"execution.compiled.native"},
     "prompt_toolkit": {"repl", "cli"},
     "pyarrow": {"fleet", "cli.fleet"},
@@ -148,7 +149,7 @@ FREE_FOR_TYPES = {"numpy"}
 
 LATE_FOR_START_UP = {
     "attrs", "numpy", "prompt_toolkit", "pygments", "elftools", "msgpack", "yaml", "zstandard", "dask", "distributed",
-    "fsspec", "llvmlite", "pyarrow",
+    "fsspec", "jinja2", "llvmlite", "pyarrow",
 }  # fmt: skip
 """Foreign packages that starting the command line must not load."""
 

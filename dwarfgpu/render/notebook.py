@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.frames.all_waves import attached_of
@@ -14,8 +13,8 @@ from dwarfgpu.program.frames.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.render.lane_svg import lanes_svg
-from dwarfgpu.render.layout import cut, shown
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
+from dwarfgpu.render.report import macros, text
 from dwarfgpu.render.values import Look, value_line
 from dwarfgpu.render.variables import VariablesRenderer, missing_word
 
@@ -29,8 +28,6 @@ MAX_ROWS = 64
 """How many rows a table has; the last one says how many more there are."""
 PER_ROW = 16
 LONGEST_CELL = 60
-IDLE = "opacity:.55"
-"""The style of what is inactive: readable on light and dark pages."""
 
 
 def html(thing: Values | Object | Wave | Attached | HasWaves) -> str:
@@ -43,7 +40,7 @@ def html(thing: Values | Object | Wave | Attached | HasWaves) -> str:
     if isinstance(thing, Values):
         return values_html(thing)
     if isinstance(thing, Object):
-        return f"{_heading('', safe_text(thing.type))}<code>{_plain(value_line(thing, LONGEST_CELL))}</code>"
+        return f"{_heading('', safe_text(thing.type))}<code>{text(value_line(thing, LONGEST_CELL))}</code>"
     return wave_html(thing) if isinstance(thing, Wave) else waves_html(attached_of(thing))
 
 
@@ -62,7 +59,7 @@ def values_html(values: Values) -> str:
     rows = []
     for first in sorted({lane - lane % PER_ROW for lane in numbered}):
         cells = (numbered.get(lane) for lane in range(first, first + PER_ROW))
-        rows.append((_plain(first), *("" if answer is None else _cell(answer, look) for answer in cells)))
+        rows.append((str(first), *("" if answer is None else _cell(answer, look) for answer in cells)))
     return heading + _table(("lane", *map(str, range(PER_ROW))), rows) + _note("(parentheses: the lane is inactive)")
 
 
@@ -81,7 +78,7 @@ def _rows_of_waves(values: Values, look: Look) -> Iterator[tuple[str, ...]]:
     for wave, name in enumerate(names):
         for position in range(len(values.lanes)):
             answer = values.at(wave, position)
-            yield _plain(name), _plain("" if answer.lane is None else answer.lane), _cell(answer, look)
+            yield text(name), "" if answer.lane is None else str(answer.lane), _cell(answer, look)
 
 
 def wave_html(wave: Wave) -> str:
@@ -109,7 +106,7 @@ def waves_html(attached: Attached) -> str:
                     place += f" at {source.file}:{source.line}"
             except DwarfGpuError as error:
                 place = f"<{error.what}>"
-            yield _plain(number), _plain(wave.id), _plain(place)
+            yield str(number), text(wave.id), text(place)
 
     return _table(("number", noun, "place"), rows(), len(attached))
 
@@ -119,37 +116,24 @@ def waves_html(attached: Attached) -> str:
 
 def _table(head: Iterable[str], rows: Iterable[tuple[str, ...]], count: int | None = None) -> str:
     """Return a table; the cells are HTML, the names of columns are not."""
-    body = []
-    rest = 0
-    for number, row in enumerate(rows):
-        if number == MAX_ROWS:
-            rest = 0 if count is None else count - MAX_ROWS
-            body.append(f"<tr><td>... {f'and {rest} more' if rest else 'and more'}</td></tr>")
-            break
-        body.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>")
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return f"<table><thead><tr>{names}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    rows = iter(rows)
+    first = list(islice(rows, MAX_ROWS))
+    more = next(rows, None) and ("and more" if count is None else f"and {count - MAX_ROWS} more")
+    return str(macros().table(head, first, more))
 
 
-def _heading(text: str, kind: str | None) -> str:
-    parts = [f"<b>{_plain(text)}</b>"] * bool(text) + [f"<i>{_plain(kind or '')}</i>"] * bool(kind)
-    return f"<div>{' '.join(parts)}</div>" if parts else ""
+def _heading(name: str, kind: str | None) -> str:
+    return str(macros().heading(name, kind))
 
 
-def _note(text: str) -> str:
-    return f'<div style="{IDLE}">{escape(text)}</div>'
+def _note(words: str) -> str:
+    return str(macros().idle(words))
 
 
 def _cell(answer: LaneAnswer, look: Look) -> str:
     """Return the value of a lane, or the kind of the reason why it has none, which a pointer on it shows whole."""
-    if answer.value is None:
-        message = "" if answer.reason is None else answer.reason.message
-        content = f'<span title="{_plain(message)}">{escape(missing_word(answer.reason))}</span>'
+    if answer.value is not None:
+        words, why = value_line(answer.value, LONGEST_CELL, look), None
     else:
-        content = _plain(value_line(answer.value, LONGEST_CELL, look))
-    return content if answer.is_active else f'<span style="{IDLE}">({content})</span>'
-
-
-def _plain(value: Any) -> str:
-    """Return a text of a file as HTML shows it: nothing in it is markup."""
-    return escape(cut(shown(str(value))))
+        words, why = missing_word(answer.reason), "" if answer.reason is None else answer.reason.message
+    return str(macros().cell(words, why, answer.is_active))

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import Counter
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.verify.findings import FileFinding
     from dwarfgpu.audits.verify.reports import FileReport
-    from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.render.pictures import Strip
 
 MAX_PAGE = 2_800_000
@@ -79,15 +80,10 @@ class PageSection:
         self.size += size
         return True
 
-    def html(self) -> Iterator[str]:
-        """Yield the section."""
-        yield f'<section id="{self.name}" aria-labelledby="{self.name}-title">'
-        yield f'<h2 id="{self.name}-title">{text(self.title)}</h2>'
-        yield from self.parts
-        if self.left_out:
-            how = f" {self.how_to_see}" if self.how_to_see else ""
-            yield note(f"Left out, because the page would be too large: {counted(self.left_out, self.noun)}.{how}")
-        yield "</section>"
+    def missing(self) -> str:
+        """Return what is left out, and how to see it."""
+        how = f" {self.how_to_see}" if self.how_to_see else ""
+        return f"Left out, because the page would be too large: {counted(self.left_out, self.noun)}.{how}"
 
 
 @frozen
@@ -109,32 +105,7 @@ def page(title: str, tiles: Iterable[Tile], sections: Sequence[PageSection], kin
         f"default-src 'none'; style-src '{_digest(sheet)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    yield "<!DOCTYPE html>"
-    yield '<html lang="en">'
-    yield '<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{text(title)}: dwarfgpu report</title>"
-    yield f"<style>{sheet}</style>\n</head>"
-    yield '<body>\n<a class="skip" href="#content">Skip to the content</a>'
-    yield f'<header><div><h1>{text(title)}</h1><p class="quiet">{text(kind)}</p></div>'
-    yield '<button id="theme" type="button" hidden>Colours: system</button></header>'
-    yield '<nav aria-label="Sections"><ul>'
-    for section in sections:
-        count = "" if section.count is None else f' <span class="quiet">{section.count}</span>'
-        yield f'<li><a href="#{section.name}">{text(section.title)}</a>{count}</li>'
-    yield '</ul></nav>\n<main id="content" tabindex="-1">'
-    yield '<dl class="tiles">'
-    for tile in tiles:
-        more = f"<small>{text(tile.more)}</small>" if tile.more else ""
-        yield f"<div><dt>{text(tile.name)}</dt><dd>{text(tile.figure)}{more}</dd></div>"
-    yield "</dl>"
-    for section in sections:
-        yield from section.html()
-    yield "</main>"
-    yield f"<script>{script}</script>"
-    yield "</body>\n</html>"
+    yield macros().page(policy, title, sheet, script, kind, tiles, sections)
 
 
 def style_sheet() -> str:
@@ -163,21 +134,42 @@ def _digest(content: str) -> str:
 # --- Parts ------------------------------------------------------------------------------------------------------------
 
 
-def text(content: str, longest: int = LONGEST_TEXT) -> str:
-    """Return a text of a file as HTML: nothing in it is markup, and nothing in it controls the direction of writing."""
+@cache
+def macros() -> Any:
+    """Return the template, whose macros are the parts of pages; what is not HTML already is text in them."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FunctionLoader(lambda name: "".join(map(str.strip, _resource(name).splitlines()))),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else _cut(str(value)),
+    )
+    environment.globals["newline"] = Markup("\n")
+    environment.filters["bar"] = pictures.strip_bar
+    environment.filters["with_commands"] = lambda content: _COMMAND.sub(r"<code>\1</code>", text(content))
+    return environment.get_template("report.html").module
+
+
+def _cut(content: str) -> str:
     whole = shown(content)
-    return escape(whole if len(whole) <= longest else f"{whole[: longest - 1]}…")
+    return whole if len(whole) <= LONGEST_TEXT else f"{whole[: LONGEST_TEXT - 1]}…"
+
+
+def text(content: str) -> str:
+    """Return a text of a file as HTML: nothing in it is markup, and nothing in it controls the direction of writing."""
+    return escape(_cut(content))
 
 
 def note(content: str) -> str:
     """Return a remark, in which commands between backticks are code."""
-    words = _COMMAND.sub(r"<code>\1</code>", text(content))
-    return f'<p class="quiet">{words}</p>'
+    return str(macros().note(content))
 
 
 def items(contents: Iterable[str]) -> str:
     """Return remarks as a list."""
-    return f'<ul class="findings">{"".join(f"<li>{text(content)}</li>" for content in contents)}</ul>'
+    return str(macros().items(contents))
 
 
 _COMMAND = re.compile("`((?:dwarfgpu|disassemble) [^`]+)`")
@@ -186,97 +178,51 @@ _COMMAND = re.compile("`((?:dwarfgpu|disassemble) [^`]+)`")
 
 def listing(lines: Iterable[str]) -> str:
     """Return lines of text as they are."""
-    return f'<pre tabindex="0">{chr(10).join(text(line) for line in lines)}</pre>'
+    return str(macros().listing(lines))
 
 
 def fold(
     summary: str, parts: Iterable[str], *, facts: Iterable[str] = (), is_name: bool = False, is_open: bool = False
 ) -> str:
     """Return what is shown when its summary, which may be a name of the file, is opened; facts are HTML."""
-    kind = ' class="name"' if is_name else ""
-    head = f"<summary><span{kind}>{text(summary)}</span>{_facts(facts)}</summary>"
-    return f"<details{' open' if is_open else ''}>{head}{''.join(parts)}</details>"
+    return str(macros().fold(summary, parts, facts, is_name, is_open))
 
 
 def row(name: str, facts: Iterable[str]) -> str:
     """Return what has no more to show, but is listed beside what has."""
-    return f'<div class="row"><span class="name">{text(name)}</span>{_facts(facts)}</div>'
-
-
-def _facts(facts: Iterable[str]) -> str:
-    return "".join(f' <span class="facts">{fact}</span>' for fact in facts)
+    return str(macros().row(name, facts))
 
 
 def share(part: float | None, percent: str, words: str, *, is_drawn: bool) -> str:
     """Return a share, which may be drawn as a bar, with its number and what it is of."""
     if part is None:
         return text(words)
-    if not is_drawn:
-        return text(f"{percent} {words}")
-    return (
-        '<svg class="meter" viewBox="0 0 64 8" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="track" width="64" height="8"/><rect class="done" width="{64 * part:.1f}" height="8"/></svg>'
-        f'<span class="percent">{text(percent)}</span> {text(words)}'
-    )
+    return str(macros().meter(part, percent, words)) if is_drawn else text(f"{percent} {words}")
 
 
 def tools(section: str, *, has_filter: bool = False) -> str:
     """Return what filters and opens the parts of a section, where scripts run."""
-    field = ""
-    if has_filter:
-        field = (
-            '<label hidden>Filter functions by name (key /)<input id="filter" type="search" autocomplete="off" '
-            'spellcheck="false"></label>'
-        )
-    said = '<p id="filtered" class="quiet" role="status"></p>' if has_filter else ""
-    return (
-        f'<div class="tools">{field}<button type="button" data-opens="{section}" hidden>Open or close all</button>'
-        f"{said}</div>"
-    )
+    return str(macros().tools(section, has_filter))
 
 
 def picture(lines: Iterable[str], label: str) -> str:
     """Return a picture that can be moved sideways where it is wider than the screen."""
-    return _picked("scroll", "".join(lines), label)
-
-
-def _picked(kind: str, content: str, label: str) -> str:
-    """Return a picture of which a line says what is at the place that a reader points at."""
-    return (
-        f'<div class="{kind} pick" tabindex="0" role="group" aria-label="{text(label)}">{content}</div>'
-        '<p class="readout" aria-live="polite"></p>'
-    )
+    return str(macros().picture("scroll", "".join(lines), label))
 
 
 def strip_rows(strips: Iterable[Strip], ends: tuple[str, str], label: str) -> str:
     """Return strips with their labels and notes, over addresses of which the first and the last are shown."""
-    rows = [
-        f'<span class="strip-label">{text(strip.label)}</span><span class="strip-note">{text(strip.note)}</span>'
-        f"{pictures.strip_bar(strip)}"
-        for strip in strips
-    ]
-    rows.append(f'<span class="ends mono"><span>{text(ends[0])}</span><span>{text(ends[1])}</span></span>')
-    return _picked("strip-rows", "".join(rows), label)
+    return str(macros().picture("strip-rows", macros().strips(strips, ends), label))
 
 
 def legend(kinds: Iterable[str]) -> str:
     """Return what the colours of strips mean."""
-    rows = (f"<li>{pictures.swatch(kind)}{text(pictures.kind_words(kind))}</li>" for kind in kinds)
-    return f'<ul class="legend" aria-label="Colours">{"".join(rows)}</ul>'
+    return str(macros().legend((pictures.swatch(kind), pictures.kind_words(kind)) for kind in kinds))
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers_from: int) -> str:
     """Return a table of which the columns from one on are numbers."""
-    kinds = [' class="number"' if index >= numbers_from else "" for index in range(len(columns))]
-    head = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for name, kind in zip(columns, kinds, strict=True))
-    body = "".join(
-        f"<tr>{''.join(f'<td{kind}>{text(cell)}</td>' for cell, kind in zip(cells, kinds, strict=True))}</tr>"
-        for cells in rows
-    )
-    return (
-        '<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="grid">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return str(macros().grid(columns, rows, numbers_from))
 
 
 @frozen
@@ -294,26 +240,8 @@ class SourceBlock:
 def source_table(blocks: Iterable[SourceBlock], right: str) -> str:
     """Return lines of the source beside what belongs to them, with the name of a file where it changes."""
     blocks = tuple(blocks)
-    has_text = any(block.text for block in blocks)
-    columns = ["line", "source", right] if has_text else ["line", right]
-    kinds = [' class="number"', *[""] * (len(columns) - 1)]
-    rows = [
-        '<table class="source beside"><colgroup>',
-        *(f"<col{kind}>" for kind in kinds),
-        "</colgroup><thead><tr>",
-        *(f'<th scope="col"{kind}>{text(name)}</th>' for name, kind in zip(columns, kinds, strict=True)),
-        "</tr></thead><tbody>",
-    ]
-    file = None
-    for block in blocks:
-        if block.file != file:
-            file = block.file
-            rows.append(f'<tr><th colspan="{len(columns)}">{text(file or "no source line")}</th></tr>')
-        line = "" if block.line is None else str(block.line)
-        source = f'<td class="text">{text(block.text)}</td>' if has_text else ""
-        code = chr(10).join(block.lines)
-        rows.append(f'<tr><td class="number">{line}</td>{source}<td class="code">{code}</td></tr>')
-    return "".join(rows) + "</tbody></table>"
+    columns = ["line", "source", right] if any(block.text for block in blocks) else ["line", right]
+    return str(macros().source_table(columns, groupby(blocks, lambda block: block.file)))
 
 
 MAX_RULES, MAX_OF_RULE = 200, 20
@@ -357,32 +285,22 @@ _SEVERITIES = "error", "warning", "note", "limit"
 
 
 def finding_html(finding: FileFinding) -> str:
-    """Return a finding."""
-    kind = finding.counted_as
+    """Return a finding; of one that waves made, each side with its line of the source, and the waves and lanes."""
+    executed = finding.executed
+    if executed is not None:
+        notes = [times(executed), *(() if executed.reach is None else (executed.reach,))]
+        sides = (
+            (f"{side.done}; {'; '.join(who(side))}",
+             None if side.text is None else f"{side.position.line}\t{side.text.strip()}")
+            for side in executed.sides
+        )  # fmt: skip
+        return str(macros().executed(finding, notes, sides))
     where = " > ".join(finding.path[-3:])
     if finding.source is not None:
         where += f", {finding.source[0]}:{finding.source[1]}"
-    if finding.executed is not None:
-        return _executed_html(finding, finding.executed)
     repair = "" if finding.idiom is None else f" ({finding.idiom})"
-    idiom = "" if finding.limit is None else note(f"not counted: {LIMITS[finding.limit]}{repair}")
-    return (
-        f'<li><span class="{kind}">{kind}</span> <code>{text(finding.place)}</code> {text(finding.message)}'
-        f"{note(f'in {where}') if where else ''}{idiom}{note(f'first: {finding.seen}') if finding.seen else ''}</li>"
-    )
-
-
-def _executed_html(finding: FileFinding, executed: NamedFinding) -> str:
-    """Return what waves did: each side with its line of the source, and the waves, lanes and work-items."""
-    kind = finding.severity
-    parts = [f'<li><span class="{kind}">{kind}</span> {text(finding.message)}', note(times(executed))]
-    if executed.reach is not None:
-        parts.append(note(executed.reach))
-    for side in executed.sides:
-        parts.append(note(f"{side.done}; {'; '.join(who(side))}"))
-        if side.text is not None:
-            parts.append(listing([f"{side.position.line}\t{side.text.strip()}"]))
-    return "".join([*parts, "</li>"])
+    limit = "" if finding.limit is None else f"{LIMITS[finding.limit]}{repair}"
+    return str(macros().finding(finding, where, limit))
 
 
 def checked_page(title: str, executed: int, found: FileReport, command: str) -> Iterator[str]:

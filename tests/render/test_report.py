@@ -103,8 +103,8 @@ def test_texts_are_never_markup(name):
 
 def test_remarks_have_code_and_long_texts_are_cut():
     assert html.note("{a`b = 0} in 2 lanes; {a`b = 2}") == '<p class="quiet">{a`b = 0} in 2 lanes; {a`b = 2}</p>'
-    assert html.note("`dwarfgpu verify` lists <b>") == (
-        '<p class="quiet"><code>dwarfgpu verify</code> lists &lt;b&gt;</p>'
+    assert (
+        html.note("`dwarfgpu verify` lists <b>") == '<p class="quiet"><code>dwarfgpu verify</code> lists &lt;b&gt;</p>'
     )
     assert len(html.text("x" * 10_000)) == html.LONGEST_TEXT
 
@@ -114,7 +114,7 @@ def test_a_section_stops_where_its_room_ends():
     section.how_to_see = "`dwarfgpu coverage` lists them."
     assert section.add("x" * 90)
     assert not section.add("y" * 20)
-    content = "".join(section.html())
+    content = "".join(html.page("x", [], [section]))
     assert "y" * 20 not in content
     assert "too large: 1 function. <code>dwarfgpu coverage</code> lists them." in content
 
