@@ -238,8 +238,8 @@ def waves(code: CodeObject) -> None:
         for wave in range(len(found)):
             with ALLOWED:
                 lanes = wave_lanes.lanes_of_wave(found.stopped, wave)
-                list(render_lanes.lanes_table(lanes, render_lanes.same_places(lanes.lanes), None))
-                json.dumps(render_lanes.lanes_document(lanes, [lanes.lanes]), default=list)
+                list(render_lanes.lanes_columns(lanes).screen(render_lanes.same_places(lanes.lanes)))
+                json.dumps([render_lanes.lanes_around(lanes), render_lanes.lanes_json(lanes.lanes)], default=list)
         with ALLOWED:
             runs = wave_runs(found.stopped)
             json.dumps([render_lanes.wave_json(found.stopped, run) for run in runs], default=list)

@@ -142,11 +142,9 @@ def _read(text: str, encoding: EncodingContext) -> Read:
 def _show_json(session: Session, document: dict[str, Any], tracer: Any) -> None:
     if tracer is not None:
         document["trace"] = tracer.documents()
-    if session.as_lines and "lanes" in document:
-        for lane, one in document.pop("lanes").items():
-            session.print_json({"lane": int(lane), **document, **one})
-    else:
-        session.print_json(document)
+    others = {key: value for key, value in document.items() if key != "lanes"}
+    by_lane = ({"lane": int(lane), **others, **one} for lane, one in document.get("lanes", {}).items())
+    session.print_json(document, (lambda: by_lane) if "lanes" in document else "")
 
 
 def _show_text(session: Session, question: ExpressionQuestion, outcomes: list[Outcome], names: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from dwarfgpu.cli.session import Session, is_alone, read_input
 from dwarfgpu.compilers import BUILD, SOURCES, is_source
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.questions.document import NO_ANSWER, OK, USAGE
-from dwarfgpu.questions.registry import CONVERT, SHELL_GROUPS, Arguments, check_gone, check_once
+from dwarfgpu.questions.registry import CONVERT, FORMS, SHELL_GROUPS, Arguments, check_gone, check_once
 from dwarfgpu.questions.selection import STDIN_PART, Selection, select
 from dwarfgpu.questions.settings import Settings
 from dwarfgpu.questions.table import AT_SHELL
@@ -83,7 +83,7 @@ class _ArgumentParser(argparse.ArgumentParser):
         )
         if (usual := HIP_SPELLINGS.get(unknown.lstrip("-").partition("=")[0])) is not None:
             hint = "-target gfx90a names the processor" if "gfx90a" in usual and "--target" in flags else usual
-        if unknown in ("--json", "--jsonl"):
+        if unknown.lstrip("-") in FORMS:
             hint = "other commands answer in JSON, such as `dwarfgpu eval FILE EXPR --json`"
         if unknown.startswith(("-D", "-I", "-U", "-O")):
             hint = f"it is an option of clang: `dwarfgpu compile SOURCE -o FILE.co -- {unknown}`, then name FILE.co"
@@ -113,7 +113,7 @@ def run(words: Sequence[str]) -> int:
         options = _parse(list(words))
         if options is None:
             return OK
-        session = Session(options.color, as_json=options.json, as_lines=options.jsonl)
+        session = Session(options.color, options.form)
         status = _run(session, options)
     except DwarfGpuError as error:
         if shows_traceback:
@@ -219,8 +219,8 @@ def _other_parser(name: str) -> _ArgumentParser:
         parser.add_argument(
             "words", nargs="*", default=[], help="after --: print what the last of these words can become"
         )
-    has_json, is_bounded = name not in TEXT_ONLY, name == "fleet"
-    _add_common(parser, has_answer=name not in TALKING, has_json=has_json, is_bounded=is_bounded)
+    forms = () if name in TEXT_ONLY else FORMS if name == "fleet" else ("json", "jsonl")
+    _add_common(parser, has_answer=name not in TALKING, forms=forms, is_bounded=name == "fleet")
     return parser
 
 
@@ -305,7 +305,7 @@ def _parser(name: str, description: str, examples: Sequence[str] = ()) -> _Argum
 def _question_parser(name: str, command: Command, *, needs_help: bool = True) -> _ArgumentParser:
     """Return the parser of a question."""
     options = command.shell_options
-    about = f"{command.summary[0].upper()}{command.summary[1:]}. {command.details}" if needs_help else ""
+    about = f"{command.summary[0].upper()}{command.summary[1:]}. {command.help}" if needs_help else ""
     parser = _parser(name, _with_two_dashes(about, options), command.at_shell.examples)
     has_state = _has_state(command)
     for argument in (*command.at_shell.selects, *command.at_shell.operands, *options):
@@ -314,7 +314,8 @@ def _question_parser(name: str, command: Command, *, needs_help: bool = True) ->
         _add(parser, told, is_expression=command.completes == "expression", is_free=is_free)
     if command.formats:
         parser.add_argument("--format", metavar="F", help=f"how values are written: {command.formats}")
-    _add_common(parser, has_answer=all(option.flag != "-o" for option in command.shell_options))
+    own = [option.name for option in options]
+    _add_common(parser, has_answer="o" not in own, forms=[form for form in FORMS if form not in own])
     return parser
 
 
@@ -569,7 +570,7 @@ def _help_width() -> int:
 
 
 def _add_common(
-    parser: argparse.ArgumentParser, *, has_answer: bool = True, has_json: bool = True, is_bounded: bool = True
+    parser: argparse.ArgumentParser, *, has_answer: bool, forms: Iterable[str], is_bounded: bool = True
 ) -> None:
     if any(action.dest in ("file", "operand source") for action in parser._actions):  # noqa: SLF001
         build = parser.add_argument_group("if FILE is a source")
@@ -577,11 +578,10 @@ def _add_common(
         build.add_argument("-D", metavar="NAME[=VALUE]", action="append", help="define a macro; repeatable")
         build.add_argument("-I", metavar="FOLDER", action="append", help="look for included files there; repeatable")
     common = parser.add_argument_group("output")
-    parser.set_defaults(json=False, jsonl=False)
-    if has_json:
-        form = common.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="print one JSON document")
-        form.add_argument("--jsonl", action="store_true", help="print one JSON document per line")
+    parser.set_defaults(form="")
+    one = common.add_mutually_exclusive_group() if forms else common  # argparse cannot have a group without options
+    for form in forms:
+        one.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=FORMS[form])
     common.add_argument("--color", choices=COLORS, default=COLORS[0], help="use colour (auto)")
     if is_bounded:
         common.add_argument("--budget", metavar="N", help="stop the answer after N steps of work, or `unlimited`")

@@ -254,7 +254,7 @@ def _printed_hints(running: Running, options: Any, result: RunReport) -> Iterato
     from dwarfgpu.execution.control.report import buffer_in
     from dwarfgpu.render.running import is_shown_whole
 
-    is_asked = result.halt.has_ended and not (options.watch or options.trace or options.json or options.jsonl)
+    is_asked = result.halt.has_ended and not (options.watch or options.trace or options.form)
     for text in [*(options.print or ()), *(_save_pair(each)[0] for each in options.save or ())][:is_asked]:
         name = buffer_in(text)
         element = text if re.fullmatch(r"[^@:]*\[\d+\]", text) else f"{name}[N]"
@@ -444,7 +444,7 @@ def settle_output(options: Any) -> None:
     is_traced, kind = options.trace is not None, options.profile_format
     if kind is not None and (path is None or not (options.profile or is_traced)):
         raise UsageError("--profile-format needs --profile or --trace, and -o FILE")
-    if path is None or not (options.profile or is_traced) or (kind is None and (options.json or options.jsonl)):
+    if path is None or not (options.profile or is_traced) or (kind is None and options.form):
         return
     if kind is None and is_traced and not options.profile and path.endswith(".json"):
         kind = CHROME
@@ -496,12 +496,12 @@ def _trace(session: Session, running: Running, options: Any, steps: list[TracedS
     from dwarfgpu.render.running import STEP, TraceWriter
     from dwarfgpu.render.values import value_text
 
-    if session.as_json and options.profile_file is None:
+    if session.form == "json" and options.profile_file is None:
         raise UsageError("a trace is not a single document", hint="use --jsonl")
     writer = TraceWriter()
 
     def tell(step: Any) -> None:
-        if session.as_lines:
+        if session.form == "jsonl":
             session.print_json(STEP.json(step))
             return
         for line in writer.lines(step):

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import progress, regular_files
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
-from dwarfgpu.questions.document import OK, Output, exit_status, write_json
+from dwarfgpu.questions.document import OK, Document, Output, exit_status
 from dwarfgpu.regular_files import CHANGED, check_mappings, open_input, read_stream, unreadable, whole_output
 from dwarfgpu.render.layout import WIDTH, cut, folded, shown
 from dwarfgpu.render.written_text import STYLES, SafeStream, may_be_left, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.questions.document import Document
+    from dwarfgpu.questions.document import Json
     from dwarfgpu.questions.selection import Selection
     from dwarfgpu.render.written_text import StyleName
     from dwarfgpu.states.program import Program
@@ -37,7 +37,7 @@ def given(options: Any, names: Iterable[str]) -> list[str]:
 class Session:
     """One run of the program: its streams and the options that all commands share."""
 
-    def __init__(self, color: str = "auto", *, as_json: bool = False, as_lines: bool = False) -> None:
+    def __init__(self, color: str = "auto", form: str = "") -> None:
         self.out = SafeStream(sys.stdout, has_answers=True)
         self.err = SafeStream(sys.stderr)
         for stream in (sys.stdout, sys.stderr):
@@ -49,8 +49,8 @@ class Session:
         progress.announced.clear()
         if not progress.is_announced:
             progress.show_on(sys.stderr)
-        self.as_json = as_json
-        self.as_lines = as_lines
+        self.form = form
+        """How answers are written: one of `registry.FORMS`, or, if it is empty, as text."""
         self._color = color
         self._colors = {stream: _wants_color(color, stream) for stream in (self.out, self.err)}
 
@@ -78,19 +78,9 @@ class Session:
             return text
         return styled(STYLES[style][0], text)
 
-    def print_json(self, document: dict[str, Any]) -> None:
-        """Write one JSON document, each item of its iterators as soon as it is there; for --jsonl on one line."""
-        if self.as_lines:
-            import json
-
-            self.out.write(f"{json.dumps({'schema': 1, **document})}\n")
-        else:
-            write_json({"schema": 1, **document}, self.out.write)
-
-    @property
-    def form(self) -> str:
-        """How answers are written: as ``json``, as ``jsonl``, or, if it is empty, as text."""
-        return "json" if self.as_json else "jsonl" if self.as_lines else ""
+    def print_json(self, document: Json, rows: str | Callable[[], Iterable[Json]] = "") -> None:
+        """Write a JSON document, or its rows if another form is wanted."""
+        Document(document, (), rows=rows).write(self.output(), self.form)
 
     def answer(self, document: Document, selection: Selection) -> int:
         """Write an answer, then report its problems and those of the files; return the exit status."""
@@ -127,7 +117,7 @@ class Session:
 
     @property
     def wants_json(self) -> bool:
-        return self.as_json or self.as_lines
+        return bool(self.form)
 
     def report(self, error: DwarfGpuError, file: str = "") -> int:
         """Show an error, which may be about a file, on standard error; return the exit status for it."""

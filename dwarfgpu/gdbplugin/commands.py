@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from contextlib import contextmanager
-from importlib.util import find_spec
-from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.questions.table import COMMANDS
+from dwarfgpu.render.layout import WIDTH, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +35,6 @@ A value that GDB can reach is an lvalue: it has an address, or can be assigned t
 In a language in which GDB has no strings: with language c -- print $dwarfgpu("x")."""
 LANE, APPLIED = "lane", "lane apply"
 SAVE_CORE = "generate-core-file"
-_MEANINGS = re.compile(r'\ndef (\w+)\([^)]*\) -> [^\n]*:\n    """(.*?)"""', re.DOTALL)
 
 
 class Prefix(gdb.Command):  # type: ignore[misc]
@@ -56,9 +53,9 @@ class Prefix(gdb.Command):  # type: ignore[misc]
 class TableCommand(gdb.Command):  # type: ignore[misc]
     """A command of the command table after the prefix."""
 
-    def __init__(self, row: Command, details: str) -> None:
+    def __init__(self, row: Command) -> None:
         self.row = row
-        self.__doc__ = help_text(row, details)
+        self.__doc__ = help_text(row)
         if row.gdb == LANE:  # `lane apply` is below it
             gdb.Command.__init__(self, f"{PREFIX} {row.gdb}", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, prefix=True)
         else:
@@ -149,14 +146,14 @@ def not_installed(error: ImportError) -> str:
 # --- Help ---------------------------------------------------------------------------------------------------------
 
 
-def help_text(row: Command, details: str) -> str:
+def help_text(row: Command) -> str:
     """Return the text of ``help dwarfgpu eval``: summary, usage, options and details."""
     lines = [f"{row.summary[:1].upper()}{row.summary[1:]}.", f"Usage: {usage(row)}"]
     if row.options:
         width = max(len(option.usage) for option in row.options) + 2
         lines += ["", "Options:", *(f"  {option.usage:{width}}{option.help}" for option in row.options)]
-    if details:
-        lines += ["", details]
+    for paragraph in (*row.help.split("\n\n"), *([OF_THREADS] if row.gdb == "snapshot" else [])):
+        lines += ["", *wrapped(paragraph, WIDTH)]
     return "\n".join(lines)
 
 
@@ -165,30 +162,12 @@ def usage(row: Command) -> str:
     return f"{PREFIX} {row.gdb}{row.usage.removeprefix(row.name)}"
 
 
-def documented(rows: list[Command]) -> dict[str, str]:
-    """Return the docstrings of commands from the text of their modules, because importing these costs start-up time."""
-    details: dict[str, str] = {}
-    for name in {row.run.partition(".")[0] for row in rows}:
-        spec = find_spec(f"dwarfgpu.questions.{name}")
-        if spec is None or spec.origin is None:
-            continue
-        try:
-            with open(spec.origin, encoding="utf-8") as file:  # noqa: PTH123 (`pathlib` costs start-up time)
-                text = file.read()
-        except OSError:  # there is no source
-            continue
-        details.update((f"{name}.{match[1]}", cleandoc(match[2])) for match in _MEANINGS.finditer(text))
-    return details
-
-
 def install() -> None:
     """Register the commands with GDB."""
     Prefix()
-    rows = [row for row in COMMANDS if row.gdb]
-    details = documented(rows)
-    details["files.save_snapshot"] = f"{details.get('files.save_snapshot', '')}\n{OF_THREADS}".lstrip()
-    for row in rows:
-        TableCommand(row, details.get(row.run, ""))
+    for row in COMMANDS:
+        if row.gdb:
+            TableCommand(row)
 
 
 # --- ``$dwarfgpu("x")`` -------------------------------------------------------------------------------------------

@@ -36,9 +36,6 @@ _IF = re.compile(r"(?:^|\s)if\b\s*(?=\S)")
 
 
 def break_(debugger: Debugger, arguments: Arguments) -> None:
-    """PLACE is a line, FILE:LINE, a function or *ADDRESS; the default is the pc of the selected frame. `LINE -all` is
-    each place where the line begins, also in unrolled loops; `if EXPR` stops if EXPR is true in an active lane.
-    """
     place, condition = _parts(arguments)
     is_temporary = arguments.command.name == "tbreak"
     if place and debugger.attached is None and debugger.program is not None:
@@ -79,10 +76,6 @@ def _parts(arguments: Arguments) -> tuple[str, str | None]:
 
 
 def dprintf(debugger: Debugger, arguments: Arguments) -> None:
-    """The lanes that reach the place print as `printf` does, and continue. A wave prints once if the text is the same
-    in all these lanes; otherwise each lane prints, in order. `$_lane` is the number of the lane. A lane in which an
-    expression has no value prints why. `condition` limits it. Going back prints nothing.
-    """
     debugging = session(debugger, arguments.command)
     match = re.search(r',\s*(?=")', arguments.needed())
     if match is None:
@@ -100,10 +93,6 @@ def dprintf(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def watch(debugger: Debugger, arguments: Arguments) -> None:
-    """It stops when the value of the expression in the selected lane has changed, whatever has changed it. If the value
-    is in memory, that memory is watched from now on, as with GDB's -location, which is accepted. With `if EXPR` it
-    stops only if the expression is true in that lane after the change, also on the way back.
-    """
     kind = {"watch": WATCH, "rwatch": READ_WATCH, "awatch": ACCESS_WATCH}[arguments.command.name]
     debugging = session(debugger, arguments.command)
     arguments.needed()
@@ -133,7 +122,6 @@ def set_watchpoint(debugger: Debugger, debugging: Debugging, text: str, kind: st
 
 
 def catch(debugger: Debugger, arguments: Arguments) -> None:
-    """Waves stop at faults and traps in any case; a catchpoint has a number, a count and commands."""
     debugging = session(debugger, arguments.command)
     if arguments.text not in (FAULTS, TRAPS):
         raise arguments.wrong("takes fault or trap")
@@ -145,7 +133,6 @@ def catch(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_breakpoints(debugger: Debugger, arguments: Arguments) -> Document:
-    """Their numbers, kinds, places, conditions, and how often they were hit."""
     run = debugger.state_of(KernelRun)
     points = _chosen(debugger, arguments.text)
     rows = [_row(run.debugging, point) for point in points]
@@ -219,7 +206,6 @@ def _chosen(debugger: Debugger, text: str) -> list[Breakpoint]:
 
 
 def delete(debugger: Debugger, arguments: Arguments) -> None:
-    """By numbers as `info breakpoints` shows them, such as 1 3-5; without a number all breakpoints."""
     run = debugger.state_of(KernelRun)
     chosen = _chosen(debugger, arguments.text)
     question = "Delete all breakpoints, watchpoints, and catchpoints?"
@@ -232,7 +218,6 @@ def delete(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def clear(debugger: Debugger, arguments: Arguments) -> None:
-    """PLACE is that of `break`; the default is the line of the selected frame."""
     debugging, place = session(debugger, arguments.command), arguments.text
     found = debugging.points_at(place_now(debugger, place) if place else f"*{debugger.frame.pc or 0:#x}")
     if not found:
@@ -244,7 +229,6 @@ def clear(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def enable(debugger: Debugger, arguments: Arguments) -> None:
-    """By numbers; without a number all of them."""
     for point in _chosen(debugger, arguments.text):
         point.is_enabled = arguments.command.name == "enable"
 
@@ -257,7 +241,6 @@ def _numbered(debugger: Debugger, arguments: Arguments) -> tuple[Breakpoint, str
 
 
 def condition(debugger: Debugger, arguments: Arguments) -> None:
-    """Without an expression, the condition is removed."""
     point, text = _numbered(debugger, arguments)
     if point.watched is None and not point.addresses:
         raise UsageError(
@@ -272,7 +255,6 @@ def condition(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def ignore(debugger: Debugger, arguments: Arguments) -> None:
-    """The breakpoint stops no wave the next COUNT times."""
     point, text = _numbered(debugger, arguments)
     if not text.isdecimal():
         raise arguments.wrong("needs a number and a count")
@@ -281,10 +263,6 @@ def ignore(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def commands(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` run each time the breakpoint has stopped waves; without a number they belong to the last
-    breakpoint. If the first line is `silent`, the stop is not shown. Lines after a command that runs the kernel are
-    left out.
-    """
     points = debugger.state_of(KernelRun).points
     number = arguments.integer()
     point = points.numbered(points.last if number is None else number)

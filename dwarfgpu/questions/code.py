@@ -71,10 +71,6 @@ def problem_lines(debugger: Debugger, listing: Listing, output: Output) -> Itera
 
 
 def disassemble(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the function of the frame. FUNCTION or an address in it shows the whole function, FIRST,LAST or
-    FIRST,+LENGTH a range. `/r` shows the bytes, `/s` the source lines, `/m` each source line with all its instructions.
-    `=>` marks the instruction of the frame, `*` those of other lanes.
-    """
     for letter in arguments.format:
         if letter not in MODIFIERS:
             raise arguments.wrong(f"has no modifier {letter!r}: /r shows bytes, /s and /m source lines")

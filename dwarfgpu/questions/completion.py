@@ -57,7 +57,6 @@ def complete(debugger: Debugger, line: str) -> tuple[int, list[Candidate]]:
 
 
 def show_completions(debugger: Debugger, arguments: Arguments) -> None:
-    """A line for each completion, as Tab shows them."""
     start, found = complete(debugger, arguments.text)
     for text in sorted(arguments.text[:start] + candidate.text for candidate in found):
         debugger.output.line(shown(text))

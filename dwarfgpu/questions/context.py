@@ -51,10 +51,6 @@ REGISTERS = {
 
 
 def context(debugger: Debugger, arguments: Arguments) -> None:
-    """Sections are source (with the lanes at each line), locals (of the selected lane), lanes, registers, stack and
-    expressions (of `display`). `set context-sections` chooses the default. At the prompt they appear after each change
-    of wave, lane or frame, unless `set context off`. `set context on` also shows them when there is no terminal.
-    """
     chosen = [_section(word) for word in arguments.text.replace(",", " ").split()]
     debugger.opened  # noqa: B018 (an error where there is nothing to show)
     output = debugger.output
@@ -406,10 +402,6 @@ class Displays:
 
 
 def display(debugger: Debugger, arguments: Arguments) -> None:
-    """The value is shown at once, and after each change of wave, lane or frame in which it has a meaning. Without an
-    expression, all displays are shown now. /F is a letter as in `print`. With i, s, a count or a size it shows memory
-    as `x` does: `display/i $pc`. A format follows the command directly.
-    """
     known = debugger.state_of(Displays)
     if not arguments.text:
         if arguments.format:
@@ -435,7 +427,6 @@ def display(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def undisplay(debugger: Debugger, arguments: Arguments) -> None:
-    """By numbers as `info display` shows them, such as 1 3-5; without a number all of them."""
     known = debugger.state_of(Displays)
     if not arguments.text:
         known.every.clear()
@@ -448,7 +439,6 @@ def undisplay(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_display(debugger: Debugger, arguments: Arguments) -> None:
-    """With their numbers and formats."""
     arguments.none()
     known = debugger.state_of(Displays)
     if not known.every:

@@ -28,9 +28,6 @@ _ASSIGNMENT = re.compile(r"[^=]*[^=!<>]=(?!=)|\+\+|--|.*(?:\+\+|--)$")
 
 
 def help_(debugger: Debugger, arguments: Arguments) -> None:
-    """`help print` explains a command, `help info` lists the commands that begin with this word, `help data` those of a
-    group. `help set width` explains a setting, `help user` lists defined commands.
-    """
     text = " ".join(arguments.text.split())
     if not text:
         _overview(debugger)
@@ -103,9 +100,9 @@ def _help_of(debugger: Debugger, command: Command) -> None:
         output.lines(f"{' ' * 20}{line}" for line in lines)
     if command.aliases:
         output.lines(wrapped(f"  Also: {', '.join(command.aliases)}", output.width))
-    if command.details and command.name not in debugger.macros:
+    if command.help and command.name not in debugger.macros:
         output.line()
-        output.lines(wrapped(" ".join(command.details.split()), output.width))
+        output.lines(wrapped(" ".join(command.help.split()), output.width))
 
 
 def _help_of_setting(debugger: Debugger, setting: Setting) -> None:
@@ -135,7 +132,6 @@ def _summaries(debugger: Debugger, commands: Iterable[Command]) -> None:
 
 
 def apropos(debugger: Debugger, arguments: Arguments) -> None:
-    """REGEXP is searched in names, aliases, summaries and settings; case does not matter."""
     arguments.needed()
     pattern = re.compile(arguments.pattern().pattern, re.IGNORECASE)
     found = [
@@ -179,9 +175,6 @@ OF_GDB = frozenset(
 
 
 def set_(debugger: Debugger, arguments: Arguments) -> None:
-    """`show` lists the settings with their values. If the first word is not a setting, it is an assignment: `set x =
-    3`.
-    """
     text = arguments.needed()
     found = debugger.settings.find(text)
     if _ASSIGNMENT.match(text) and (found is None or found[1].startswith("=")):
@@ -199,7 +192,6 @@ def set_(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def with_(debugger: Debugger, arguments: Arguments) -> None:
-    """`with print pretty on -- print s`: afterwards the setting has its earlier value, even if the command fails."""
     text, found, line = arguments.text.partition(" -- ")
     if not found or not line.strip():
         raise arguments.wrong("needs a setting, `--` and a command")
@@ -219,7 +211,6 @@ def _setting(debugger: Debugger, text: str) -> tuple[str, str]:
 
 
 def show(debugger: Debugger, arguments: Arguments) -> None:
-    """Without a name: all settings. The first word of several names shows all of them."""
     known = debugger.settings.declared
     text = arguments.text
     wanted = [name for name in known if name.startswith(f"{text} ")] if text else list(known)
@@ -242,7 +233,6 @@ def show(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_version(debugger: Debugger, arguments: Arguments) -> None:
-    """Also the version of Python."""
     import platform
 
     arguments.none()
@@ -253,8 +243,6 @@ def show_version(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def echo(debugger: Debugger, arguments: Arguments) -> None:
-    r"""Escapes are those of C: `echo done\n`. There is no line end unless the text has one."""
-
     def character(match: re.Match[str]) -> str:
         text = match.group(1)
         return chr(int(text, 8)) if text.isdigit() else _ESCAPES.get(text, text)
@@ -267,7 +255,6 @@ LAYOUTS = ("src", "asm", "split", "regs")
 
 
 def tui(debugger: Debugger, arguments: Arguments) -> None:
-    """^X a, `tui disable` or `quit` leaves the full screen. `layout` chooses its contents."""
     wanted = arguments.text or ("disable" if debugger.is_full_screen else "enable")
     if wanted not in ("enable", "disable"):
         raise arguments.wrong(f"takes enable or disable, not {wanted[:40]!r}")
@@ -282,9 +269,6 @@ def _switch_screen(debugger: Debugger) -> None:
 
 
 def layout(debugger: Debugger, arguments: Arguments) -> None:
-    """`layout src` shows the source, asm the instructions, split both, and regs the source with registers instead of
-    variables; next and prev change to the following or previous layout. The command also opens the full screen.
-    """
     wanted = arguments.text or debugger.layout
     steps = {"next": 1, "n": 1, "prev": -1, "p": -1}
     if wanted in steps:
@@ -298,9 +282,6 @@ def layout(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def focus(debugger: Debugger, arguments: Arguments) -> None:
-    """Arrow keys change lane and frame and edit the command line, whichever window is meant: src, asm, regs, cmd, next
-    or prev.
-    """
     windows = ("src", "asm", "regs", "cmd", "next", "prev")
     if arguments.text and not any(name.startswith(arguments.text) for name in windows):
         raise arguments.wrong(f"takes {', '.join(windows)}, not {arguments.text[:40]!r}")
@@ -308,7 +289,6 @@ def focus(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def refresh(debugger: Debugger, arguments: Arguments) -> None:
-    """^L does the same."""
     arguments.none()
     _needs_full_screen(debugger)
     debugger.redraw()
@@ -320,5 +300,4 @@ def _needs_full_screen(debugger: Debugger) -> None:
 
 
 def quit_(debugger: Debugger, arguments: Arguments) -> None:
-    """STATUS is the exit status, 0 without one."""
     raise Quit((arguments.integer() or 0) & 0xFF)

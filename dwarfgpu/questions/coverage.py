@@ -25,14 +25,6 @@ WORST = 10
 
 
 def coverage(selection: Selection, arguments: Arguments) -> Document:
-    """For every variable, show the share of its scope that has a location, the kind of location (register, memory by
-    address space, composite, implicit), and the reason for the rest. The sums for functions, units and the file follow,
-    the worst first. Locations are read, not evaluated, once as written and once with repairs.
-
-    With FUNCTION, or -variable: each variable, address by address. -compare shows the variables that are better or
-    worse in another build, matched by function, inlined calls, name, type and line. -svg draws a picture. With
-    -fail-below the exit status is 1 if less of the chosen scopes has a location.
-    """
     document = _document(selection, arguments)
     least = arguments.get("fail-below")
     if least is not None:

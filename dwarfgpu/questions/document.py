@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread, UsageError
 from dwarfgpu.render.layout import WIDTH, Style, folded, laid_out, plain_style
+from dwarfgpu.render.records import Record
 
 if TYPE_CHECKING:
     Json = dict[str, Any]
@@ -143,14 +144,37 @@ class Document:
         for row in rows:
             yield {"schema": 1, **self._row, **row}
 
+    def table(self) -> list[tuple[Any, ...]]:
+        """Return the documents of ``--jsonl`` as rows, below the names of the columns: ``source.file``."""
+        rows = [dict(_flat(row)) for row in self.rows()]
+        names = tuple(name for name in dict.fromkeys(name for row in rows for name in row) if name != "schema")
+        return [names, *(tuple(row.get(name) for name in names) for row in rows)]
+
+    def html(self) -> Iterator[str]:
+        """Yield a page with the rows of ``--jsonl`` as a table."""
+        from dwarfgpu.render.report import PageSection, grid, page
+
+        names, *rows = self.table()
+        cells = (["" if cell is None else str(cell) for cell in row] for row in rows)
+        title = self._rows if isinstance(self._rows, str) else ""
+        section = PageSection("rows", title or "answer", "row", 1 << 30, count=len(rows))
+        section.add(grid(names, cells, len(names)))
+        return page(title or "answer", (), [section], "Answer of dwarfgpu")
+
     def text(self, output: Output) -> Iterable[str]:
         """Return the lines of the text, for a screen of the width that the output has."""
         return self._text(output) if callable(self._text) else self._text
 
     def write(self, output: Output, form: str = "") -> None:
-        """Write the answer as text, or as ``json`` or ``jsonl``."""
+        """Write the answer as text, or in one of `registry.FORMS`."""
         if form == "json":
             write_json(self.json(), output.write)
+        elif form == "html":
+            output.write("\n".join((*self.html(), "")))
+        elif form == "csv":
+            from csv import writer
+
+            writer(output, lineterminator="\n").writerows(self.table())
         elif form == "jsonl":
             import json
 
@@ -164,6 +188,59 @@ class Document:
                         output.write(f"{line}\n")
                     else:
                         output.line(line)
+
+
+def _flat(value: object, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values in a document by their paths; a list without objects is one value."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _flat(part, f"{name}.{key}" if name else str(key))
+    elif not isinstance(value, (list, tuple)):
+        yield name, value
+    elif any(isinstance(part, (dict, list, tuple)) for part in value):
+        from json import dumps
+
+        yield name, dumps(value)
+    else:
+        yield name, " ".join(map(str, value))
+
+
+def listing(
+    key: str,
+    record: Record | Callable[[Any], Json],
+    rows: Iterable[Any] | Callable[[], Iterable[Any]],
+    text: Callable[[Sequence[Any]], Iterable[str]] | None = None,
+    *,
+    around: Json | None = None,
+    empty: str = "",
+    most: int | None = None,
+    **options: Any,
+) -> Document:
+    """Return an answer that is a list: one record makes its text, JSON, CSV and HTML.
+
+    The text is the table of the record, or what ``text`` makes of the rows: of the first ``most`` if there are more.
+    ``around`` is more of the JSON object; the rows are where it has their key, else last.
+    """
+
+    def known() -> Iterable[Any]:
+        return rows() if callable(rows) else rows
+
+    def lines(_output: Output) -> Iterator[str]:
+        found = list(known())
+        shown = found[:most]
+        if empty and not found:
+            yield empty
+        elif text is not None:
+            yield from text(shown)
+        elif isinstance(record, Record):
+            yield from record.lines(shown, indent=0)
+        if len(shown) < len(found):
+            yield f"  and {len(found) - len(shown)} more (-all shows them)"
+
+    def documents() -> Iterator[Json]:
+        yield from map(record.json if isinstance(record, Record) else record, known())
+
+    return Document({**(around or {}), key: documents()}, lines, rows=key, **options)
 
 
 # --- JSON documents that are written while they become known ------------------------------------------

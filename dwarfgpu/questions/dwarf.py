@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 
 def print_die(selection: Selection, arguments: Arguments) -> Document:
-    """Values are decoded: disassembled expressions, register names, location lists, ranges, references, files. NAME is
-    a function, variable or type, such as f, ns::f or _Z1fv; OFFSET is where an entry is, such as 0x2a or
-    .debug_types+0x2a. NAME and OFFSET show only the entry itself; -depth adds the levels below it.
-
-    -name, -tag, -die and -pc select entries with everything below them; together they narrow the selection.
-
-    -section shows another section: line, loc, loclists, ranges, rnglists, frame, eh_frame, eh_frame_hdr, names or
-    aranges; -section all shows the entries and all of these. symtab, dynsym, note and rela (or .rela.dyn) work too.
-    """
     from dwarfgpu.audits.dump import sections
 
     file = selection.code_file
@@ -159,11 +150,6 @@ def _dump(file: CodeObject, items: Iterable[Item], names: list[str], dialect: st
 
 
 def print_cfi(selection: Selection, arguments: Arguments) -> Document:
-    """Every entry with its instructions and rows. A row shows what changes; the first row of an entry is complete. At
-    the prompt, the default is the row for the frame's pc.
-
-    With -pc or ADDRESS: the complete row for the address. With -function or FUNCTION: the entries of the function.
-    """
     file = selection.code_file
     dialect = arguments.get("dialect") or _dialect(selection)
     if dialect is not None:

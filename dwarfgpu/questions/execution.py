@@ -103,9 +103,6 @@ def _ready(debugger: Debugger, arguments: Arguments) -> Debugging:
 
 
 def run_(debugger: Debugger, arguments: Arguments) -> Document:
-    """Run the kernel that `target launch` has started. If it has already run, launch it again with the same arguments.
-    Breakpoints and watchpoints stay; a watchpoint of a function's variable waits for the same call.
-    """
     arguments.none()
     _begin(debugger, arguments)
     debugging = _ready(debugger, arguments)
@@ -131,9 +128,6 @@ def _begin(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
-    """If llvmlite is installed, blocks of instructions that run often become machine code of the host. `set jit`
-    chooses when.
-    """
     arguments.none()
     device = session(debugger, arguments.command).device
     device.use_compiled()
@@ -157,7 +151,6 @@ def info_machine(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def kill(debugger: Debugger, arguments: Arguments) -> None:
-    """The machine is detached; `run` launches the kernel again."""
     arguments.none()
     debugging = session(debugger, arguments.command)
     if not debugger.confirmed("Kill the program being debugged?"):
@@ -181,7 +174,6 @@ def _count(arguments: Arguments) -> int:
 
 
 def continue_(debugger: Debugger, arguments: Arguments) -> Document:
-    """`continue N` ignores the breakpoint where the waves are the next N-1 times."""
     debugging = _ready(debugger, arguments)
     count = _count(arguments)
     if count > 1:
@@ -212,7 +204,6 @@ STEPS: dict[str, Callable[[Debugging, int], Halt]] = {
 
 
 def step(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the beginning of another line, also in a called function."""
     name = arguments.command.name
     if name == "reverse-finish":
         arguments.none()
@@ -228,9 +219,6 @@ def step(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def finish(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops where the selected function has returned, and shows the returned value of the lane, if the calling
-    convention says where it is.
-    """
     from dwarfgpu.execution.control.returned import return_type
 
     arguments.none()
@@ -249,9 +237,6 @@ def finish(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def until(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without a place it is a `next` that does not go back in a loop. With a place it stops there, or where the
-    function has returned.
-    """
     debugging = _ready(debugger, arguments)
     wave = debugger.wave.index
     pc = debugging.pc_of(wave)
@@ -261,7 +246,6 @@ def until(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def advance(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops at the place, or where the function has returned."""
     debugging = _ready(debugger, arguments)
     return _run_to(debugger, debugging, place_now(debugger, arguments.needed()), is_deeper=True)
 
@@ -275,7 +259,6 @@ def _run_to(debugger: Debugger, debugging: Debugging, place: str, *, is_deeper: 
 
 
 def jump(debugger: Debugger, arguments: Arguments) -> Document:
-    """The selected wave continues at the place; its registers stay as they are."""
     debugging = _ready(debugger, arguments)
     address = debugging.jump(debugger.wave.index, place_now(debugger, arguments.needed()))
     if not arguments.form:
@@ -287,7 +270,6 @@ def jump(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def reverse_continue(debugger: Debugger, arguments: Arguments) -> Document:
-    """It stops where a wave was last at a breakpoint, or last changed a watched value, or at the launch."""
     arguments.none()
     debugging = session(debugger, arguments.command)
     return stopped(debugger, debugging, debugging.reverse_go_on())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.variable import Variable
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.expressions import variables_called
 from dwarfgpu.questions.variables import expression_document, traced
 from dwarfgpu.render import explanations as render
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 
 
 def explain(debugger: Debugger, arguments: Arguments) -> Document:
-    """Show the entry that declares the variable, its location list with the valid entry, each operation with the stack
-    before and after it (including frame bases, call frame information and call sites), the place of the value, and the
-    value, or why it has none. Of an expression, every variable is explained. Without a state, show the contents of the
-    file.
-    """
     text = arguments.needed()
     if debugger.attached is None:
         variables = variables_called(debugger, text)
-        data: dict[str, Any] = {"variables": map(render.variable_json, variables)}
-        return Document(data, _declared(variables), rows="variables")
+        return listing("variables", render.variable_json, variables, _declared)
     lanes = debugger.lanes_of(arguments)
     _program, attached = debugger.repaired(arguments.get("repair") or debugger.settings["repair"])
     assert attached is not None  # noqa: S101 (there is a machine)
@@ -73,15 +67,12 @@ def _declared(variables: Iterable[Variable]) -> Iterator[str]:
 
 
 def locate(debugger: Debugger, arguments: Arguments) -> Document:
-    """For each part of the value, in the selected lane by default. Lanes with the value in the same places are shown
-    together. *Its own* is a part in the lane's own part of a register or of memory.
-    """
     text = arguments.needed()
     writer = debugger.renderer(locations=True)
     if debugger.attached is None:
         variables = variables_called(debugger, text)
-        described = chain.from_iterable(map(writer.described, variables))
-        return Document({"answers": map(writer.described_json, variables)}, described, rows="answers")
+        lines_of = lambda rows: chain.from_iterable(map(writer.described, rows))  # noqa: E731
+        return listing("answers", writer.described_json, variables, lines_of)
     found = debugger.asked(text, debugger.lanes_of(arguments))
 
     def lines(output: Output) -> Iterator[str]:
@@ -93,12 +84,6 @@ def locate(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def print_expression(debugger: Debugger, arguments: Arguments) -> Document:
-    """Every location in the file, operation by operation: offset, bytes, operation, names of registers. `explain` shows
-    the result.
-    """
     variables = variables_called(debugger, arguments.needed())
-    return Document(
-        {"variables": map(render.variable_json, variables)},
-        lambda _output: chain.from_iterable(map(render.operations, variables)),
-        rows="variables",
-    )
+    text = lambda rows: chain.from_iterable(map(render.operations, rows))  # noqa: E731
+    return listing("variables", render.variable_json, variables, text)

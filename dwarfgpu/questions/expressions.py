@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import evolve
@@ -12,12 +13,12 @@ from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
 from dwarfgpu.expr.machine import evaluate
 from dwarfgpu.program.code import encoding_context
-from dwarfgpu.questions.document import NO_ANSWER, Document, Output
+from dwarfgpu.questions.document import NO_ANSWER, Document, Output, listing
 from dwarfgpu.render import operations as render
 from dwarfgpu.render.layout import lane_masks, lanes_text, paragraphs, problem_json, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.program.code.encoding_context import EncodingContext
     from dwarfgpu.program.frames.frame import Frame
@@ -61,9 +62,6 @@ def bytes_of(text: str) -> bytes:
 
 
 def disassemble(selection: Selection, arguments: Arguments) -> Document:
-    """Each with its offset, its bytes, and where a branch goes. BYTES are in hex; at the shell - reads them from
-    standard input.
-    """
     context = encoding_of(selection, arguments)
     expression = context.decoded(bytes_of(_needed(arguments, "some bytes in hex")))
     lines = context.lines(expression)
@@ -81,7 +79,6 @@ def disassemble(selection: Selection, arguments: Arguments) -> Document:
 
 
 def assemble(selection: Selection, arguments: Arguments) -> Document:
-    """TEXT is operations, separated by semicolons or lines; at the shell - reads it from standard input."""
     from dwarfgpu.expr import asm
 
     context = encoding_of(selection, arguments)
@@ -105,12 +102,6 @@ def _needed(arguments: Arguments, what: str) -> str:
 
 
 def operations(_selection: Selection, arguments: Arguments) -> Document:
-    """Operands, stack effect, clause, context and encodings. NAME is a name, with or without DW_OP_, or a part of one;
-    the default is all operations. With -isa, NAME is an instruction of AMD GPUs such as v_bfe_u32, or a part of one.
-
-    -rules shows the points on which DWARF 5, the heterogeneous extension and the DWARF 6 drafts disagree, with the
-    choice of each rule set. -repairs shows the expressions that compilers get wrong, and how dwarfgpu reads them.
-    """
     from dwarfgpu.dialects import operation_reference
 
     names = arguments.words
@@ -125,13 +116,12 @@ def operations(_selection: Selection, arguments: Arguments) -> Document:
     else:
         known = operation_reference.references()
         rows = [row for row in known if not operation_reference.is_repeated(row.name)]
+    text = partial(_each, render.paragraph) if names else render.overview
+    return listing("operations", render.document, rows, text)
 
-    def text(output: Output) -> Iterator[str]:
-        if names:
-            return paragraphs(render.paragraph(row) for row in rows)
-        return render.overview(rows)
 
-    return Document({"operations": map(render.document, rows)}, text, rows="operations")
+def _each(paragraph: Callable[[Any], Iterable[str]], rows: Iterable[Any]) -> Iterator[str]:
+    return paragraphs(map(paragraph, rows))
 
 
 def _instructions(names: Sequence[str]) -> Document:
@@ -142,14 +132,9 @@ def _instructions(names: Sequence[str]) -> Document:
     if not names:
         rows = list(map(instruction_reference.reference_of, instruction_reference.names()))
     is_full = len(rows) <= MOST_INSTRUCTIONS
-
-    def text(output: Output) -> Iterator[str]:
-        if is_full:
-            return paragraphs(render.instruction_paragraph(row) for row in rows)
-        return map(render.instruction_line, rows)
-
-    documents = (render.instruction_document(row, is_full=is_full) for row in rows)
-    return Document({"instructions": documents}, text, rows="instructions")
+    document = partial(render.instruction_document, is_full=is_full)
+    text = partial(_each, render.instruction_paragraph) if is_full else partial(map, render.instruction_line)
+    return listing("instructions", document, rows, text)
 
 
 def _rules(names: Sequence[str]) -> Document:
@@ -157,11 +142,8 @@ def _rules(names: Sequence[str]) -> Document:
     from dwarfgpu.expr.rules import PRESETS, points
 
     rows = _named(points(), names, "a rule")
-
-    def text(output: Output) -> Iterator[str]:
-        return paragraphs(map(render.rule_paragraph, rows)) if names else render.rule_table(rows, tuple(PRESETS))
-
-    return Document({"rules": map(render.RULE.json, rows)}, text, rows="rules")
+    text = partial(_each, render.rule_paragraph) if names else partial(render.rule_table, presets=tuple(PRESETS))
+    return listing("rules", render.RULE, rows, text)
 
 
 def _repairs(names: Sequence[str]) -> Document:
@@ -169,11 +151,8 @@ def _repairs(names: Sequence[str]) -> Document:
     from dwarfgpu.program.code.repairs import REPAIRS
 
     rows = _named(REPAIRS, names, "a repair")
-
-    def text(output: Output) -> Iterator[str]:
-        return paragraphs(map(render.repair_paragraph, rows)) if names else render.repair_lines(rows)
-
-    return Document({"repairs": map(render.repair_json, rows)}, text, rows="repairs")
+    text = partial(_each, render.repair_paragraph) if names else render.repair_lines
+    return listing("repairs", render.repair_json, rows, text)
 
 
 def _named(rows: Sequence[Named], names: Sequence[str], kind: str) -> list[Named]:

@@ -55,12 +55,6 @@ MAX_LOG = 1 << 26
 
 
 def fault(selection: Selection, arguments: Arguments) -> Document:
-    """Show the kernel and the line that failed, the instruction, the address in each lane, the argument that it missed
-    and by how much, and the variables. If several accesses were in flight, show the possible ones, the likeliest
-    first. If no wave crashed, show what the waves wait for: a barrier and the missing waves, or a loop that they cannot
-    leave. -address takes the address that the driver reported: accesses to its page come first. -log reads the address
-    from the console or from Linux's log; without a STATE it explains the log.
-    """
     logged = None if arguments.get("log") is None else logged_faults(_log_text(arguments.get("log")))
     words: tuple[str, ...] = ()
     if arguments.words or arguments.has("state"):

@@ -8,13 +8,15 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
-from dwarfgpu.questions.document import BAD_FILE, Document, Output
+from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing
 from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.regular_files import whole_output
-from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, shown, table
-from dwarfgpu.render.records import cell
+from dwarfgpu.render.layout import WIDTH, counted, fitted, plain, room, shown
+from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
 
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
 
 
 def open_code(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is a code object or a host program: FILE, FILE@gfx90a, FILE@2, or a code object URI. The attached machine is
-    detached.
-    """
     open_file(debugger, _path(arguments))
     file = debugger.opened.file
     debugger.output.line(f"Reading symbols from {file.name}... ({described(file)})")
@@ -60,10 +59,6 @@ def described(file: CodeObject) -> str:
 
 
 def attach(debugger: Debugger, arguments: Arguments) -> None:
-    """FILE is a snapshot (.json or .dgs) of waves that execute the open file, a core file of the program, or the text
-    of the ROCm debug agent. Core files of GPUs need no code file: name the GPU's, a merged one, or the host's and the
-    GPU's. CORE@gfx90a chooses a processor, CORE@host the threads of the host.
-    """
     arguments.needed()
     paths = [os.path.expanduser(word) for word in arguments.words]  # noqa: PTH111 (`pathlib` costs start-up time)
     attach_state(debugger, paths, force=arguments.has("force"))
@@ -109,10 +104,6 @@ def _select_lane(debugger: Debugger, attached: Attached) -> None:
 
 
 def launch(debugger: Debugger, arguments: Arguments) -> None:
-    """GRID and WORK-GROUP are one to three sizes in work-items: 256, or 64,64,1. Arguments of the kernel follow, by
-    position or as NAME=VALUE: numbers, or bytes such as bytes:0a0b; without arguments all are 0. The kernel replaces
-    the attached state.
-    """
     words = arguments.words
     if len(words) < 3 or any("=" in word for word in words[1:3]):
         raise arguments.wrong("needs a kernel, the size of the grid and that of a work-group")
@@ -193,9 +184,6 @@ def _path(arguments: Arguments, default: str | None = None) -> str:
 
 
 def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
-    """A name that ends in .dgs is a folder of arrays, any other name a JSON file. The snapshot contains what you have
-    written to registers and memory. An existing file is not overwritten.
-    """
     from dwarfgpu.states.snapshot_files import save
 
     path = _path(arguments)
@@ -205,10 +193,6 @@ def save_snapshot(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
-    """The default FILE is core.PID, one core file with everything, as ROCgdb writes it. With -pair FILE is the host's
-    part and FILE.gpu the GPU's, with -gpu FILE is the GPU's part alone. The version of the runtime is that of the
-    attached core file, or 12. Unknown registers become 0. An existing file is not overwritten.
-    """
     from dwarfgpu.states.core_writing import write_core
 
     path = _path(arguments, f"core.{os.getpid()}")
@@ -228,25 +212,7 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
 # --- What is there --------------------------------------------------------------------------------------------------
 
 
-def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
-    """From and To are the addresses of each file's instructions; without a state, those for which it was linked."""
-    from dwarfgpu.render.machines import FILES, files_table
-
-    attached = selection.attached
-    loaded = selection.opened.state.loaded if attached is None else attached.stopped.loaded
-    codes = loaded.codes
-    if arguments.text:
-        pattern = arguments.pattern()
-        codes = tuple(code for code in codes if pattern.search(code.file.name))
-    return Document(
-        {"files": map(FILES.json, codes)},
-        lambda _output: files_table(codes) if codes else ["No shared libraries matched."],
-        rows="files",
-    )
-
-
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
-    """Each with its architecture, how many lanes its waves have, and how many waves there are. State A is active."""
     from dwarfgpu.execution.launch import devices
     from dwarfgpu.render import machines as render
 
@@ -254,25 +220,18 @@ def info_agents(selection: Selection, arguments: Arguments) -> Document:
     what = arguments.command.name.removeprefix("info ")
     machine = selection.machine
     parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
-    ids, columns = machine.stopped.machine.ids, getattr(render, what.upper())
+    ids, record = machine.stopped.machine.ids, getattr(render, what.upper())
 
-    def text(output: Output) -> Iterator[str]:
-        if not parts:
-            yield f"No {what} are currently active."
-            return
-        yield from columns.screen(parts, lambda part: selection.wave_number in part.waves)
+    def text(_named: Any) -> Iterator[str]:
+        yield from record.screen(parts, lambda part: selection.wave_number in part.waves)
         if what == "packets":
             yield from render.packet_problems(parts)
 
-    rows = ({**columns.json(part), "waves": [ids[wave] for wave in part.waves]} for part in parts)
-    return Document({what: rows}, text, rows=what)
+    named = [evolve(part, waves=tuple(ids[wave] for wave in part.waves)) for part in parts]
+    return listing(what, record, named, text, empty=f"No {what} are currently active.")
 
 
 def info_kernels(selection: Selection, arguments: Arguments) -> Document:
-    """Their arguments, registers and segments. With NAME or -fields, also every field of the descriptor and the
-    arguments that the runtime passes. NAME is the name or symbol of a kernel, or a regular expression that is searched
-    in all names.
-    """
     from dwarfgpu.program.code.kernel_parameters import DescribedKernel
     from dwarfgpu.render.kernels import kernel_json, kernels_text, printf_text
 
@@ -312,11 +271,6 @@ def _kernels_named(file: CodeObject, arguments: Arguments) -> tuple[Any, ...]:
 
 
 def info_file(selection: Selection, arguments: Arguments) -> Document:
-    """Target, versions, units, producers and sections, and the missing information.
-
-    With -pc: function, source line and inlined calls at an address, the innermost call first. With -name: the
-    functions, variables, types and symbols with this name.
-    """
     arguments.none()
     file = selection.opened.file
     if arguments.has("pc") or arguments.has("name"):
@@ -361,10 +315,6 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
 
 def info_images(selection: Selection, arguments: Arguments) -> Document:
-    """Their index, kind, target, offset, size and format. FILE@INDEX or FILE@TARGET names a code object in any command.
-
-    An offset with a + is an offset in the decompressed bundle.
-    """
     from dwarfgpu.render.files import contents_json, contents_text
 
     path = arguments.words[0] if arguments.words else selection.opened.file.image.path
@@ -384,15 +334,6 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
 
 def snapshot(selection: Selection, arguments: Arguments) -> Document:
-    """`convert FILE NEW` writes a snapshot as NEW, `check FILE` reports what is wrong with it, `info FILE` summarises
-    it. `template CODE -pc A` writes a state to fill in: null for each register and memory range that the local
-    variables and the call frame at A need, with comments; with -state S, only those that S lacks.
-
-    A name that ends in .dgs is a folder of arrays, any other name a JSON file. FILE is never changed, and NEW is
-    written completely or not at all. FILE may be a GPU core file: NEW then gets the waves of -waves, the code objects,
-    and the memory of -memory. The default is scratch (stack), local memory (lds) and kernel arguments (args);
-    reachable:N adds the memory that is reached through up to N pointers.
-    """
     from dwarfgpu.render import machines as render
     from dwarfgpu.states import snapshot_files
     from dwarfgpu.states.gpu_cores import has_gpu_state
@@ -462,11 +403,6 @@ def _convert_core(sources: list[str], destination: str, selection: Selection, ar
 
 
 def core(selection: Selection, arguments: Arguments) -> Document:
-    """Agents, queues, dispatches, waves by kernel, line and stop reason, code, and missing parts.
-
-    CORE is a merged core file, the GPU's part, or the parts of host and GPU. The host's part is found if it is core.PID
-    in the same folder.
-    """
     from dwarfgpu.render.cores import core_json, core_text
     from dwarfgpu.states.core_summary import core_rows
     from dwarfgpu.states.gpu_cores import open_core_waves
@@ -486,7 +422,6 @@ def core(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_program(debugger: Debugger, arguments: Arguments) -> Document:
-    """Where the wave or thread is, and why it has stopped. `info inferiors` shows the machine."""
     from dwarfgpu.questions.focus import signal_of_wave
 
     arguments.none()
@@ -510,9 +445,6 @@ def info_program(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
-    """Each with the stop reasons for which it is shown, and the number of waves that it has stopped. A signal always
-    stops its wave, is shown, and is not passed to the kernel.
-    """
     from dwarfgpu.render.lanes import signals
 
     wanted = arguments.text.upper()
@@ -525,21 +457,12 @@ def info_signals(debugger: Debugger, arguments: Arguments) -> Document:
     if debugger.attached is not None and debugger.noun == "wave":
         machine = debugger.attached.stopped.machine
         counts = Counter(stop.signal for stop in map(machine.stop_of, range(machine.wave_count)) if stop is not None)
-    rows = [
-        {"signal": name, "description": meaning, "waves": None if counts is None else counts[name], "reasons": reasons}
-        for name, meaning, reasons in chosen
-    ]
-    cells: list[tuple[str, ...]] = [("Signal", "Description", "" if counts is None else "Waves", "Stop reasons")]
-    cells += (tuple(map(cell, row.values())) for row in rows)
-    return Document(
-        {"signals": rows},
-        lambda output: table(cells, "llrl", indent=0, width=output.width, is_headed=True),
-        rows="signals",
-    )
+    waves = fact("waves", "Waves", lambda row: None if counts is None else counts[row[0]], side="r")
+    record = Record("signal=0:Signal description=1:Description", waves, fact("reasons=2", "Stop reasons"))
+    return listing("signals", record, chosen, lambda rows: record.lines(rows, indent=0, width=room()))
 
 
 def info_inferiors(debugger: Debugger, arguments: Arguments) -> Document:
-    """At most one: a state with its waves or threads, or a code file alone."""
     arguments.none()
     attached, opened = debugger.attached, debugger.program
     kind = "no state" if attached is None else attached.stopped.machine.capabilities.name
@@ -585,7 +508,6 @@ LONGEST = 4096
 
 
 def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
-    """The executable; with `mappings`, the files that the process had mapped, and where."""
     if arguments.text not in ("", "mappings"):
         raise arguments.wrong("shows `mappings`; a core file has nothing else of a process")
     core = debugger.machine.stopped.process
@@ -594,27 +516,32 @@ def info_proc(debugger: Debugger, arguments: Arguments) -> Document:
         return Document(
             {"process": {"pid": core.threads[0].pid, "command": core.command}}, [f"exe = '{shown(command)}'"]
         )
-    rows = [{"start": each.start, "end": each.end, "offset": each.offset, "file": each.path} for each in core.mappings]
-    lines = ["Mapped address spaces:", "", f"  {'Start Addr':>18} {'End Addr':>18} {'Size':>10} {'Offset':>10} objfile"]
-    for each in core.mappings:
-        numbers = f"{each.start:#18x} {each.end:#18x} {each.end - each.start:#10x} {each.offset:#10x}"
-        lines.append(f"  {numbers} {shown(each.path)}")
-    return Document({"mappings": rows}, lines, rows="mappings")
+    head = ["Mapped address spaces:", "", f"  {'Start Addr':>18} {'End Addr':>18} {'Size':>10} {'Offset':>10} objfile"]
+    return listing("mappings", MAPPING, core.mappings, lambda rows: chain(head, map(_mapping, rows)))
+
+
+MAPPING = Record("start end offset file=path")
+
+
+def _mapping(each: Any) -> str:
+    size = each.end - each.start
+    return f"  {each.start:#18x} {each.end:#18x} {size:#10x} {each.offset:#10x} {shown(each.path)}"
 
 
 def info_auxv(debugger: Debugger, arguments: Arguments) -> Document:
-    """What Linux told the program at its start: types with values."""
     arguments.none()
     stopped = debugger.machine.stopped
-    rows, lines = [], []
-    for number, value in stopped.process.auxiliary.items():
+
+    def line(row: tuple[int, int]) -> str:
+        number, value = row
         name, meaning, *form = AUXILIARY.get(number, ("???", ""))
         text = str(value) if form == ["d"] else f"{value:#x}"
-        if form == ["s"]:
-            text += f' "{shown(_text_at(stopped, value))}"'
-        rows.append({"type": number, "name": name, "value": value})
-        lines.append(f"{number:<4} {name:<20} {meaning:<30} {text}")
-    return Document({"auxiliary_vector": rows}, lines, rows="auxiliary_vector")
+        text += f' "{shown(_text_at(stopped, value))}"' if form == ["s"] else ""
+        return f"{number:<4} {name:<20} {meaning:<30} {text}"
+
+    name = fact("name", value=lambda row: AUXILIARY.get(row[0], ("???",))[0])
+    record = Record("type=0", name, "value=1")
+    return listing("auxiliary_vector", record, stopped.process.auxiliary.items(), partial(map, line))
 
 
 def _text_at(stopped: Stopped, address: int) -> str:

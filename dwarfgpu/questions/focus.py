@@ -34,10 +34,6 @@ _FLAG = re.compile(r"(-[a-z]+)(?:\s+|$)")
 
 
 def wave(debugger: Debugger, arguments: Arguments) -> None:
-    """N is the number of a wave in `info waves`, from 1; ID is its id, such as 1:2:1:1. `wave` also selects the
-    innermost frame, and the lane that was last selected in that wave. In a core file, `thread LWP 1234` selects a host
-    thread, and `thread 1:2:1:1` selects a wave again.
-    """
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
         return
@@ -93,9 +89,6 @@ def show_stop(debugger: Debugger) -> None:
 
 
 def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is numbers and ranges as `info waves` shows them, such as 1,4-7. The selected wave stays the same. Flags
-    before COMMAND: -q does not name the waves, -c continues after an error, -s hides errors and waves without output.
-    """
     which, flags, command = split(debugger, arguments)
     machine = debugger.machine
     numbers = waves_of(machine.stopped.machine, which)
@@ -110,9 +103,6 @@ def wave_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def wave_find(debugger: Debugger, arguments: Arguments) -> None:
-    """REGEXP is searched in the text of each wave in `info waves`: its id, work-group, kernel, function, line, stop
-    reason, such as MEMORY_VIOLATION, and signal, such as SIGSEGV.
-    """
     arguments.needed()
     pattern = arguments.pattern()
     name = debugger.noun.capitalize()
@@ -141,9 +131,6 @@ def title(debugger: Debugger) -> str:
 
 
 def lane(debugger: Debugger, arguments: Arguments) -> None:
-    """`lane 5` selects the lane for expressions in this wave. The default is the first active lane. `lane [77,0,0]`
-    selects the lane of a work-item of this work-group, `lane global 205` that of a global id, also in another wave.
-    """
     debugger.needs_lanes()
     if not arguments.text:
         debugger.output.line(f"[Current {debugger.noun} is {title(debugger)}]")
@@ -179,10 +166,6 @@ def _lane_of_item(debugger: Debugger, of_grid: str | None, text: str) -> int:
 
 
 def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """LIST is lanes and ranges, such as 0,3,8-11; `all` means all lanes with a work-item. Flags before COMMAND: -active
-    or -inactive chooses such lanes, -all adds lanes without a work-item, -q does not name the lanes, -c continues after
-    an error, -s hides errors and lanes without output.
-    """
     states = ("active", "inactive", "all")
     which, flags, command = split(debugger, arguments, *(f"-{state}" for state in states))
     asked = {*arguments.options, *(flag[1:] for flag in flags if flag[1:] in states)}
@@ -200,9 +183,6 @@ def lane_apply(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def frame(debugger: Debugger, arguments: Arguments) -> None:
-    """Frames are numbered from 0, the innermost; inlined functions have their own frames. `frame function NAME` selects
-    the nearest frame of that function.
-    """
     words = arguments.words
     if words and words[0] == "function":
         name = arguments.text.partition("function")[2].strip()
@@ -232,7 +212,6 @@ MAX_STEPS = 1 << 31
 
 
 def up(debugger: Debugger, arguments: Arguments) -> None:
-    """With N, go N frames outwards."""
     name, count = arguments.command.name, arguments.integer()
     direction = 1 if name.startswith("up") else -1
     steps = 1 if count is None else max(-MAX_STEPS, min(count, MAX_STEPS))
@@ -251,9 +230,6 @@ def up(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def frame_apply(debugger: Debugger, arguments: Arguments) -> None:
-    """`all`, N (the N innermost), -N (the N outermost) or `level LIST` chooses the frames. Flags before COMMAND: -q
-    does not show the frames, -c continues after an error, -s hides errors and frames without output.
-    """
     text = arguments.needed()
     if text.startswith("level"):
         which, flags, command = split(debugger, evolve(arguments, text=text.removeprefix("level").strip()))

@@ -54,31 +54,6 @@ if TYPE_CHECKING:
 
 
 def judge(selection: Selection, arguments: Arguments) -> Document:
-    """The kernel runs without a GPU.
-
-    Frames: at every instruction, including prologues and epilogues, unwinding must find the real return address, the
-    same CFA throughout a call, and the caller's registers in every lane. Lanes: a waiting lane must be placed where it
-    stopped or will resume, and the active lanes must be those that execute the source line. Variables: each must be
-    readable at every instruction after the prologue, a value in registers may change only where a statement names the
-    variable, and only lanes that computed a value may show it.
-
-    -against also runs another build of the same source: the source, which is compiled with -O0 for it, a code object
-    for any processor, or a shared object of the host. A shared object is executed on this computer, in GDB and with
-    your rights: name only files that you trust. At each statement, every variable of every lane is compared with the
-    other build: it is right, wrong, or missing although the source needs it. If FILE is a source and -O is given,
-    the other build is FILE at -O0; `-against none` judges without one.
-
-    KERNEL, ARG and the sizes are those of `run`. Without ARG, arguments are made from their types. Without KERNEL,
-    every kernel is judged, each for at most 50,000 instructions (-limit), and a table counts the right, wrong and
-    missing locations.
-
-    A finding names the function, the first and last instruction, the mistake, and the wrong row of debugging
-    information. What the compiler never writes (places of lanes, call frame information, dropped parameters and
-    values), or always writes wrongly in a known way, is listed as "not counted", and fails only with -strict. The exit
-    status is 1 if an error or warning counts, or less is right than -fail-below, 2 for a wrong command, and 3 if a
-    kernel has not ended (unless -limit stopped it), or less was judged than -require or the -baseline has. ^C ends it
-    with what was judged so far, and with 130.
-    """
     if arguments.has("explain"):
         return explained_rule(arguments)
     if arguments.has("rules"):

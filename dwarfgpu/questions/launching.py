@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 
 def launch_state(selection: Selection, arguments: Arguments) -> Document:
-    """Each register with who sets it, the rule, and its value. The first instructions of the kernel set the other
-    registers.
-
-    Sizes are in work-items; missing ones are 1. Addresses are those of the first launch of a machine.
-    """
     words = arguments.words
     if len(words) != 1:
         raise arguments.wrong("needs the name of one kernel")
@@ -69,9 +64,6 @@ def _arguments(selection: Selection, wave: Wave) -> list[launches.ShownArgument]
 
 
 def info_dispatch(selection: Selection, arguments: Arguments) -> Document:
-    """The kernel, the grid, the address of the arguments and how it is known, and the work-items of the wave. `info
-    kernel-args` shows all arguments, `info dispatches` lists all dispatches.
-    """
     arguments.none()
     wave = selection.wave
     record, values = wave.launch, _arguments(selection, wave)
@@ -83,10 +75,6 @@ def info_dispatch(selection: Selection, arguments: Arguments) -> Document:
 
 
 def info_kernel_args(selection: Selection, arguments: Arguments) -> Document:
-    """Each with its offset in the kernarg segment, including those that the runtime adds (hidden). The values are those
-    of the launch, even if the kernel has changed its parameters; in a snapshot or core file they are the present
-    contents of the segment.
-    """
     arguments.none()
     wave = _launched_wave(selection)
     record, values = wave.launch, _arguments(selection, wave)
@@ -98,13 +86,6 @@ def info_kernel_args(selection: Selection, arguments: Arguments) -> Document:
 
 
 def structure(selection: Selection, arguments: Arguments) -> Document:
-    """WHAT is queue (an amd_queue_t), signal (an amd_signal_t), packet (an AQL packet), kernel-code (an
-    amd_kernel_code_t, of code object version 2 and before), kernel-descriptor (version 3 and later), or what a handle
-    points to: buffer (a buffer resource, V#), image (T#) or sampler (S#). Nothing is guessed. Resources have the fields
-    of the processor's generation.
-
-    The exit status of the program is 1 if the structure has contents that the documents forbid.
-    """
     words = arguments.words
     if len(words) != 2 or words[0] not in STRUCTURES:
         raise arguments.wrong(f"needs one of {', '.join(STRUCTURES)}, and an address")

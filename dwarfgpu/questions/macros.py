@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import UsageError
 from dwarfgpu.program.frames.macros import Definitions, expanded, macro_of
 from dwarfgpu.questions.debugger import Debugger, remembered
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.render.layout import shown
+from dwarfgpu.render.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +27,6 @@ def _macros(debugger: Debugger) -> Definitions:
 
 
 def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
-    """The place of its definition, the files that include it, and the definition. Compile with `-g3` (GCC) or
-    `-fdebug-macro` (clang).
-    """
     name = arguments.needed()
     macro = _macros(debugger).get(name)
     if macro is None:
@@ -52,13 +50,11 @@ def info_macro(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def expand(debugger: Debugger, arguments: Arguments) -> Document:
-    """With the macros that are defined at the line of the frame, as in `print`."""
     text = expanded(arguments.needed(), _macros(debugger), once=arguments.command.name.endswith("once"))
     return Document({"expanded": text}, [f"expands to: {shown(text)}"])
 
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
-    """It hides a macro of the source with this name in expressions and `macro expand`."""
     macro = macro_of(arguments.needed())
     names = () if macro is None else macro.parameters or ()
     is_open = macro is not None and macro.parameters is None and arguments.text[len(macro.name) :].startswith("(")
@@ -70,16 +66,12 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def undef(debugger: Debugger, arguments: Arguments) -> None:
-    """Macros of the source stay."""
     remembered(debugger).macros.pop(arguments.needed(), None)
 
 
 def list_(debugger: Debugger, arguments: Arguments) -> Document:
-    """By name, in a form that you can type again."""
     arguments.none()
     written = sorted(remembered(debugger).macros.items())
     macros = [macro for _name, text in written if (macro := macro_of(text)) is not None]
-    rows = [{"name": each.name, "parameters": each.parameters, "definition": each.body} for each in macros]
-    return Document(
-        {"macros": rows}, [shown(f"macro define {each.head} {each.body}") for each in macros], rows="macros"
-    )
+    lines = lambda known: [shown(f"macro define {each.head} {each.body}") for each in known]  # noqa: E731
+    return listing("macros", Record("name parameters definition=body"), macros, lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,13 @@ from dwarfgpu.program.language.arithmetic import loaded
 from dwarfgpu.program.language.tokens import tokens
 from dwarfgpu.program.types.model import Array, Base, Function, Pointer, resolved
 from dwarfgpu.program.values.storage import Address, cannot_access
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.examined import Examined, MemoryFormat
 from dwarfgpu.questions.registry import LETTERS, SIZES, Arguments
 from dwarfgpu.render import numbers
 from dwarfgpu.render.layout import counted, problem_json
 from dwarfgpu.render.numbers import formatted, whole
+from dwarfgpu.render.records import Record, fact
 from dwarfgpu.render.values import ValueWriter
 
 if TYPE_CHECKING:
@@ -39,11 +41,6 @@ _FORMAT = re.compile(r"(-?\d*)(\w*)")
 
 
 def examine(debugger: Debugger, arguments: Arguments) -> Document:
-    """N is the number of units (1; a negative N shows those before ADDRESS), F a letter (x d u o t a c f s z, i for
-    instructions), U the unit size: b is 1 byte, h 2, w 4, g 8. F and U default to those of the last `x`. ADDRESS is a
-    number, a pointer, an array, or an address in an address space: `x/4xw local#0x10`. `x` alone continues after the
-    memory it showed last. Afterwards $_ is the last address shown, and $__ its contents.
-    """
     known = debugger.state_of(Examined)
     form = read_format(arguments.format, known.format, is_onwards=not arguments.text)
     where = known.next if not arguments.text else address_of(debugger, arguments.text)
@@ -347,10 +344,6 @@ MOST_SEARCHED = 1 << 32
 
 
 def find(debugger: Debugger, arguments: Arguments) -> Document:
-    """Search the bytes of the values from START up to END, or in LENGTH bytes. A value has the size of its type, or of
-    the letter: b is 1 byte, h 2, w 4, g 8; a string is searched without its final null. The search ends after N places.
-    $_ is then the last place, $numfound their number.
-    """
     from dwarfgpu.questions.values import split_expressions
 
     form = _FIND.fullmatch(arguments.format)
@@ -377,12 +370,9 @@ def find(debugger: Debugger, arguments: Arguments) -> Document:
         shower.remember_place(places[-1])
     debugger.state_of(Remembered).variables["numfound"] = number(Base("int", DW_ATE_signed, 4), len(places))
     found = f"{counted(len(places), 'pattern')} found." if places else "Pattern not found."
-    names = [shower.writer.address(place, symbol=True) for place in places]
-    rows = [
-        {"address": int(place.value), "space": place.space, "text": name}
-        for place, name in zip(places, names, strict=True)
-    ]
-    return Document({"places": rows}, [*names, found], rows="places")
+    name = cache(lambda place: shower.writer.address(place, symbol=True))
+    record = Record(fact("address", value=lambda place: int(place.value)), "space", fact("text", value=name))
+    return listing("places", record, places, lambda _: [*map(name, places), found])
 
 
 def _bytes_of(debugger: Debugger, text: str, letter: str | None) -> bytes:

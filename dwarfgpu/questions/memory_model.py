@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -15,7 +15,7 @@ from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at, outsta
 from dwarfgpu.errors import NotFound, UsageError, nearest
 from dwarfgpu.program.code.code_lookup import parse_address
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.questions.document import NO_ANSWER, OK, Document, Output
+from dwarfgpu.questions.document import NO_ANSWER, OK, Document, listing
 from dwarfgpu.questions.sources import places_of
 from dwarfgpu.questions.table import FINDINGS
 from dwarfgpu.questions.verification import (
@@ -34,6 +34,7 @@ from dwarfgpu.targets.amdgpu.memory_families import FAMILIES, family_of, mode_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
@@ -53,17 +54,6 @@ OF_ACTIONS = {
 
 
 def memory_model(selection: Selection, arguments: Arguments) -> Document:
-    """`table -target T [WORD...]` shows the code for each operation by ordering, scope and address space, with the
-    clause that requires it; WORDs choose cells (`store release agent`). `show FILE` lists the accesses that other
-    threads may see, with the strongest ordering and scope that the surrounding code implements on all paths; with -pc
-    it shows what may be outstanding at an address. `check FILE...` finds missing waits, write-backs, invalidates,
-    scopes and cache bits, and registers that are used before they are loaded. The required ordering comes from the
-    source (`__hip_atomic_*`, `__scoped_atomic_*`, `__atomic_*`, `atomic_*_explicit`, fences, barriers) or from -expect.
-
-    -rules chooses the rules: llvm22 is the code that LLVM 22 emits, text is the code that LLVM's AMDGPU usage guide
-    requires. The exit status of `check` is 1 if there are findings (with -strict, also for known bugs of LLVM), 2 for a
-    wrong command, and 3 if nothing could be checked, or fewer operations than -require N.
-    """
     action, *words = arguments.words or [""]
     if action not in ACTIONS:
         raise arguments.wrong(f"does table, show or check, not {action[:40]!r}")
@@ -97,15 +87,9 @@ def _table(arguments: Arguments, words: list[str]) -> Document:
             hint = f"did you mean {near}?" if near else "name an operation, an ordering, a scope or an address space"
             raise UsageError(f"no cell of the table matches {word[:40]!r}", hint=hint)
     chosen = (cell for cell in cells(family, mode, rule_set) if set(words) <= set(_words(cell)))
-    data = {
-        "target": processor,
-        "family": family,
-        "mode": mode,
-        "rules": rule_set,
-        "cells": map(render.CELL.json, chosen),
-    }
+    around = {"target": processor, "family": family, "mode": mode, "rules": rule_set}
     other = "LLVM 22" if rule_set == "text" else "the text"
-    return Document(data, lambda _output: render.table_text(chosen, other), rows="cells")
+    return listing("cells", render.CELL, chosen, lambda rows: render.table_text(rows, other), around=around)
 
 
 def _words(cell: SequenceCell) -> tuple[str, ...]:
@@ -126,27 +110,18 @@ def _show(selection: Selection, arguments: Arguments, words: list[str]) -> Docum
 
         address = parse_address(file, arguments.get("pc"))
         function, rows = outstanding_at(check, address)
-        return Document(
-            render.outstanding_json(function, address, rows),
-            lambda _output: render.outstanding_text(function, address, rows),
-            rows="outstanding",
-        )
+        text = partial(render.outstanding_text, function, address)
+        return listing("outstanding", render.OUTSTANDING, rows, text, around=_at(function, address))
     surveyed = accesses(check, arguments.get("function"))
-    data = {
-        "file": file.name,
-        "target": check.processor,
-        "family": check.family,
-        "rules": check.rule_set,
-        "accesses": map(render.ACCESS.json, surveyed),
-    }
-    return Document(data, lambda _output: render.accesses_text(surveyed), rows="accesses")
+    around = {"file": file.name, "target": check.processor, "family": check.family, "rules": check.rule_set}
+    return listing("accesses", render.ACCESS, surveyed, render.accesses_text, around=around)
+
+
+def _at(function: FunctionCode, address: int) -> dict[str, Any]:
+    return {"function": function.name, "address": f"{address:#x}"}
 
 
 def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: what may be outstanding at the instruction of the frame, on all paths that lead there, and with
-    `set weak-memory` also what its wave has outstanding now. ADDRESS is a number, a function, or function+offset. "N
-    later" is how many operations of the same counter have begun since: a wait for N or less completes it.
-    """
     words = arguments.text.strip()
     frame = debugger.frame
     address = places_of(debugger).address(words) if words else frame.pc
@@ -159,16 +134,16 @@ def info_outstanding(debugger: Debugger, arguments: Arguments) -> Document:
     now = outstanding_now(debugger.machine.stopped.machine, debugger.wave.index) if is_here else None
     here = code.in_file(address)
 
-    def lines(output: Output) -> Iterator[str]:
+    def lines(_rows: Any) -> Iterator[str]:
         yield from render.outstanding_text(function, here, rows)
         if now is not None:
             start = code.in_program(function.addresses[0])
             yield from render.outstanding_now_text(debugger.wave.id, start, now)
 
-    data = render.outstanding_json(function, here, rows)
+    around = {**_at(function, here), "outstanding": ()}
     if now is not None:
-        data["now"] = [*map(render.OUTSTANDING_NOW.json, now)]
-    return Document(data, lines, rows="outstanding")
+        around["now"] = [*map(render.OUTSTANDING_NOW.json, now)]
+    return listing("outstanding", render.OUTSTANDING, rows, lines, around=around)
 
 
 def _check(selection: Selection, arguments: Arguments, words: list[str]) -> Document:

@@ -46,10 +46,6 @@ _SCALAR = re.compile(r"s\d+|vcc")
 
 
 def info_registers(debugger: Debugger, arguments: Arguments) -> Document:
-    """NAMES are registers ($v4), ranges (v0-v3, s[0:3]) or groups: general, scalar, vector, system, float, all. The
-    default is all known registers that are not vectors. Registers are those of the selected frame; a register that no
-    callee saved is <not saved>. /F chooses the format of the last column.
-    """
     if debugger.attached is None:
         hint = "`target snapshot S` attaches a snapshot, `core S` a core file"
         raise UsageError("The program has no registers now.", kind="no_machine", hint=hint)

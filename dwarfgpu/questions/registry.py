@@ -134,8 +134,8 @@ class Command:
     name: str
     """All its words: ``info lanes``."""
     summary: str
-    run: str
-    """The module and the function that is it: ``values.print_value``. Its docstring is the rest of the help.
+    run: str | Run
+    """The function that is it, or its module and name: ``values.print_value``.
 
     The function of a question takes a selection and the arguments and returns a `Document`.
     """
@@ -154,8 +154,8 @@ class Command:
     """Its name behind ``dwarfgpu`` in GDB, if it makes sense there."""
     is_question: bool = False
     shell: Shell | None = None
-    explanation: str = ""
-    """The rest of the help where several commands have one function, which then knows them by their names."""
+    help: str = ""
+    """What help says below the summary."""
 
     @property
     def usage(self) -> str:
@@ -184,18 +184,13 @@ class Command:
 
     def load(self) -> Run:
         """Return the function that is the command; its module is imported only now."""
+        if not isinstance(self.run, str):
+            return self.run
         from importlib import import_module
 
         module, _, name = self.run.partition(".")
         run: Run = getattr(import_module(f"dwarfgpu.questions.{module}"), name)
         return run
-
-    @property
-    def details(self) -> str:
-        """What help says below the summary."""
-        from inspect import getdoc
-
-        return self.explanation or getdoc(self.load()) or ""
 
 
 class Registry:
@@ -308,7 +303,7 @@ def setting_option(setting: Setting) -> Argument:
     return Argument(flag, metavar, setting.help, setting)
 
 
-def command(name: str, summary: str, run: str, **fields: Any) -> Command:
+def command(name: str, summary: str, run: str | Run, **fields: Any) -> Command:
     """Declare a command; ``aliases`` are words of one text, and the first operand says what completes it."""
     prefix = name.rpartition(" ")[0]
     aliases = tuple(
@@ -320,7 +315,7 @@ def command(name: str, summary: str, run: str, **fields: Any) -> Command:
     return Command(name, summary, run, aliases=aliases, **{"repeats": "nothing", **fields})
 
 
-def question(name: str, summary: str, run: str, **fields: Any) -> Command:
+def question(name: str, summary: str, run: str | Run, **fields: Any) -> Command:
     """Declare a command that returns a document, which every face writes as text or as JSON."""
     return command(name, summary, run, is_question=True, **{"repeats": "same", **fields})
 
@@ -342,8 +337,11 @@ _OPENING = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<![^\s=])[{\[]""", re.
 """Quotes, or where JSON begins outside of them."""
 _END = re.compile(r"(?<!\S)--(?!\S)")
 """What ends options. As in gdb, an expression may begin like the beginning of an option only where this is missing."""
-FORMS = {"--json": "json", "-json": "json", "--jsonl": "jsonl", "-jsonl": "jsonl"}
-"""The options that every question has: one document, or a document a line."""
+FORMS = {
+    "json": "print one JSON document", "jsonl": "print one JSON document per line",
+    "csv": "print the rows as CSV", "html": "print the rows as an HTML page",
+}  # fmt: skip
+"""The forms of an answer that is data: options of every question, with their help."""
 _SWITCH = ("on", "off", "yes", "no", "enable", "disable")
 
 
@@ -381,7 +379,7 @@ class Arguments:
     settings: dict[str, str] = Factory(dict)
     """Settings that have other values while the command runs, as options say."""
     form: str = ""
-    """``json`` or ``jsonl`` where the answer is to be written so; else it is text."""
+    """One of `FORMS` where the answer is to be written so; else it is text."""
     operands: tuple[str, ...] | None = None
     """The rest word by word, where a shell has split it."""
 
@@ -517,8 +515,9 @@ def read_arguments(command: Command, text: str) -> Arguments:
         if match[1] == "--":  # what follows is no option, even if it begins with a dash
             text = after
             break
-        if command.is_question and match[1] in FORMS:
-            written_as, text = FORMS[match[1]], after
+        word = match[1].lstrip("-")
+        if command.is_question and word in FORMS and all(word != own.name for own in command.options):
+            written_as, text = word, after
             continue
         option = _option(command, match[1], after)
         if option is None:

@@ -79,13 +79,6 @@ KERNEL_ROOM, FINDING_ROOM, LISTED_ROOM, STATE_ROOM = 300_000, 300_000, 650_000, 
 
 @laid_out(WIDTH)
 def report(selection: Selection, arguments: Arguments) -> Document:
-    """One HTML file that needs no network: what the kernels start with, where the variables of functions have
-    locations, the instructions with their source, call frame information and the findings of `verify`. With a state
-    also the lanes, the stacks of the waves, and the values of variables as maps and histograms.
-
-    With FUNCTION, only the functions of that name, with more of their instructions. A page is smaller than 3 MB; it
-    says what was left out, and which command shows it. -o writes it to a file, completely or not at all.
-    """
     file, attached = selection.opened.file, selection.attached
     output = arguments.get("o")
     if output is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.samples.annotation import Annotation, annotate
@@ -15,24 +14,13 @@ from dwarfgpu.render.samples import annotation_json, annotation_page, annotation
 from dwarfgpu.states.program import Program, open_program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
 
 def annotate_(selection: Selection, arguments: Arguments) -> Document:
-    """SAMPLES is a file of `rocprofv3` with PC samples: CSV or JSON, of the host trap or the stochastic method. CODE is
-    the sampled code; several files are distinguished by their instructions. The answer has the source lines with their
-    samples, active lanes and reasons of stalls, the loops, and the instructions with most samples, with inlined calls,
-    visible variables and live registers.
-
-    A CSV file has no addresses: the place of a sample is found by the text of its instruction and the line in its
-    comment. Samples of other code are counted. A register is live if a lane may read it before it is written.
-
-    -compare shows how the share of each line has changed in the samples of another build. -profile-format writes the
-    samples with their inlined calls for another viewer.
-    """
     path, *words = arguments.words or [""]
     if not path:
         raise arguments.wrong("needs a file of samples")

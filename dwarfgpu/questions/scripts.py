@@ -115,9 +115,6 @@ def run_lines(debugger: Debugger, lines: Iterable[str]) -> None:
 
 
 def define(debugger: Debugger, arguments: Arguments) -> None:
-    """The lines up to `end` are the command, where $arg0, $arg1, ... are its operands and $argc their number. You can
-    redefine a command of the debugger.
-    """
     name = arguments.needed()
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:60]!r} cannot be the name of a command", hint="a name is letters, digits, - and _")
@@ -135,11 +132,12 @@ def define(debugger: Debugger, arguments: Arguments) -> None:
     # what else a command was called is this one now; but an alias of a command is a name that is free
     aliases = known.aliases if known is not None and known.name == name else ()
     debugger.macros[name] = lines
-    debugger.registry.add(Command(name, summary, "scripts.run_macro", SUPPORT, aliases, operands="[WORD...]"))
+    about = "`show user` shows its lines."
+    debugger.registry.add(Command(name, summary, run_macro, SUPPORT, aliases, operands="[WORD...]", help=about))
 
 
 def run_macro(debugger: Debugger, arguments: Arguments) -> None:
-    """`show user` shows its lines."""
+    """Run the lines of a command that was defined."""
     before = debugger.called_with
     debugger.called_with = arguments.command.name, arguments.words
     try:
@@ -166,7 +164,6 @@ def _filled(debugger: Debugger, line: str) -> str:
 
 
 def show_user(debugger: Debugger, arguments: Arguments) -> None:
-    """Without a name: all commands."""
     names = [arguments.text] if arguments.text else list(debugger.macros)
     for name in names:
         if name not in debugger.macros:
@@ -181,9 +178,6 @@ def show_user(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def alias(debugger: Debugger, arguments: Arguments) -> None:
-    """`alias v = info registers` makes v another name; further words stay in front of the typed operands. Without
-    arguments: the defined aliases.
-    """
     if not arguments.text:
         for name, meaning in debugger.aliases.items():
             debugger.output.line(f"alias {name} = {meaning}")
@@ -199,14 +193,13 @@ def alias(debugger: Debugger, arguments: Arguments) -> None:
         raise UsageError(f"{name} cannot be an alias of itself", hint="give the name of the command that it runs")
     debugger.aliases[name] = whole
     summary = f"the same as `{whole}`"
-    row = evolve(
-        command, name=name, summary=summary, run="scripts.run_alias", aliases=(), options=(), gdb=None, explanation=""
-    )
+    about = "`alias` shows which command it is a name of."
+    row = evolve(command, name=name, summary=summary, run=run_alias, aliases=(), options=(), gdb=None, help=about)
     debugger.registry.add(row)
 
 
 def run_alias(debugger: Debugger, arguments: Arguments) -> None:
-    """`alias` shows which command it is a name of."""
+    """Run the command that an alias is a name of."""
     command, rest = debugger.registry.find(debugger.aliases[arguments.command.name])
     form, rest = arguments.format, rest.strip()
     if form and rest.startswith("/"):  # the one that is typed counts
@@ -215,7 +208,6 @@ def run_alias(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def stray(debugger: Debugger, arguments: Arguments) -> None:
-    """By itself it means nothing."""
     raise UsageError(f"`{arguments.command.name}` belongs to no command before it", kind="stray")
 
 
@@ -223,9 +215,6 @@ def stray(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def source(debugger: Debugger, arguments: Arguments) -> None:
-    """A file whose name ends in .py is a Python script, where `import dwarfgpu.gdb as dg` has the selection. A script
-    ends at the first command that fails.
-    """
     words = arguments.words
     if len(words) != 1:
         raise arguments.wrong("needs one file")
@@ -335,14 +324,10 @@ def _wrong(path: str, error: Exception) -> UsageError:
 
 
 def shell(debugger: Debugger, arguments: Arguments) -> None:
-    """Without a program: a shell. Its exit status is $_shell_exitcode."""
     run_program(debugger, arguments.text or os.environ.get("SHELL") or "/bin/sh", None)
 
 
 def pipe(debugger: Debugger, arguments: Arguments) -> None:
-    """`pipe bt | grep main`, or `| bt | grep main`. With `-d` another word separates the command from the program, so
-    that the command can contain a bar. The shell runs the program; $_shell_exitcode is its exit status.
-    """
     command, bar, program = arguments.text.partition(arguments.get("d") or "|")
     if not command.strip() or not bar or not program.strip():
         raise arguments.wrong("needs a command, | and a program")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts, facts_of
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
-from dwarfgpu.questions.document import SOURCE, Document, Output
+from dwarfgpu.questions.document import SOURCE, Document, Output, listing
 from dwarfgpu.questions.examined import begin_at
 from dwarfgpu.render.layout import counted, fitted, shown
+from dwarfgpu.render.records import Record
 from dwarfgpu.render.source import numbered_line, place_words
 
 if TYPE_CHECKING:
@@ -120,11 +121,6 @@ def standing_lanes(debugger: Debugger) -> dict[tuple[str, int], int]:
 
 
 def list_lines(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the lines around the frame, then the following ones; `list -` shows earlier ones. `list 15` and
-    `list add` show the lines around a line or function, `list 10,20` these lines, `list 10,` and `list ,20` as many as
-    `set listsize` says. `>` marks the line of the frame, `*` other lines where lanes are.
-    """
-
     def lines(output: Output) -> Iterator[str]:
         for place, file, first, last in _stretches(debugger, arguments.text):
             if place is not None:
@@ -286,9 +282,6 @@ def _listing_lines(debugger: Debugger, listing: Json, output: Output) -> Iterato
 
 
 def info_line(debugger: Debugger, arguments: Arguments) -> Document:
-    """Without operands: the first line that was listed, or the line of the frame. Of an address, its line. `x/i` then
-    shows the first instruction, whose address is $_.
-    """
     rows = list(_code_of_lines(debugger, arguments.text))
     for row in rows:
         if "start" in row:
@@ -397,7 +390,6 @@ def function_json(debugger: Debugger, address: int) -> Json:
 
 
 def info_source(debugger: Debugger, arguments: Arguments) -> Document:
-    """The file of the frame, or the one that was listed last."""
     arguments.none()
     kept = sources_of(debugger)
     place = file_of(debugger.frame) if debugger.frame.place is not None else None
@@ -423,7 +415,6 @@ def info_source(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_sources(debugger: Debugger, arguments: Arguments) -> Document:
-    """The files that line tables name, for each code file. With REGEXP only those whose paths match."""
     files = debugger.frame.state.sources
     pattern = arguments.pattern() if arguments.text else None
     by_code: dict[str, dict[str, None]] = {}
@@ -433,13 +424,13 @@ def info_sources(debugger: Debugger, arguments: Arguments) -> Document:
             if pattern is None or pattern.search(file.path):
                 paths.setdefault(file.path)
 
-    def lines(_output: Output) -> Iterator[str]:
+    def lines(_rows: Any) -> Iterator[str]:
         for name, paths in by_code.items():
             yield f"{shown(name)}:"
             yield from (f"  {shown(path)}" for path in paths or ("(no source files)",))
 
-    rows = [{"file": name, "path": path} for name, paths in by_code.items() for path in paths]
-    return Document({"sources": rows}, lines, rows="sources")
+    known = [(name, path) for name, paths in by_code.items() for path in paths]
+    return listing("sources", Record("file=0 path=1"), known, lines)
 
 
 def _source_lines(source: Json, width: int) -> Iterator[str]:
@@ -466,9 +457,6 @@ def _source_lines(source: Json, width: int) -> Iterator[str]:
 
 
 def directory(debugger: Debugger, arguments: Arguments) -> None:
-    """Directories are searched before the earlier ones; `show directories` shows all. Without operands only $cdir
-    (where a file was compiled) and $cwd (where the debugger runs) remain.
-    """
     known = debugger.settings["directories"].split(":")
     if not arguments.text:
         debugger.settings.set("directories", f"{COMPILED}:{HERE}")
@@ -481,7 +469,6 @@ def directory(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
-    """Files whose path in the program begins with FROM are searched in TO. Of several rules, the longest counts."""
     words = arguments.words
     if len(words) != 2 or not words[0]:
         raise arguments.wrong("needs the beginning of a path, and its replacement")
@@ -492,7 +479,6 @@ def set_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def unset_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
-    """Without operands: all rules."""
     kept = sources_of(debugger)
     for path in arguments.words or list(kept.reader.moved):
         if kept.reader.moved.pop(path, None) is None:
@@ -501,7 +487,6 @@ def unset_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_substitute_path(debugger: Debugger, arguments: Arguments) -> None:
-    """With FROM, show only the rule for that beginning."""
     moved = sources_of(debugger).reader.moved
     debugger.output.line("List of all source path substitution rules:")
     for start, place in moved.items():

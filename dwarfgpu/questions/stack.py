@@ -79,10 +79,6 @@ def _where_lane_is(selection: Selection, frame: Frame) -> str | None:
 
 
 def backtrace(selection: Selection, arguments: Arguments) -> Document:
-    """N shows only the N innermost frames, -N the N outermost. Argument values are those of the selected lane. Without
-    N, inner frames are left out if the selected lane was not active when their functions were called. -wave shows
-    several waves; at the shell the default is all of them. Waves with equal stacks are shown once.
-    """
     machine = selection.machine.stopped.machine
     word, _, rest = arguments.text.partition(" ")
     is_full = arguments.has("full") or word == "full"  # gdb had the word before it had options
@@ -330,9 +326,6 @@ def _locals(frame: Frame) -> list[Variable]:
 
 
 def info_frame(debugger: Debugger, arguments: Arguments) -> Document:
-    """The CFA, the function and its line, the caller, the lanes that were active on entry, and where the frame has
-    saved registers of its caller, of vector registers for which lanes.
-    """
     arguments.none()
 
     here = debugger.frame

@@ -36,7 +36,6 @@ OPTIMIZED_OUT = "optimized out"
 
 
 def info_symbol(debugger: Debugger, arguments: Arguments) -> Document:
-    """EXPR is an address, a function, or a pointer."""
     text = arguments.needed()
     address = places_of(debugger).address(text.removeprefix("*"))
     found = symbol_at(debugger.frame.state, address)
@@ -49,7 +48,6 @@ def info_symbol(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def info_address(debugger: Debugger, arguments: Arguments) -> Document:
-    """A variable of the frame or of the program, with all its locations in the file."""
     name = arguments.needed()
     variable = _variable(debugger, name)
     spans = [] if variable is not None else [*places_of(debugger).functions(name)]
@@ -132,7 +130,6 @@ def _address(variable: Variable) -> tuple[str | None, int] | None:
 
 
 def info_scope(debugger: Debugger, arguments: Arguments) -> Document:
-    """The parameters and variables of the function and of the blocks around the place."""
     text = arguments.text
     if not text:
         raise arguments.wrong("requires an argument (function, line or *addr) to define a scope")
@@ -174,9 +171,6 @@ def _address_of(place: Linespec) -> int | None:
 
 
 def info_vtbl(debugger: Debugger, arguments: Arguments) -> Document:
-    """For each virtual function of its class and its base classes: the place of its slot in the table, and the function
-    there. EXPR is an object, a pointer or a reference.
-    """
     from dwarfgpu.program.values.virtual_tables import virtual_functions
 
     text = arguments.needed()
@@ -216,7 +210,6 @@ VIRTUAL = Record("class=owner name slot address")
 
 
 def info_functions(debugger: Debugger, arguments: Arguments) -> Document:
-    """REGEXP is searched in names with scopes. `-n` leaves out names that only symbols have."""
     noun = arguments.command.name.removeprefix("info ")
     kind: Any = noun.removesuffix("s")
     pattern = arguments.pattern()
@@ -247,9 +240,6 @@ _TAGGED = re.compile(r"\s*(struct|union|class|enum)\s+(\w+)\s*$")
 
 
 def ptype(debugger: Debugger, arguments: Arguments) -> Document:
-    """Typedefs are resolved once, and structures are shown with their members, with /o also their offsets and sizes and
-    the holes between them. An expression is evaluated only as far as its type needs.
-    """
     offsets = "o" in arguments.format
     if arguments.format.strip("o"):
         raise UsageError(f"`ptype` has no format {arguments.format[:20]!r}", hint="/o shows offsets and sizes")
@@ -259,7 +249,6 @@ def ptype(debugger: Debugger, arguments: Arguments) -> Document:
 
 
 def whatis(debugger: Debugger, arguments: Arguments) -> Document:
-    """A typedef is resolved by one level. An expression is evaluated only as far as its type needs."""
     found, is_name = _asked(debugger, arguments)
     if is_name and isinstance(found, Hidden):
         found = found.target

@@ -10,9 +10,9 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.selection import Selection, needs_state
-from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, shown, style, table, wrapped
+from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, room, shown, style, table, wrapped
 from dwarfgpu.render.records import Record, fact, hexadecimal
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
@@ -20,7 +20,7 @@ from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processo
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.targets.target import Target, TargetRegister
@@ -35,13 +35,8 @@ ACCESS = {"constant": "program-constant"}
 
 
 def print_address_spaces(selection: Selection, arguments: Arguments) -> Document:
-    """Expressions use the name and the DWARF number (local#0x10). The scope says whose memory an address means. The
-    spaces of single lanes share a line.
-    """
     arguments.none()
-    spaces = list(selection.frame.target.spaces())
-    data = {"spaces": map(SPACE.json, spaces)}
-    return Document(data, lambda _output: spaces_table(spaces), rows="spaces")
+    return listing("spaces", SPACE, selection.frame.target.spaces, spaces_table)
 
 
 def spaces_table(spaces: Iterable[Any]) -> list[str]:
@@ -70,10 +65,6 @@ SPACE = Record(
 
 
 def address_aliases(selection: Selection, arguments: Arguments) -> Document:
-    """EXPR is a variable, or an address such as private_lane#0x30, of the selected lane unless -lane names another. For
-    each view: how many bytes from there are at both addresses, how many of these the machine has, and how the address
-    is computed.
-    """
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
     from dwarfgpu.render.machines import VIEWS, views_text
@@ -134,18 +125,14 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
 
 
 def print_registers(selection: Selection, arguments: Arguments) -> Document:
-    """Their DWARF numbers, sizes in bits, and whether a callee saves them for its caller. REGEXP chooses registers by
-    name; without it, neighbours that are alike share a line.
-    """
     pattern = arguments.pattern()
     target = selection.frame.target
     registers = [each for each in registers_of(selection.frame) if pattern.search(each.name)]
     if not registers:
         raise UsageError(f"no register matches {arguments.text[:40]!r}", kind="no_register")
     runs = register_runs(registers, target, apart=bool(arguments.text))
-    rows = ({**REGISTER.json(each), "in_callers": target.in_callers(each.number)} for each in registers)
-    data = {"target": target.name, "registers": rows}
-    return Document(data, lambda _output: RUN.lines(runs, indent=0, is_headed=True), rows="registers")
+    json = lambda each: {**REGISTER.json(each), "in_callers": target.in_callers(each.number)}  # noqa: E731
+    return listing("registers", json, registers, lambda _: RUN.lines(runs, indent=0), around={"target": target.name})
 
 
 REGISTER = Record(
@@ -213,33 +200,29 @@ def register_runs(registers: Iterable[TargetRegister], target: Target, *, apart:
 
 
 def info_sections(selection: Selection, arguments: Arguments) -> Document:
-    """The place of each in memory and in the file, and its type. Words choose sections by name, or by a flag such as
-    ALLOC or CODE.
-    """
     file = selection.opened.file
     image = file.image
     wanted = arguments.words
     named = [each for each in image.sections if each.name and each.type_name not in HIDDEN]
     chosen = [
-        (number, section, [*_flags(section)])
+        {"number": number, **SECTION.json(section), "flags": [*_flags(section)]}
         for number, section in enumerate(named)
         if not wanted or section.name in wanted or not set(wanted).isdisjoint(_flags(section))
     ]
 
-    def text(output: Output) -> Iterator[str]:
+    def text(rows: Sequence[Any]) -> Iterator[str]:
         kind = f"elf{8 * image.address_size}-{file.target.target.name}"
         name = os.path.realpath(image.path) if image.path else file.name
         yield f"Exec file: `{shown(name)}', file type {kind}."
-        for number, section, flags in chosen:
-            size = 8 if image.address_size == 4 or section.address < 1 << 32 else 16
-            end = section.address + section.size
-            where = f"0x{section.address:0{size}x}->0x{end:0{size}x} at 0x{section.offset:08x}"
-            index = f"[{number}]"
-            words = f"{where}: {shown(section.name)} {' '.join(flags)}"
-            yield from beside(f" {index:8} ", wrapped(words, output.width - 10), 14)
+        for row in rows:
+            size = 8 if image.address_size == 4 or row["address"] < 1 << 32 else 16
+            end = row["address"] + row["size"]
+            where = f"0x{row['address']:0{size}x}->0x{end:0{size}x} at 0x{row['offset']:08x}"
+            index = f"[{row['number']}]"
+            words = f"{where}: {shown(row['name'])} {' '.join(row['flags'])}"
+            yield from beside(f" {index:8} ", wrapped(words, room(10)), 14)
 
-    rows = ({"number": number, **SECTION.json(section), "flags": flags} for number, section, flags in chosen)
-    return Document({"file": file.name, "sections": rows}, text, rows="sections")
+    return listing("sections", dict, chosen, text, around={"file": file.name})
 
 
 SECTION = Record("name address size offset")
@@ -299,22 +282,14 @@ def target_names() -> list[str]:
 
 
 def targets(selection: Selection, arguments: Arguments) -> Document:
-    """Without NAME, all processors. NAME is a processor (gfx90a), a target (amdgcn-gfx1100-wave32, x86_64, generic) or
-    a target ID (gfx90a:xnack+); the output has its features, registers and address spaces. A processor with two wave
-    sizes shows both, unless the name has a size.
-    """
     if not arguments.words:
-        return Document({"targets": map(PROCESSOR.json, processors())}, _overview, rows="targets")
+        return listing("targets", PROCESSOR, processors, _overview)
     reports = [_report(name) for name in arguments.words]
-    return Document(
-        {"targets": [*map(_report_json, reports)]},
-        lambda _output: paragraphs(map(_report_text, reports)),
-        rows="targets",
-    )
+    return listing("targets", _report_json, reports, lambda known: paragraphs(map(_report_text, known)))
 
 
-def _overview(output: Output) -> Iterator[str]:
-    yield from PROCESSOR.lines(processors(), indent=0, is_headed=True)
+def _overview(known: Sequence[Processor]) -> Iterator[str]:
+    yield from PROCESSOR.lines(known, indent=0)
     yield ""
     yield from table([("Name", "Processor"), *ALTERNATIVES], "ll", indent=0, is_headed=True)
     yield ""

@@ -72,10 +72,6 @@ def save_history(history: ValueHistory, path: str) -> None:
 
 
 def history(debugger: Debugger, arguments: Arguments) -> Document:
-    """Run the kernel once more, up to here, and show the values of an expression in the selected lane: a row for each
-    line that has changed them. They are read where a line begins, and where the waves are now; changes in between are
-    not shown. -wave alone is all lanes of a wave. Without an expression, show the last ten lines that you typed, or N.
-    """
     if not arguments.text or arguments.text.lstrip("-").isdecimal():
         return _typed(debugger, arguments)
     debugging, path = session(debugger, arguments.command), arguments.get("to")

@@ -31,9 +31,6 @@ SHOWN_VALUES = 10
 
 
 def set_var(debugger: Debugger, arguments: Arguments) -> None:
-    """The default is the selected lane. Nothing is written if the expression has no value in one of the lanes. You can
-    also assign to registers ($v4), memory (*(int *) p) and convenience variables ($x).
-    """
     text = arguments.needed()
     frame = debugger.frame
     frame.expression(text).perform(frame.lane_numbers(debugger.lanes_of(arguments)))
@@ -43,7 +40,6 @@ def set_var(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_values(debugger: Debugger, arguments: Arguments) -> None:
-    """The last ten, or ten around N."""
     values = debugger.state_of(Remembered)
     number = arguments.integer()
     count = len(values.history)
@@ -53,7 +49,6 @@ def show_values(debugger: Debugger, arguments: Arguments) -> None:
 
 
 def show_convenience(debugger: Debugger, arguments: Arguments) -> None:
-    """`set $x = EXPR` sets them. Those that begin with $_ describe the selection, and cannot be set."""
     arguments.none()
     values = debugger.state_of(Remembered)
     computed = values.computed()
@@ -91,13 +86,11 @@ _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 def output(debugger: Debugger, arguments: Arguments) -> None:
-    """For scripts: what `print` shows after the equals sign, without a number in the history."""
     value = _value(debugger, arguments.needed())
     debugger.output.write(debugger.renderer(arguments.letter).cell(value))
 
 
 def printf(debugger: Debugger, arguments: Arguments) -> None:
-    """As in C: `printf "%d of %s", i, name`. The values are those of the selected lane."""
     text = FormattedText.read(arguments.needed())
     debugger.output.write(text.written([_value(debugger, expression) for expression in text.expressions]))
 

@@ -115,14 +115,6 @@ class _Answered:
 
 
 def evaluate(selection: Selection, arguments: Arguments) -> Document:
-    """The default is the active lanes; lanes with equal values share a line. If a lane has no value, the output says
-    why. -trace shows each operation with the stack before and after it, including the operations of frame bases, call
-    frame information and call sites. Without a state, only globals, constants and locations can be shown.
-
-    -ops evaluates operations such as `DW_OP_lit1; DW_OP_plus_uconst 4` in the frame, and -hex the bytes of an
-    expression. At the shell both also work without FILE: they then use only the state, and the code object that a
-    snapshot names if an operation needs one.
-    """
     if arguments.has("ops") or arguments.has("hex"):
         from dwarfgpu.questions.expressions import evaluate_operations
 
@@ -397,11 +389,6 @@ def traced(frame: Frame) -> Iterator[Tracer]:
 
 
 def print_value(selection: Selection, arguments: Arguments) -> Document:
-    """Shows the value in the selected lane. Several lanes are shown as `{[0-3]=7, [4]=8}`, with the values of inactive
-    lanes in parentheses. Each value enters the history as $1, $2 and so on; $ is the last value, $$ the one before it,
-    $$3 the third before the last. `print $x = 3` sets a convenience variable. Without EXPR the last value is shown
-    again. /F is a letter: x d u o t a c f s z r.
-    """
     from dwarfgpu.program.frames.history import Remembered
 
     letter = arguments.letter
@@ -495,9 +482,6 @@ def _note_text(answered: LaneAnswer) -> str:
 
 
 def show_locals(selection: Selection, arguments: Arguments) -> Document:
-    """Inner blocks come first, in the order of the source. REGEXP chooses variables by name, -t by type. With lanes,
-    each variable is shown with its values in them. Without a state, -pc shows the locations of the variables.
-    """
     return _Variables(selection, arguments)
 
 

@@ -17,7 +17,7 @@ from dwarfgpu.audits.verify.rule_table import RULES, rule_named
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, Unread, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import contradiction, resolved
-from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, Document, Output
+from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, Document, Output, listing
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING, FINDINGS
 from dwarfgpu.render import operations as render
@@ -42,17 +42,6 @@ OF_EXPRESSIONS = ("cfi", "depth", "want", "rules", *(option.name for option in E
 
 
 def verify(selection: Selection, arguments: Arguments) -> Document:
-    """Without a state, `verify` applies every rule that needs no execution to all parts of the files: entries,
-    expressions along every path, lists, call frame information, line tables, indexes, kernels. It checks the file as
-    written, without repairs. Findings that a known mistake of the producer explains are idioms: they are counted in one
-    line, and fail only with -strict; -verbose lists them.
-    With a state, it evaluates every variable of every frame of every wave, and reports failures with their reasons. At
-    a prompt, it checks the variable NAME, or all variables visible in the frame.
-
-    -ops and -hex check one expression (with -cfi, as an operand of call frame information): branches, stack depth,
-    kinds, constants and storage sizes on every path. The exit status is 1 if there are findings that count, 2 for a
-    wrong command, and 3 if a file cannot be read or has fewer entries than -require N.
-    """
     if arguments.get("rules") == "":
         arguments.none()
         return listed_rules(RULES)
@@ -245,7 +234,7 @@ def explained_rule(arguments: Arguments) -> Document:
 
 def listed_rules(rules: Mapping[str, CheckRule]) -> Document:
     """Return the rules of a command."""
-    return Document({"rules": [*map(RULE.json, rules.values())]}, rules_text(rules.values()), rows="rules")
+    return listing("rules", RULE, rules.values(), rules_text)
 
 
 def _rules_of_commands() -> dict[str, Mapping[str, CheckRule]]:

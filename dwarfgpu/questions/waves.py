@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,10 +11,10 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.frames import wave_positions
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.lanes import UNUSED, Lanes, LaneStatus, lanes_of_wave
+from dwarfgpu.program.frames.lanes import ACTIVE, UNUSED, Lanes, LaneStatus, lanes_of_wave
 from dwarfgpu.program.frames.selectors import numbers_in, waves_of
-from dwarfgpu.program.frames.wave_groups import Cohort, WorkGroup, wave_runs, work_group_runs
-from dwarfgpu.questions.document import Document, Output
+from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs, work_group_runs
+from dwarfgpu.questions.document import Document, listing
 from dwarfgpu.questions.variables import expression_document
 from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.lanes import (
@@ -21,23 +22,24 @@ from dwarfgpu.render.lanes import (
     folded,
     item_text,
     lane_title,
-    lanes_document,
-    lanes_table,
+    lanes_around,
+    lanes_columns,
+    lanes_json,
     same_places,
     standing_error,
     stop_text,
     wave_json,
     wave_texts,
     wave_title,
-    waves_table,
-    work_groups_json,
-    work_groups_table,
-)
-from dwarfgpu.render.layout import TableLine, columns, fitted, lanes_text, problem_json, style
+    waves_columns,
+    work_groups_record,
+)  # fmt: skip
+from dwarfgpu.render.layout import fitted, lanes_text, problem_json, style
+from dwarfgpu.render.records import Record, column, fact
 from dwarfgpu.render.wave_map import places_map, values_grid, values_map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.frames.wave_positions import InDispatch
@@ -131,11 +133,6 @@ def titles(selection: Selection) -> Iterator[tuple[int, str]]:
 
 
 def info_waves(selection: Selection, arguments: Arguments) -> Document:
-    """Waves with consecutive numbers, one place and the same active lanes share a row; -each gives each wave its own.
-    LIST is numbers and ranges, such as 1,4-7: waves are numbered from 1, as GDB numbers threads. `*` marks the selected
-    wave. A core file also lists the threads of the host: `thread LWP 1234` selects a thread, `wave 1:1:1:1` a wave
-    again.
-    """
     machine = selection.machine
     stopped = machine.stopped
     chosen = waves_of(stopped.machine, arguments.text) if arguments.text else None
@@ -143,7 +140,6 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         return _info_threads(selection, range(len(machine)) if chosen is None else chosen)
 
     is_each = arguments.has("each") or arguments.has("all")
-
     current = selection.wave_number
 
     def runs() -> list[Cohort]:
@@ -152,28 +148,19 @@ def info_waves(selection: Selection, arguments: Arguments) -> Document:
         document.problems += {str(error): error for error in errors if error is not None}.values()
         return found
 
-    def rows() -> Iterator[dict[str, Any]]:
-        yield from (wave_json(stopped, run) for run in runs())
+    def text(found: Sequence[Cohort]) -> Iterable[str]:
+        table = columns.screen(found, lambda run: run.numbers[0] == current)
+        return table if threads is None else chain(table, _threads_beside(selection, threads, is_each=is_each))
 
-    def table(output: Output) -> Iterator[str]:
-        yield from waves_table(stopped, runs(), current)
-        if threads is not None:
-            yield from _threads_beside(selection, threads, output, is_each=is_each)
-
-    document = Document(
-        {
-            "target": getattr(stopped.machine, "target_name", machine.state.target.name),
-            "waves": rows(),
-            "problems": [problem_json(error) for error in stopped.problems],
-        },
-        table,
-        rows="waves",
+    columns, target = waves_columns(stopped), getattr(stopped.machine, "target_name", machine.state.target.name)
+    problems = [problem_json(error) for error in stopped.problems]
+    document = listing(
+        "waves", partial(wave_json, stopped), runs, text, around={"target": target, "waves": (), "problems": problems}
     )
     threads = None if chosen is not None else _beside(selection, document)
     if threads is not None:
-        document.data["host_threads"] = (
-            {"thread": thread.id, "frame": _place_of(selection, thread)} for thread in threads
-        )
+        of_thread = Record("thread=id", fact("frame", value=partial(_place_of, selection)))
+        document.data["host_threads"] = map(of_thread.json, threads)
     return document
 
 
@@ -186,34 +173,32 @@ def _beside(selection: Selection, document: Document) -> Attached | None:
         return None
 
 
-def _threads_beside(selection: Selection, threads: Attached, output: Output, *, is_each: bool) -> Iterator[str]:
+def _threads_beside(selection: Selection, threads: Attached, *, is_each: bool) -> Iterator[str]:
     """Yield the lines about the threads of the host beside waves."""
+    record = Record(
+        column("Thread of the host", lambda thread: f"LWP {thread.id}"), column("Frame", partial(_place_of, selection))
+    )
     listed = list(islice(threads, None if is_each else MANY_THREADS))
-    rows = [TableLine((f"LWP {thread.id}", _place_of(selection, thread))) for thread in listed]
-    yield from columns(("Thread of the host", "Frame"), rows)
+    yield from record.screen(listed)
     if len(listed) < len(threads):
         yield f"  and {len(threads) - len(listed)} more (-each lists them)"
 
 
 def _info_threads(selection: Selection, numbers: list[int] | range) -> Document:
     machine = selection.machine
-    rows: list[dict[str, Any]] = [
-        {"number": number + 1, "thread": machine[number].id, "frame": _place_of(selection, machine[number])}
-        for number in numbers
-    ]
+    record = Record(
+        fact("number", "Id", lambda number: number + 1),
+        fact("thread", "Target Id", lambda number: machine[number].id, "LWP {}".format),
+        fact("frame", "Frame", cache(lambda number: _place_of(selection, machine[number]))),
+    )
 
-    def table(output: Output) -> Iterator[str]:
-        cells = [
-            TableLine((str(row["number"]), f"LWP {row['thread']}", row["frame"]), number == selection.wave_number)
-            for number, row in zip(numbers, rows, strict=True)
-        ]
-        yield from columns(("Id", "Target Id", "Frame"), cells)
+    def text(rows: Sequence[int]) -> Iterator[str]:
+        yield from record.screen(rows, lambda number: number == selection.wave_number)
         waves = _beside(selection, document) if len(rows) == len(machine) else None
         if waves is not None:
-            yield from waves_table(waves.stopped, wave_runs(waves.stopped), None)
+            yield from waves_columns(waves.stopped).screen(list(wave_runs(waves.stopped)))
 
-    data = {"target": machine.state.target.name, "threads": rows}
-    document = Document(data, table, rows="threads")
+    document = listing("threads", record, numbers, text, around={"target": machine.state.target.name})
     return document
 
 
@@ -226,33 +211,19 @@ def _place_of(selection: Selection, thread: Wave) -> str:
 
 
 def info_work_groups(selection: Selection, arguments: Arguments) -> Document:
-    """Consecutive work-groups that are alike share a row; -each gives each its own. `*` marks the work-group of the
-    selected wave.
-    """
     arguments.none()
     selection.needs_lanes()
     stopped, current = selection.machine.stopped, selection.wave_number
-
-    def runs() -> Iterator[list[WorkGroup]]:
-        return work_group_runs(stopped, current, separate=arguments.has("each"))
-
-    return Document(
-        {"work_groups": work_groups_json(stopped, runs())},
-        lambda _output: work_groups_table(stopped, runs(), current),
-        rows="work_groups",
-    )
+    record = work_groups_record(stopped)
+    runs = partial(work_group_runs, stopped, current, separate=arguments.has("each"))
+    marked = partial(record.screen, is_marked=lambda run: current in run[0].waves)
+    return listing("work_groups", record, runs, marked)
 
 
 # --- Lanes ----------------------------------------------------------------------------------------------------------
 
 
 def info_lanes(selection: Selection, arguments: Arguments) -> Document:
-    """State is A for an active lane, I for an inactive lane, U for a lane without a work-item, and ? if unknown. In the
-    frame of a caller, a lane is active if it was active at the call. Neighbouring lanes with one state and place share
-    a row; -each gives each lane its own, -group puts all lanes at one place in a row. LIST is numbers and ranges, such
-    as 0,3,8-11: lanes are numbered from 0. Lanes without a work-item are shown only with -all or -unused. `*` marks the
-    selected lane. -svg writes a picture instead of the table.
-    """
     here = lanes_here(selection)
     wanted = arguments.get("lane") or arguments.text
     if wanted and not wanted[:1].isdigit() and wanted[:1] != "-" and wanted != "all":
@@ -271,23 +242,26 @@ def info_lanes(selection: Selection, arguments: Arguments) -> Document:
     elif arguments.has("group"):
         groups = same_places(chosen)
 
-    def table(output: Output) -> Iterator[str]:
+    def text(groups: Sequence[list[LaneStatus]]) -> Iterable[str]:
         if arguments.has("svg"):
             return lanes_svg(here, chosen)
-        table = chain(lanes_table(here, groups, current), _caller_lines(selection, here))
-        if here.stop is None or not here.stop.reasons:
-            return table
-        return chain(fitted(f"[Stop reason: {stop_text(here.stop)}]", 1), table)
+        table = lanes_columns(here).screen(
+            groups,
+            lambda group: current in [lane.number for lane in group],
+            lambda group: "plain" if group[0].state == ACTIVE else "dim",
+        )
+        reasons = here.stop is not None and here.stop.reasons and f"[Stop reason: {stop_text(here.stop)}]"
+        return chain(fitted(reasons, 1) if reasons else (), table, _caller_lines(selection, here))
 
-    return Document(
-        lanes_document(here, groups),
-        table,
-        rows="lanes",
-        row={"wave": here.wave},
-        problems=problems,
-        has_failed=bool(problems),
-        is_file=arguments.has("svg"),
-    )
+    return _lane_listing(here, groups, text, problems=problems, has_failed=bool(problems), is_file=arguments.has("svg"))
+
+
+def _lane_listing(
+    here: Lanes, groups: Iterable[list[LaneStatus]], text: Callable[[Any], Iterable[str]], **options: Any
+) -> Document:
+    """Return an answer about groups of the lanes of a wave."""
+    around, row = lanes_around(here), {"wave": here.wave}
+    return listing("lanes", lanes_json, groups, text, around=around, row=row, **options)
 
 
 def _caller_lines(selection: Selection, here: Lanes) -> Iterator[str]:
@@ -324,21 +298,11 @@ def chosen_lanes(here: Lanes, text: str, flags: Container[str], *, may_be_none: 
 
 
 def lane_map(selection: Selection, arguments: Arguments) -> Document:
-    """Without an expression, each place in the program has a letter, a capital if the lanes there are active. With an
-    expression, each value or range of values has a shade; those of inactive lanes are in parentheses. -values shows the
-    values.
-
-    A row has 8 lanes if the work-groups are 8 work-items wide, otherwise 16; -row changes it.
-    """
     here = lanes_here(selection)
     per_row = _per_row(here, arguments)
     if not arguments.text:
-        return Document(
-            lanes_document(here, ([lane] for lane in here.lanes)),
-            lambda _output: places_map(here, selection.lane, per_row),
-            rows="lanes",
-            row={"wave": here.wave},
-        )
+        every = [[lane] for lane in here.lanes]
+        return _lane_listing(here, every, lambda _groups: places_map(here, selection.lane, per_row))
 
     found = answer(selection.frame[arguments.text], arguments.text)
     writer = selection.renderer(arguments.letter)

@@ -64,7 +64,7 @@ def judgement_text(
     variables = None if compared is None else compared.variables
     yield from _found_text(report, made, variables, shows_all=shows_all, shows_limits=shows_limits)
     parts, row_of = (judgement.functions, FUNCTION) if not is_every else (kernels, KERNEL)
-    yield from row_of.lines([*parts, *([sum_of(parts)] if len(parts) > 1 else [])], width=room(), is_headed=True)
+    yield from row_of.lines([*parts, *([sum_of(parts)] if len(parts) > 1 else [])], width=room())
     yield from map("  {}".format, LEGEND)
     for row in kernels:
         step = "" if row.next_step is None else f"; {row.next_step}"
@@ -268,7 +268,7 @@ def _variables_text(variables: Iterable[ComparedVariable], *, shows_all: bool) -
     lacking.sort(key=lambda variable: (-variable.wrong, -variable.missing, variable.function, variable.line))
     shown_ones = lacking if shows_all else lacking[:MOST_VARIABLES]
     if shown_ones:
-        yield from VARIABLE.lines(shown_ones, width=room(), is_headed=True)
+        yield from VARIABLE.lines(shown_ones, width=room())
         if len(shown_ones) < len(lacking):
             yield f"  {counted(len(lacking) - len(shown_ones), 'more variable')}: see --all"
         yield ""

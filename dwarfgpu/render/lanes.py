@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-
-from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
@@ -16,9 +15,7 @@ from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_tex
 from dwarfgpu.render.backtrace import file_text, line_text, standing_text
 from dwarfgpu.render.files import source_text
 from dwarfgpu.render.layout import (
-    TableLine,
     aligned,
-    columns,
     counted,
     error_json,
     lanes_text,
@@ -29,7 +26,7 @@ from dwarfgpu.render.layout import (
     shortened,
     shown,
 )
-from dwarfgpu.render.records import Record
+from dwarfgpu.render.records import Record, column, fact, hexadecimal
 from dwarfgpu.render.variables import MISSING_WORDS, NO_VALUE, VariablesRenderer, missing_word
 
 if TYPE_CHECKING:
@@ -137,8 +134,8 @@ def lane_counts(wave_lanes: Lanes) -> str:
     return text
 
 
-def lanes_document(wave_lanes: Lanes, groups: Iterable[Sequence[LaneStatus]]) -> Json:
-    """Return a wave and groups of its lanes as a JSON object."""
+def lanes_around(wave_lanes: Lanes) -> Json:
+    """Return the JSON of a wave whose lanes are listed."""
     return {
         "wave": wave_lanes.wave,
         **_place_json(wave_lanes.where),
@@ -147,10 +144,10 @@ def lanes_document(wave_lanes: Lanes, groups: Iterable[Sequence[LaneStatus]]) ->
         **_call_json(wave_lanes.call),
         **stop_json(wave_lanes.stop),
         "lane_count": wave_lanes.lane_count,
-        "active": None if wave_lanes.mask is None else f"{wave_lanes.mask:#x}",
+        "active": hexadecimal(wave_lanes.mask),
         "iterations": wave_lanes.iterations,
         "places": "lane_pc" if wave_lanes.by_attribute else "wave",
-        "lanes": map(lanes_json, groups),
+        "lanes": (),
         "problems": [problem_json(error) for error in wave_lanes.problems],
     }
 
@@ -183,7 +180,7 @@ def wave_json(stopped: Stopped, run: Cohort) -> Json:
         "pc": run.pc,
         **_call_json(call),
         "lane_count": run.lane_count,
-        "active": None if run.mask is None else f"{run.mask:#x}",
+        "active": hexadecimal(run.mask),
         **stop_json(run.stop),
     }
     if len(places) > 1:
@@ -389,32 +386,29 @@ def lane_title(name: str, where: InDispatch, lanes: Sequence[int]) -> str:
 # --- Tables of waves ----------------------------------------------------------------------------------------------
 
 
-def waves_table(stopped: Stopped, runs: Iterable[Cohort], current: int | None) -> Iterator[str]:
-    """Yield waves, numbered from 1."""
-    machine, rows = waves_of(stopped), []
-    reasons: list[str] = []
-    places: dict[int | None, str] = {}
-    for run in runs:
-        if run.pc not in places:
-            places[run.pc] = standing_text(stopped.loaded, run.pc, short=True)
+def waves_columns(stopped: Stopped) -> Record:
+    """Return the columns of a table of waves, numbered from 1."""
+    machine = waves_of(stopped)
+    standing = cache(partial(standing_text, stopped.loaded, short=True))
+
+    def title(run: Cohort) -> str:
         first, last = run.numbers[0], run.numbers[-1]
-        title = wave_title(machine.ids[first], place_of(machine, first))
-        if last != first:
-            where = dispatch_position(place_of(machine, last))
-            title += f" to {shown(machine.ids[last])} {where or ''}".rstrip()
-        why = "" if run.stop is None or run.stop.name == "stopped" else run.stop.name
-        reasons.append(why)
-        active = "?" if run.mask is None else f"{run.mask.bit_count()}/{run.lane_count}"
-        rows.append(TableLine((range_text(first + 1, last + 1), active, why, title, places[run.pc]), first == current))
-    titles: tuple[str, ...] = "Id", "Active", "Stopped by", "Target Id", "Frame"
-    if not any(reasons):
-        titles = titles[:2] + titles[3:]
-        rows = [evolve(row, cells=row.cells[:2] + row.cells[3:]) for row in rows]
-    yield from columns(titles, rows)
+        text = wave_title(machine.ids[first], place_of(machine, first))
+        if last == first:
+            return text
+        return f"{text} to {shown(machine.ids[last])} {dispatch_position(place_of(machine, last)) or ''}".rstrip()
+
+    return Record(
+        column("Id", lambda run: range_text(run.numbers[0] + 1, run.numbers[-1] + 1)),
+        column("Active", lambda run: "?" if run.mask is None else f"{run.mask.bit_count()}/{run.lane_count}"),
+        column("Stopped by?", lambda run: "" if run.stop is None or run.stop.name == "stopped" else run.stop.name),
+        column("Target Id", title),
+        column("Frame", lambda run: standing(run.pc)),
+    )
 
 
 def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, str]]:
-    """Yield the text of each wave in `waves_table`, with its number from 1."""
+    """Yield the text of each wave in the table of waves, with its number from 1."""
     machine = waves_of(stopped)
     for run in runs:
         where = standing_text(stopped.loaded, run.pc)
@@ -423,40 +417,40 @@ def wave_texts(stopped: Stopped, runs: Iterable[Cohort]) -> Iterator[tuple[int, 
             yield wave + 1, f"{wave_title(machine.ids[wave], place_of(machine, wave))} {where}{why}"
 
 
-def work_groups_table(stopped: Stopped, runs: Iterable[list[WorkGroup]], current: int | None) -> Iterator[str]:
-    """Yield work-groups with their waves; equal consecutive ones are one row."""
-    machine, rows = waves_of(stopped), []
-    for run in runs:
-        first, last = run[0], run[-1]
-        name = "?" if first.position is None else group_text(first.position)
-        if last.position is not None and last is not first:
-            name += f" to {group_text(last.position)}"
-        owner = None if first.dispatch is None else machine.dispatches[first.dispatch]
-        waves = range_text(first.waves[0] + 1, last.waves[-1] + 1)
-        if len(run) > 1 and len(first.waves) > 1:
-            waves += f" ({counted(len(first.waves), 'wave')} each)"
-        where = "; ".join(
-            dict.fromkeys(standing_text(stopped.loaded, cohort.pc, short=True) for cohort in first.cohorts)
-        )
-        lanes = sum(cohort.lane_count for cohort in first.cohorts) if first.used is None else first.used
-        active = "?" if first.active is None else f"{first.active}/{lanes}"
-        cells = "" if owner is None else str(owner.id), name, waves, active, where
-        rows.append(TableLine(cells, current in first.waves))
-    yield from columns(("Dispatch", "Work-group", "Waves", "Active", "Frame"), rows)
-
-
-def work_groups_json(stopped: Stopped, runs: Iterable[list[WorkGroup]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `work_groups_table` as JSON objects; work-items and active lanes are those of each group."""
+def work_groups_record(stopped: Stopped) -> Record:
+    """Return the facts of equal consecutive work-groups; work-items and active lanes are those of each."""
     machine = waves_of(stopped)
-    for run in runs:
-        owner = run[0].dispatch
-        yield {
-            "dispatch": None if owner is None else machine.dispatches[owner].id,
-            "work_groups": [group.position for group in run],
-            "waves": [machine.ids[wave] for group in run for wave in group.waves],
-            "work_items": run[0].used,
-            "active_lanes": run[0].active,
-        }
+
+    def name(run: list[WorkGroup]) -> str:
+        first, last = ("" if each.position is None else group_text(each.position) for each in (run[0], run[-1]))
+        return (first or "?") + (f" to {last}" if last and run[-1] is not run[0] else "")
+
+    def waves(run: list[WorkGroup]) -> str:
+        each = f" ({counted(len(run[0].waves), 'wave')} each)" if len(run) > 1 and len(run[0].waves) > 1 else ""
+        return range_text(run[0].waves[0] + 1, run[-1].waves[-1] + 1) + each
+
+    def active(run: list[WorkGroup]) -> str:
+        lanes = sum(cohort.lane_count for cohort in run[0].cohorts) if run[0].used is None else run[0].used
+        return "?" if run[0].active is None else f"{run[0].active}/{lanes}"
+
+    def where(run: list[WorkGroup]) -> str:
+        texts = (standing_text(stopped.loaded, cohort.pc, short=True) for cohort in run[0].cohorts)
+        return "; ".join(dict.fromkeys(texts))
+
+    def dispatch(run: list[WorkGroup]) -> Any:
+        return None if run[0].dispatch is None else machine.dispatches[run[0].dispatch].id
+
+    return Record(
+        fact("dispatch", "Dispatch", dispatch),
+        fact("work_groups", value=lambda run: [group.position for group in run]),
+        column("Work-group", name),
+        fact("waves", value=lambda run: [machine.ids[wave] for group in run for wave in group.waves]),
+        column("Waves", waves),
+        fact("work_items", value=lambda run: run[0].used),
+        fact("active_lanes", value=lambda run: run[0].active),
+        column("Active", active),
+        column("Frame", where),
+    )
 
 
 # --- Tables of lanes ----------------------------------------------------------------------------------------------
@@ -480,20 +474,18 @@ def same_places(lanes: Iterable[LaneStatus]) -> list[list[LaneStatus]]:
     return list(groups.values())
 
 
-def lanes_table(wave_lanes: Lanes, groups: Iterable[list[LaneStatus]], current: int | None) -> Iterator[str]:
-    """Yield lanes with their states and places."""
-    rows = []
-    for group in groups:
-        lane = group[0]
-        numbers = [member.number for member in group]
-        cells = (
-            ranges_text(numbers),
-            LETTERS[lane.state],
-            lane_title(wave_lanes.wave, wave_lanes.where, numbers),
-            lane_place(wave_lanes, lane),
-        )
-        rows.append(TableLine(cells, current in numbers, "plain" if lane.state == ACTIVE else "dim"))
-    yield from columns(("Id", "State", "Target Id", "Frame"), rows)
+def lanes_columns(wave_lanes: Lanes) -> Record:
+    """Return the columns of a table of lanes with one state and place."""
+
+    def numbers(group: list[LaneStatus]) -> list[int]:
+        return [lane.number for lane in group]
+
+    return Record(
+        column("Id", lambda group: ranges_text(numbers(group))),
+        column("State", lambda group: LETTERS[group[0].state]),
+        column("Target Id", lambda group: lane_title(wave_lanes.wave, wave_lanes.where, numbers(group))),
+        column("Frame", lambda group: lane_place(wave_lanes, group[0])),
+    )
 
 
 def lane_place(wave_lanes: Lanes, lane: LaneStatus, *, short: bool = True) -> str:

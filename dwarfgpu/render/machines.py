@@ -156,6 +156,6 @@ FILES = Record(
 
 def files_table(codes: Sequence[LoadedCode]) -> Iterator[str]:
     """Yield the loaded files of code."""
-    yield from FILES.screen(codes, lambda _code: False)
+    yield from FILES.screen(codes)
     if not all(code.file.has_dwarf for code in codes):
         yield from fitted("(*): the file has no debugging information.")

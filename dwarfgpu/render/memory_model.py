@@ -92,11 +92,6 @@ def accesses_text(accesses: Iterable[SurveyedAccess]) -> Iterator[str]:
     yield counted(count, "access", "accesses")
 
 
-def outstanding_json(function: FunctionCode, address: int, rows: Sequence[OutstandingAccess]) -> dict[str, Any]:
-    """Return what is outstanding at an address as a JSON object."""
-    return {"function": function.name, "address": f"{address:#x}", "outstanding": [*map(OUTSTANDING.json, rows)]}
-
-
 def outstanding_text(function: FunctionCode, address: int, rows: Sequence[OutstandingAccess]) -> Iterator[str]:
     """Yield what is outstanding at an address."""
     where = f"{shown(function.name)}+{address - function.addresses[0]:#x}"

@@ -5,7 +5,7 @@ Text, ``--json`` and ``--jsonl`` are made of the same rows by the same record, s
 
 from __future__ import annotations
 
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,8 @@ from dwarfgpu.render.layout import TableLine, columns, plain, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from dwarfgpu.render.written_text import StyleName
 
     Json = dict[str, Any]
 
@@ -48,6 +50,8 @@ class Fact:
     """``l`` or ``r``: where it is aligned in text."""
     is_optional: bool = False
     """Whether JSON lacks the key where the value is None."""
+    may_be_empty: bool = False
+    """Whether text leaves out the column if it is empty in every row (``Stopped by?``)."""
 
 
 def fact(
@@ -59,18 +63,26 @@ def fact(
 ) -> Fact:
     """Return the fact that a word declares: ``name``, an attribute, or ``rule=rule.name``, one under another key.
 
-    ``line?`` is null where it is empty or 0, ``pc#`` is a number in hex, and JSON lacks ``seen*`` where it is None,
-    ``parts?*`` where it is empty. ``number:Id`` has a title.
+    ``name=0`` is a part of a tuple, ``line?`` is null where it is empty or 0, ``pc#`` is a number in hex, and JSON
+    lacks ``seen*`` where it is None, ``parts?*`` where it is empty. ``number:Id`` has a title.
     """
     word, _, head = word.partition(":")
     key, _, path = word.rstrip("?#*").partition("=")
-    found = value or attrgetter(path or key)
+    found = value or (itemgetter(int(path)) if path.isdecimal() else attrgetter(path or key))
     reader = found
     if word.rstrip("*").endswith("?"):
         reader = lambda row: found(row) or None  # noqa: E731
     elif word.endswith("#"):
         reader = lambda row: hexadecimal(found(row))  # noqa: E731
-    return Fact(key, head or title, reader, text, side, word.endswith("*"))
+    title = head or title
+    may_be_empty = title is not None and title.endswith("?")
+    title = None if title is None else title.removesuffix("?")
+    return Fact(key, title, reader, text, side, word.endswith("*"), may_be_empty)
+
+
+def column(title: str, value: Callable[[Any], Any], side: str = "l") -> Fact:
+    """Return the fact that only text has."""
+    return fact("", title, value, side=side)
 
 
 def number(word: str, title: str | None = None, value: Callable[[Any], Any] | None = None) -> Fact:
@@ -112,10 +124,25 @@ class Record:
         """Return the cells of a row of text."""
         return tuple(each.text(each.value(row)) for each in self._titled)
 
-    def screen(self, rows: Sequence[Any], is_marked: Callable[[Any], bool]) -> Iterator[str]:
+    def screen(
+        self,
+        rows: Sequence[Any],
+        is_marked: Callable[[Any], bool] = lambda _row: False,
+        style: Callable[[Any], StyleName] = lambda _row: "plain",
+    ) -> Iterator[str]:
         """Yield the lines of a table as GDB lays it out, with marks (`layout.columns`)."""
-        return columns(self.head, [TableLine(self.cells(row), is_marked(row)) for row in rows])
+        cells = [self.cells(row) for row in rows]
+        used = [
+            index
+            for index, each in enumerate(self._titled)
+            if not each.may_be_empty or any(row[index] for row in cells)
+        ]
+        lines = [
+            TableLine(tuple(texts[index] for index in used), is_marked(row), style(row))
+            for row, texts in zip(rows, cells, strict=True)
+        ]
+        return columns(tuple(self.head[index] for index in used), lines)
 
     def lines(self, rows: Iterable[Any], **options: Any) -> list[str]:
         """Return the lines of a table with its head (`layout.table`)."""
-        return table([self.head, *map(self.cells, rows)], self.sides, **options)
+        return table([self.head, *map(self.cells, rows)], self.sides, is_headed=True, **options)

@@ -125,13 +125,13 @@ def annotation_text(annotation: Annotation, files: str) -> Iterator[str]:
     rows = annotation.lines()
     if rows:
         yield ""
-        yield from lines.lines(rows[:MAX_LINES], width=width, is_headed=True)
+        yield from lines.lines(rows[:MAX_LINES], width=width)
     if len(rows) > MAX_LINES:
         yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
     around = annotation.loops()
     if around:
         yield ""
-        yield from loops.lines(around[:MAX_LOOPS], width=width, is_headed=True)
+        yield from loops.lines(around[:MAX_LOOPS], width=width)
         if len(around) > MAX_LOOPS:
             yield f"  ... and {counted(len(around) - MAX_LOOPS, 'more loop')} (--json has all)"
     for each in annotation.instructions[:MAX_HOT]:

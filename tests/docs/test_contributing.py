@@ -20,7 +20,7 @@ TESTED = {
     "An operation": "tests/spec/test_2_5_4_0_vendor.py -k rounded",
     "A rule of `verify`": "tests/audits/verify/test_seeds.py -k no-same-line",
     "An instruction": "tests/isa tests/execution -k swap_halves",
-    "A command": "tests/questions/test_control.py -k languages"}  # fmt: skip
+    "A question": "tests/questions/test_control.py -k languages"}  # fmt: skip
 
 
 def applied(section: str, folder: Path, *options: str) -> None:

@@ -31,7 +31,7 @@ def texts(run: Run, line: str) -> list[str]:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_row_of_the_table_has_help_and_says_what_is_known(command: Command) -> None:
     assert command.completes in ("", *KINDS)
-    assert not command.run or command.details
+    assert not command.run or command.help
 
 
 class TestCommands:

@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str]) -> int:
     """Answer a command line; return the exit status."""
     options = parser().parse_args(words)
-    session = Session(as_json=options.json)
+    session = Session(form="json" if options.json else "")
     try:
         with nullcontext() if options.output is None else session.written_to(options.output):
             document = campaign(options)
