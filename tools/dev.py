@@ -6,7 +6,7 @@
     python3 tools/dev.py test --quick [...]       only pytest; --slow: with the tests marked `slow`
     python3 tools/dev.py test --changed[=REV]     pytest on what a change since REV (HEAD) can touch
     python3 tools/dev.py test --cov [...]         what the tests reach, which takes three times as long
-    python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench.py, ...
+    python3 tools/dev.py bench | docs | fixtures | answers | ... [ARGS]   run tools/bench, tools/docs.py, ...
 
 Each command first sets up a virtual environment for the Python it was started with: `.venv/py3.12` for Python 3.12, so
 that several Pythons can test one checkout without disturbing each other. dwarfgpu is installed there editable with its
@@ -52,7 +52,7 @@ ALSO_TESTED_IN = {
 
 SCRIPTS = {
     "demo": "show in five steps what dwarfgpu does",
-    "bench": "measure, each figure as a ratio against a peer measured in the same run",
+    "bench": "measure what users wait for, each against a peer in the same run",
     "docs": "write the manual page, and what the commands of pages print (--check: only compare)",
     "fixtures": "rebuild the code objects in fixtures/",
     "golden": "compare the golden files with what llvm-dwarfdump prints (--write: write them)",

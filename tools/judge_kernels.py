@@ -4,7 +4,7 @@
     python3 tools/dev.py judge_kernels [--compiler 24] [--processor gfx90a] [--level O0] [--jobs 2] [--kernels 'loops*']
 
 The kernels are those of tools/corpus_programs, of the tests that run kernels, and 12 random ones
-(tools/random_kernels.py). Each is compiled for one processor, launched with the arguments that `dwarfgpu judge` makes,
+(tools/fuzz/random_kernels.py). Each is compiled for one processor, launched with the arguments that `judge` makes,
 and judged as it does. Findings are counted by rule and shown by kernel with --findings; --json FILE keeps them. The
 last line has the time, that of the processors, and the memory of the largest process.
 """
@@ -82,8 +82,8 @@ def programs() -> Iterator[tuple[str, Path | None]]:
 def compiled(way: Way, name: str, source: Path | None, folder: Path) -> Path:
     """Compile a program; raise RuntimeError with what the compiler says."""
     if source is None:
-        from random_kernels import kernels
-        from random_kernels import source as text_of
+        from fuzz.random_kernels import kernels
+        from fuzz.random_kernels import source as text_of
 
         source = folder / "random.cl"
         source.write_text(text_of(kernels("judged", IN_FILE)))

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,12 +71,14 @@ def main(where: str, seed: str, count: int) -> int:
     if seed == "beyond":
         ctypes.string_at(guarded(8, at_end=where == "end").ctypes.data + (8 if where == "end" else -1), 1)
         return 0
-    from tools import fuzz_running
+    sys.path.insert(0, "tools")
+    from fuzz import frame, running
 
     guard(at_end=where == "end")
-    findings, ends = fuzz_running.fuzz(seed, 0, count, is_compiled=True)
-    print(dict(ends))
-    return 1 if findings else 0
+    names = [f"{seed}/{number}" for number in range(count)]
+    found = list(frame.results(running.DRIVE, frame.Setting(Path(), is_compiled=True), names))
+    print(dict(Counter(each.end for each in found)))
+    return 1 if any(each.failure for each in found) else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from fuzz import random_kernels
+from fuzz.kernels import Way, compile_with
 
 from dwarfgpu.audits.judge import followed_run
 from dwarfgpu.audits.judge.wave_registers import BatchRegisters
@@ -18,7 +20,6 @@ from tests.builders.commands import document, run
 from tests.builders.executed_calls import ExecutedCalls
 from tests.builders.folders import ROOT
 from tests.builders.parameters import share
-from tools import fuzz_kernels, random_kernels
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 SOURCE, SHIPPED = FIXTURES / "src" / "hip" / "calls.hip", FIXTURES / "llvm24"
@@ -273,8 +274,8 @@ def test_every_caller_in_random_kernels_is_found(processor, level, lanes, count,
     kernels = [
         each for each in random_kernels.kernels(f"frames {processor}", share(count)) if "NOINLINE" in each.text()
     ]
-    words = [*fuzz_kernels.Way("cl", level, processor, lanes).words(), "-g"]
-    fuzz_kernels.compile_with(words, random_kernels.source(kernels), path)
+    words = [*Way("cl", level, processor, lanes).words(), "-g"]
+    compile_with(words, random_kernels.source(kernels), path)
     options = {"grid": "128", "work_group": "64", "private-size": "16384"}
     for kernel in kernels:
         calls = ExecutedCalls(path, kernel.name, RANDOM_ARGUMENTS, stacks=1, every=every, **options).run(400_000)

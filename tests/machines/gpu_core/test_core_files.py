@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import pytest
+from fuzz import cores, frame
 from hypothesis import given
 
 from dwarfgpu.errors import MalformedFile, UsageError
@@ -28,7 +29,6 @@ from dwarfgpu.machines.protocol import WaveStop
 from tests.builders.core_layout import HARDWARE, Bytes, read_waves
 from tests.builders.gpu_cores import LOAD_ADDRESS, PROCESSORS, filled, written
 from tests.builders.parameters import every, for_each, share
-from tools import fuzz_cores, fuzz_loop
 
 
 def output(*command):
@@ -147,17 +147,12 @@ def test_processors_are_named_with_a_stepping_in_hexadecimal():
         assert target_version(name) == version
 
 
-@pytest.fixture(scope="module")
-def subjects(tmp_path_factory):
-    return fuzz_cores.make_subjects(tmp_path_factory.mktemp("good"), ("gfx90a", "gfx1100-wave32", "gfx1250"))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", [range(200), range(200, 200 + share(3800))])
-def test_damaged_files_give_answers_or_errors(numbers, subjects, tmp_path):
-    attempt = fuzz_cores.attempt_of(subjects, tmp_path)
-    for number in numbers:
-        assert fuzz_loop.tried(attempt, f"test/{number}") is None, f"test/{number}"
+def test_damaged_files_give_answers_or_errors(numbers, tmp_path):
+    setting = frame.Setting(tmp_path, ("gfx90a", "gfx1100-wave32", "gfx1250"))
+    found = frame.results(cores.DRIVE, setting, (f"test/{number}" for number in numbers))
+    assert [(each.name, each.failure) for each in found if each.failure] == []
 
 
 def waves_of(folder, machine, kind="merged", **more):

@@ -4,6 +4,7 @@ import random
 import shutil
 
 import pytest
+from fuzz import files as fuzzed
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.notes import debug_link
@@ -22,7 +23,6 @@ from tests.builders.folders import FIXTURES
 from tests.builders.lines import program, table
 from tests.builders.lists import loclist, rnglist, table_of_lists
 from tests.builders.parameters import every, few_or_all, for_each
-from tools import fuzz_drives
 from tools.fixtures import FOLDER
 
 
@@ -488,8 +488,8 @@ def with_headers_first(data):
 
 
 def drive(data):
-    for opener in fuzz_drives.images(data):
-        for ask in fuzz_drives.DRIVES.values():
+    for opener in fuzzed.images(data):
+        for ask in fuzzed.QUESTIONS.values():
             ask(opener())
 
 

@@ -1,61 +1,43 @@
-#!/usr/bin/env python3
-"""Run damaged code objects and random instructions on the machine of dwarfgpu.
-
-    python3 tools/dev.py fuzz --running --count 100000 --seed 7
-    python3 tools/dev.py fuzz --running --replay 1234 --seed 7
-    python3 tools/dev.py fuzz --running --compiled --count 100000     every block is compiled before it is executed
+"""Damaged code objects and random instructions that run.
 
 A mutant is a kernel of a fixture of which bytes are changed (in the code, the descriptor, the metadata, or anywhere),
 or whose arguments are any numbers, or whose code is replaced: by random words, or by valid instructions with random
 operands. It is launched with a small grid and executes at most some thousand instructions: alone, with a trace of
-instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop
-reason or with a DwarfGpuError, within a limit of processor time and of memory, and no valid instruction may be refused
-because an array operation in it fails. What does not is a finding; the exit status is 1. The mutant with a number
-depends on the seed alone. With --compiled eight mutants in a row have the same code; they run without traces, for only
-so their blocks are compiled, and each runs a second time interpreted: it must end in the same way, with the same
-registers and memory.
+instructions or of lines, with a profile, in the order of a seed, or with weak memory. It must end with a stop reason,
+and no valid instruction may be refused because an array operation in it fails. With --compiled eight mutants in a row
+have the same code; they run without traces, for only so their blocks are compiled, and each runs a second time
+interpreted: it must end in the same way, with the same registers and memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
 import struct
-import sys
-import time
-import traceback
-from collections import Counter
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+import numpy as np
 
-import numpy as np  # noqa: E402
-from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
-
-from dwarfgpu.errors import DwarfGpuError  # noqa: E402
-from dwarfgpu.execution.compiled.regions import MOST_REGIONS, CompiledRegions  # noqa: E402
-from dwarfgpu.execution.control.profile import Profile  # noqa: E402
-from dwarfgpu.execution.control.report import report  # noqa: E402
-from dwarfgpu.execution.control.running import Running  # noqa: E402
-from dwarfgpu.execution.control.tracing import StepTrace  # noqa: E402
-from dwarfgpu.execution.launch.launch import launch, machine_for  # noqa: E402
-from dwarfgpu.isa.decoder import decode, text  # noqa: E402
-from dwarfgpu.isa.formats import bits_of, formats, insert  # noqa: E402
-from dwarfgpu.isa.tables import generation, table  # noqa: E402
-from dwarfgpu.objfile.elf.image import Image  # noqa: E402
-from dwarfgpu.program.code.code_object import opened  # noqa: E402
-from dwarfgpu.render.profiles import CHROME, FORMATS, chrome_trace, written  # noqa: E402
-from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text  # noqa: E402
-from dwarfgpu.render.values import value_text  # noqa: E402
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.compiled.regions import MOST_REGIONS, CompiledRegions
+from dwarfgpu.execution.control.profile import Profile
+from dwarfgpu.execution.control.report import report
+from dwarfgpu.execution.control.running import Running
+from dwarfgpu.execution.control.tracing import StepTrace
+from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.isa.decoder import decode, text
+from dwarfgpu.isa.formats import bits_of, formats, insert
+from dwarfgpu.isa.tables import generation, table
+from dwarfgpu.objfile.elf.image import Image
+from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.render.profiles import CHROME, FORMATS, chrome_trace, written
+from dwarfgpu.render.running import STEP, TraceWriter, report_json, report_text
+from dwarfgpu.render.values import value_text
+from fuzz.frame import ROOT, Asking, Chance, Drive, Setting, Steps, Wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.execution.compiled.block_code import BlockCode, CompiledRegion
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.halts import Halt
@@ -74,38 +56,13 @@ WATCHES = ("", "", "trace", "lines", "profile", "seed", "weak")
 HALTS = {"ended", "fault", "trap", "limit", "stuck"}
 LIMIT = 3000
 """The instructions that a mutant executes."""
-MEMORY = 3 << 30
-"""The memory that mutants may get: a dispatch has up to a gigabyte, twice where work-groups follow others."""
-SECONDS = 10.0
-"""The processor time that a mutant may take."""
 REFUSED = "the instruction cannot be executed ("
 """How the reason of a wave begins whose instruction failed inside."""
 REGISTERS = 12
 """The vector registers that random instructions have."""
 MEMORY_FORMATS = (
-    "SMEM",
-    "DS",
-    "FLAT",
-    "GLOBAL",
-    "SCRATCH",
-    "MUBUF",
-    "MTBUF",
-    "VBUFFER",
-    "VFLAT",
-    "VGLOBAL",
-    "VSCRATCH",
-    "VDS",
+    *("SMEM", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "VBUFFER", "VFLAT", "VGLOBAL", "VSCRATCH", "VDS"),
 )
-
-
-class Finding(NamedTuple):
-    """How a mutant ended that should have ended otherwise."""
-
-    number: int
-    what: str
-    kind: str
-    place: str
-    trace: str
 
 
 @cache
@@ -206,43 +163,49 @@ def instruction(processor: str, lanes: int, numbers: random.Random) -> bytes:
         return bytes(made.data)
 
 
-def mutant(number: int, seed: str, jit: str | None = None) -> tuple[str, Any]:
-    """Return what a mutant is, and a function that runs it."""
-    numbers = random.Random(f"{seed}/{number if jit is None else number - number % FAMILY}")
-    name = numbers.choice(file_names())
-    kind = numbers.choice(KINDS if jit is None else COMPILED_KINDS)
-    kernel = numbers.choice([each.name for each in fixture(name).kernels.kernels])
-    watch = numbers.choice(WATCHES if jit is None else ("",))
-    own = numbers if jit is None else random.Random(f"{seed}/{number}/own")
-    lanes = own.choice((1, 33, 64, 100))
+class Mutant:
+    """A kernel that runs, with what is wrong in it."""
 
-    def run() -> Any:
-        file = opened(damaged(name, kind, numbers)) if kind in (*SECTIONS, "anywhere") else fixture(name)
-        chosen = kernel
-        machine = machine_for(file, chosen)
-        machine.jit, machine.keeps_code = jit or "auto", jit is None
-        args = arguments(file, chosen, own) if kind == "arguments" or own.random() < 0.8 else None
+    def __init__(self, name: str, *, jit: str | None = None) -> None:
+        chance = Chance(name)
+        self.number, self.jit = chance.number, jit
+        self._own = chance
+        self._numbers = chance if jit is None else random.Random(f"{chance.kin(FAMILY)}/family")
+        self._file = self._numbers.choice(file_names())
+        self._kind = self._numbers.choice(KINDS if jit is None else COMPILED_KINDS)
+        self._kernel = self._numbers.choice([each.name for each in fixture(self._file).kernels.kernels])
+        self._watch = self._numbers.choice(WATCHES) if jit is None else ""
+        self._lanes = self._own.choice((1, 33, 64, 100))
+        self.about = f"{self._file} {self._kernel} {self._kind} {self._watch}".rstrip()
+
+    def run(self) -> tuple[Gpu, Halt]:
+        """Run it; return the machine, and why it has stopped."""
+        is_damaged = self._kind in (*SECTIONS, "anywhere")
+        file = opened(damaged(self._file, self._kind, self._numbers)) if is_damaged else fixture(self._file)
+        machine = machine_for(file, self._kernel)
+        machine.jit, machine.keeps_code = self.jit or "auto", self.jit is None
+        has_arguments = self._kind == "arguments" or self._own.random() < 0.8
+        args = arguments(file, self._kernel, self._own) if has_arguments else None
         order: dict[str, Any] = {
-            "seed": {"seed": number},
-            "weak": {"weak_memory": number, "agents": 1 + number % 3},
-        }.get(watch, {})
-        launched = launch(machine, file, chosen, grid=lanes, work_group=min(lanes, 64), args=args, **order)
-        if kind in ("words", "instructions"):
-            target = machine.target
-            processor = target.name.split("-")[1]
-            code = b"".join(
-                numbers.randbytes(4) if kind == "words" else instruction(processor, target.lane_count, numbers)
-                for _ in range(30)
-            )
-            entry = launched.plan.start.entry
-            place = machine.memory.writable(entry, min(len(code), 256))
-            place[:] = code[: len(place)]
-        elif kind == "loop":
-            code = loop(machine, launched.plan.start.entry, numbers)
-            machine.memory.writable(launched.plan.start.entry, len(code))[:] = code
-        return machine, watched(launched, watch)
+            "seed": {"seed": self.number},
+            "weak": {"weak_memory": self.number, "agents": 1 + self.number % 3},
+        }.get(self._watch, {})
+        group = min(self._lanes, 64)
+        launched = launch(machine, file, self._kernel, grid=self._lanes, work_group=group, args=args, **order)
+        code = self._code(machine, launched.plan.start.entry)
+        place = machine.memory.writable(launched.plan.start.entry, min(len(code), 256))
+        place[:] = code[: len(place)]
+        return machine, watched(launched, self._watch)
 
-    return f"{name} {kernel} {kind} {watch}".rstrip(), run
+    def _code(self, machine: Gpu, entry: int) -> bytes:
+        """Return the code that replaces that of the kernel, if any."""
+        processor, lanes = machine.target.name.split("-")[1], machine.target.lane_count
+        if self._kind == "loop":
+            return loop(machine, entry, self._numbers)
+        if self._kind == "words":
+            return self._numbers.randbytes(120)
+        count = 30 if self._kind == "instructions" else 0
+        return b"".join(instruction(processor, lanes, self._numbers) for _ in range(count))
 
 
 def loop(machine: Gpu, entry: int, numbers: random.Random) -> bytes:
@@ -258,21 +221,6 @@ def loop(machine: Gpu, entry: int, numbers: random.Random) -> bytes:
         body += instruction(processor, lanes, numbers)
     back = -(len(body) // 4) - 1 & 0xFFFF
     return code + body + struct.pack("<HH", back, 0xBFA0 if generation(processor) >= 11 else 0xBF82)
-
-
-def compared(number: int, seed: str) -> tuple[str, Any]:
-    """Return what a mutant is, and a function that runs it compiled and interpreted."""
-    what, run = mutant(number, seed, "on")
-
-    def run_both() -> Any:
-        machine, halt = run()
-        other, interpreted = mutant(number, seed, "off")[1]()
-        ends = [(str(end), each.device.executed, hashed(each)) for end, each in ((halt, machine), (interpreted, other))]
-        if ends[0] != ends[1]:
-            raise Differs(f"compiled: {ends[0]}\ninterpreted: {ends[1]}")
-        return machine, halt
-
-    return what, run_both
 
 
 def hashed(machine: Gpu) -> str:
@@ -304,10 +252,6 @@ def keep_compiled() -> None:
         return known[key]
 
     CompiledRegions._region = region  # type: ignore[method-assign]  # noqa: SLF001
-
-
-class Differs(Exception):
-    """A mutant that ends in another way where it is compiled."""
 
 
 def watched(launched: Launched, watch: str) -> Halt:
@@ -353,72 +297,39 @@ def arguments(file: CodeObject, kernel: str, numbers: random.Random) -> list[Any
     return given
 
 
-def try_mutant(number: int, seed: str, *, is_compiled: bool = False) -> tuple[Finding | None, str]:
-    """Run a mutant; return what is wrong, and how it ended."""
-    what = ""
-    try:
-        with limited_time(SECONDS):
-            what, run = (compared if is_compiled else mutant)(number, seed)
-            machine, halt = run()
-    except DwarfGpuError:
-        return None, "error"
-    except (Exception, TooLong) as error:  # noqa: BLE001 (what can happen is the question)
-        inside = [each for each in traceback.extract_tb(error.__traceback__) if "/dwarfgpu/" in each.filename]
-        place = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else f"mutant {number}"
-        return Finding(number, what, type(error).__name__, place, traceback.format_exc()[-2500:]), "exception"
+def checked(machine: Gpu, halt: Halt) -> str:
+    """Return how a mutant has ended; raise `Wrong` if it must not end so."""
     if halt.kind not in HALTS or not halt.reason:
-        return Finding(number, what, "Halt", halt.kind, str(halt)), halt.kind
-    if REFUSED in halt.reason:
+        raise Wrong(f"ends with {halt.kind}\n{halt}")
+    if REFUSED in halt.reason and halt.pc is not None:
         target = machine.target
         code = bytes(machine.memory.read(target.default_space, halt.pc, 20, None, None))
         made = decode(code, 0, target.name.split("-")[1], target.lane_count)
-        return Finding(number, what, "Refused", made.name, f"{text(made)}: {halt.reason}"), "refused"
-    return None, halt.kind
+        raise Wrong(f"{made.name} is refused\n{text(made)}: {halt.reason}")
+    return halt.kind
 
 
-def fuzz(
-    seed: str, first: int, count: int, seconds: float | None = None, *, is_compiled: bool = False
-) -> tuple[list[Finding], Counter[str]]:
-    """Run mutants; return the findings, each once, and how the mutants ended."""
-    end = None if seconds is None else time.monotonic() + seconds
-    findings: dict[tuple[str, str], Finding] = {}
-    if is_compiled:
-        keep_compiled()
-    ends: Counter[str] = Counter()
-    for number in range(first, first + count):
-        if end is not None and time.monotonic() > end:
-            break
-        finding, how = try_mutant(number, seed, is_compiled=is_compiled)
-        ends[how] += 1
-        if finding is not None and (finding.kind, finding.place) not in findings:
-            findings[finding.kind, finding.place] = finding
-            print(f"FOUND {finding.kind} in {finding.place}: {number}, {finding.what}\n{finding.trace}", flush=True)
-        if number % 1000 == 999:
-            print(f"{number + 1}: {dict(ends)}", file=sys.stderr, flush=True)
-    return list(findings.values()), ends
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run mutants, or one again."""
-    parser = argparse.ArgumentParser(
-        prog="tools/fuzz.py --running", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=1000, metavar="N", help="how many mutants (1000)")
-    parser.add_argument("--seed", default="0", help="what the mutants depend on (0)")
-    parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first mutant (0)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="start no more mutants after so long")
-    parser.add_argument("--replay", type=int, metavar="NUMBER", help="only this mutant")
-    parser.add_argument("--compiled", action="store_true", help="compile each block before it is executed, and compare")
-    options = parser.parse_args(argv)
+def begin(setting: Setting) -> Steps:
     file_names()
-    limit_memory(MEMORY)
-    first, count = (options.first, options.count) if options.replay is None else (options.replay, 1)
-    findings, ends = fuzz(options.seed, first, count, options.seconds, is_compiled=options.compiled)
-    print(f"fuzz: {sum(ends.values())} mutants, {len(findings)} findings")
-    for how, times in ends.most_common():
-        print(f"  {times:>6} {how}")
-    return 1 if findings else 0
+    if setting.is_compiled:
+        keep_compiled()
+
+    def steps(chance: Chance) -> Asking:
+        name = f"{chance.seed_text}/{chance.number}"
+        mutant = Mutant(name, jit="on" if setting.is_compiled else None)
+        chance.about = mutant.about
+        yield "run"
+        machine, halt = mutant.run()
+        if setting.is_compiled:
+            yield "compared"
+            other, interpreted = Mutant(name, jit="off").run()
+            pairs = ((halt, machine), (interpreted, other))
+            ends = [(str(end), each.device.executed, hashed(each)) for end, each in pairs]
+            if ends[0] != ends[1]:
+                raise Wrong(f"compiled code differs\ncompiled: {ends[0]}\ninterpreted: {ends[1]}")
+        return checked(machine, halt)
+
+    return steps
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+DRIVE = Drive(begin, seconds=10.0, memory=3 << 30)

@@ -1,7 +1,4 @@
-"""Ask `fleet` about inputs that lie: servers, manifests, lists and archives.
-
-    python3 tools/dev.py fuzz --fleet --seconds 60
-    python3 tools/dev.py fuzz --fleet --replay 0/123
+"""Inputs of `fleet` that lie: servers, manifests, lists and archives.
 
 A server sends wrong sizes, ranges, statuses and bytes; manifests of snapshots name other files than they have; lists
 hold anything. Each input must end with rows, where what is wrong is a row, or with a DwarfGpuError.
@@ -10,37 +7,24 @@ hold anything. Each input must end with rows, where what is wrong is a row, or w
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import zipfile
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
-
-import fuzz_loop  # noqa: E402
-
-from dwarfgpu.fleet.answers import make_question, rows_of  # noqa: E402
-from dwarfgpu.fleet.inputs import fetched, find_inputs  # noqa: E402
-from tests.builders.many_states import CODE, snapshot_text  # noqa: E402
+from dwarfgpu.fleet.answers import make_question, rows_of
+from dwarfgpu.fleet.inputs import fetched, find_inputs
+from fuzz.frame import Asking, Chance, Drive, Setting, Steps
+from tests.builders.many_states import CODE, snapshot_text
 
 if TYPE_CHECKING:
     import random
 
 SIZES = (0, 1, 63, 64, 65_535, 1 << 20, 1 << 31, 1 << 40, (1 << 40) + 1, 1 << 60, 1 << 63, 1 << 64, -1)
 NAMES = (
-    "../k.co",
-    "/etc/passwd",
-    "k.co",
-    "../../../../etc/passwd",
-    "http://127.0.0.1:1/k.co",
-    "s.json",
-    "",
-    "\0",
-    "a" * 5000,
+    *("../k.co", "/etc/passwd", "k.co", "../../../../etc/passwd", "http://127.0.0.1:1/k.co", "s.json"),
+    *("", "\0", "a" * 5000),
 )
 QUESTIONS = (("info",), ("eval", "even"), ("bt",), ("verify",), ("locals",))
 
@@ -135,34 +119,35 @@ def _list(numbers: random.Random, url: str) -> str:
     return "\n".join(",".join(numbers.choices(cells, k=numbers.randrange(4))) for _ in range(numbers.randrange(6)))
 
 
-def begin(folder: Path) -> fuzz_loop.Try:
-    """Return what tries one input."""
+def begin(setting: Setting) -> Steps:
     lies = Lies()
     url = _server(lies)
     code = CODE.read_bytes()
+    folder = setting.folder
 
-    def attempt(numbers: random.Random) -> None:
-        lies.numbers = numbers
-        lies.files = {"k.co": code, "s.json": _snapshot(numbers), "s.dgs/manifest.json": _manifest(numbers)}
+    def steps(chance: Chance) -> Asking:
+        lies.numbers = chance
+        lies.files = {"k.co": code, "s.json": _snapshot(chance), "s.dgs/manifest.json": _manifest(chance)}
         lies.files |= {f"s.dgs/{name}{index}.npy": code[:200] for name in ("pc", "vgpr") for index in range(3)}
-        (folder / "list.csv").write_text(_list(numbers, url))
+        (folder / "list.csv").write_text(_list(chance, url))
         with zipfile.ZipFile(folder / "a.zip", "w") as archive:
-            archive.writestr("k.co", code[: numbers.randrange(len(code))])
+            archive.writestr("k.co", code[: chance.randrange(len(code))])
         data = bytearray((folder / "a.zip").read_bytes())
-        data[numbers.randrange(len(data))] = numbers.randrange(256)
+        data[chance.randrange(len(data))] = chance.randrange(256)
         (folder / "a.zip").write_bytes(data)
         words = (f"{url}/k.co", f"{url}/k.co@gfx90a", f"{url}/s.json", f"{url}/s.dgs", str(folder / "list.csv"))
-        word = numbers.choice(
-            (*words, f"zip://k.co::file://{folder}/a.zip", f"{url}/", f"{url}/{numbers.choice(NAMES[:6])}")
-        )
-        question, *operands = numbers.choice(QUESTIONS)
+        archived, other = f"zip://k.co::file://{folder}/a.zip", f"{url}/{chance.choice(NAMES[:6])}"
+        word = chance.choice((*words, archived, f"{url}/", other))
+        question, *operands = chance.choice(QUESTIONS)
+        chance.about = word
+        yield question
         for item in find_inputs([word]):
             with fetched(item) as here:
                 for row in rows_of(make_question(question, *operands), here):
                     assert row["state"], row
+        return "answered"
 
-    return attempt
+    return steps
 
 
-if __name__ == "__main__":
-    sys.exit(fuzz_loop.main(__doc__, begin))
+DRIVE = Drive(begin)

@@ -1,43 +1,28 @@
-#!/usr/bin/env python3
-"""Give everything that a file can name a name that means something to a browser or a terminal, and read what comes out.
-
-    python3 tools/dev.py fuzz --pages --seconds 60       for a minute
-    python3 tools/dev.py fuzz --pages --count 10000      that many files
-    python3 tools/dev.py fuzz --pages --replay 17        one file
+"""Names that mean something to a browser or a terminal, and what comes out of everything that shows them.
 
 A file has names as payloads: its path, unit, folder, producer, kernel, symbol, variables, types, and the waves of its
 state. Its page and its pictures must have the elements and attributes of those of a twin that has harmless names of the
-same lengths; its text, with colours, must hold no character that steers a terminal except the colours. Each answer must
-end within 2 seconds of processor time and 1 GiB of memory, with a status of the program.
+same lengths; its text, with colours, must hold no character that steers a terminal except the colours.
 """
 
 from __future__ import annotations
 
-import argparse
-import random
 import re
-import sys
-import tempfile
-import time
+import shutil
 import xml.etree.ElementTree as ET
 from collections import Counter
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from fuzz.frame import Asking, Chance, Drive, Setting, Steps, Wrong
+from tests.builders.commands import run
+from tests.builders.dwarf import die
+from tests.builders.hostile import gpu, member, named, state, variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import random
+    from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
-
-from fuzz_limits import TooLong, limit_memory, limited_time  # noqa: E402
-
-from tests.builders.commands import run  # noqa: E402
-from tests.builders.dwarf import die  # noqa: E402
-from tests.builders.hostile import gpu, member, named, state, variable  # noqa: E402
-
-SECONDS, MEMORY = 2.0, 1 << 30
 PAYLOADS = (
     *("<script>alert(1)</script>", "</script><script>", "<!--", "-->", "]]>", "<![CDATA[", "<img src=x onerror=x>"),
     *("&amp;", "&#x3c;", "&", "<", ">", "{{7*7}}", "${x}", "%s", "%n", "\\", "\\u003c", "a=b", "x++", "url(//x)"),
@@ -86,14 +71,6 @@ TEXTS = (
     ),
     "files {file} --state {state}",
 )
-
-
-class Finding(NamedTuple):
-    """What is wrong with the answer to a command about a file."""
-
-    number: int
-    command: str
-    what: str
 
 
 class Elements(HTMLParser):
@@ -164,78 +141,40 @@ def built(folder: Path, names: dict[str, str]) -> dict[str, str]:
 
 
 def asked(command: str, paths: dict[str, str], *options: str) -> str:
-    """Return what a command writes; a status that the program has not, and a traceback, are errors."""
-    words = [word.format(**paths) for word in command.split()]
-    with limited_time(SECONDS):
-        done = run(*words, *options)
+    """Return what a command writes."""
+    done = run(*(word.format(**paths) for word in command.split()), *options)
     if done.returncode not in (0, 1, 2, 3):
-        raise AssertionError(f"the status is {done.returncode}")
+        raise Wrong(f"status {done.returncode}\n{done.stderr}")
     return done.stdout if command in PAGES else done.stdout + done.stderr
 
 
-def wrong_with(command: str, paths: dict[str, str], twin: dict[str, str]) -> str:
-    """Return what is wrong with an answer, or nothing."""
-    try:
-        if command not in PAGES:
-            bare = COLOUR.sub("", text) if (text := asked(command, paths, "--color", "always")) else ""
-            steers = STEERS.search(bare)
-            return (
-                f"it writes {steers[0]!r}: {bare[max(0, steers.start() - 40) : steers.end() + 20]!r}" if steers else ""
-            )
-        text, other = asked(command, paths), asked(command, twin)
+def check(command: str, paths: dict[str, str], twin: dict[str, str]) -> None:
+    """Raise `Wrong` if an answer is wrong."""
+    text = asked(command, paths) if command in PAGES else COLOUR.sub("", asked(command, paths, "--color", "always"))
+    if command in PAGES:
         if "--svg" in command and text:
             ET.fromstring(text)  # noqa: S314 (it is our own, and has no entities)
-        found, expected = Elements(text).found, Elements(other).found
+        found, expected = Elements(text).found, Elements(asked(command, twin)).found
         if found != expected:
-            return f"more {dict(found - expected)}, less {dict(expected - found)}"
-        steers = STEERS.search(text)
-        return f"it writes {steers[0]!r}" if steers else ""
-    except TooLong as error:
-        return str(error)
-    except (AssertionError, ET.ParseError, MemoryError) as error:
-        return f"{type(error).__name__}: {error}"
+            raise Wrong(f"other elements\nmore {dict(found - expected)}, less {dict(expected - found)}")
+    steers = STEERS.search(text)
+    if steers:
+        raise Wrong(f"it writes {steers[0]!r}\n{text[max(0, steers.start() - 40) : steers.end() + 20]!r}")
 
 
-def tried(seed: str, number: int) -> list[Finding]:
-    """Build a file and its twin, ask about both, and return what is wrong."""
-    names = names_of(random.Random(f"{seed}/{number}"))
-    twins = harmless(names)
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        paths, twin = built(Path(folder) / "a", names), built(Path(folder) / "b", twins)
-        found = ((command, wrong_with(command, paths, twin)) for command in (*PAGES, *TEXTS))
-        return [Finding(number, command, what) for command, what in found if what]
+def begin(setting: Setting) -> Steps:
+    def steps(chance: Chance) -> Asking:
+        names = names_of(chance)
+        chance.about = repr(names)
+        for name in ("a", "b"):
+            shutil.rmtree(setting.folder / name, ignore_errors=True)
+        paths, twin = built(setting.folder / "a", names), built(setting.folder / "b", harmless(names))
+        for command in (*PAGES, *TEXTS):
+            yield command
+            check(command, paths, twin)
+        return "answered"
+
+    return steps
 
 
-def fuzz(seed: str, count: int | None, seconds: float) -> tuple[int, list[Finding]]:
-    """Try files until there were so many, or so many seconds have passed; return how many, and what was wrong."""
-    findings: list[Finding] = []
-    started, number = time.monotonic(), 0
-    while number < count if count is not None else time.monotonic() - started < seconds:
-        findings += tried(seed, number)
-        number += 1
-    return number, findings
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tools/fuzz_pages.py", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.add_argument("--seconds", type=float, default=60, help="how long (60)")
-    parser.add_argument("--count", type=int, metavar="N", help="try so many, however long that takes")
-    parser.add_argument("--seed", default="0", help="what the names depend on (0)")
-    parser.add_argument("--replay", type=int, metavar="NUMBER", help="try one file, and show its names")
-    options = parser.parse_args(argv)
-    tried("warm", 0)  # what is imported late is there before memory counts
-    limit_memory(MEMORY)
-    if options.replay is not None:
-        print(*names_of(random.Random(f"{options.seed}/{options.replay}")).items(), sep="\n")
-        number, findings = 1, tried(options.seed, options.replay)
-    else:
-        number, findings = fuzz(options.seed, options.count, options.seconds)
-    for finding in findings:
-        print(f"{finding.number}: {finding.command}: {finding.what}")
-    print(f"{number} files, {len(findings)} findings")
-    return 1 if findings else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+DRIVE = Drive(begin, seconds=2.0)

@@ -1,7 +1,7 @@
-"""What `tools/fuzz_made.py` asks: inputs made by grammar, from a random source and nothing else.
+"""Inputs made by grammar, from a random source and nothing else.
 
 An input is a command line with its files, or a call of the library with what it reads. A method of `Maker` makes one;
-`KINDS` has them all, with the share that each has of a run.
+`KINDS` has them all, with their shares of a run.
 """
 
 from __future__ import annotations
@@ -792,7 +792,7 @@ class Kind(NamedTuple):
 
     make: Callable[[Maker], Input]
     share: int
-    """How many of 10,000 inputs are of this kind."""
+    """How often it is made, as a weight."""
 
 
 KINDS: dict[str, Kind] = {
@@ -808,4 +808,3 @@ KINDS: dict[str, Kind] = {
     "shell": Kind(Maker.shell, 170),
     "core": Kind(Maker.core, 50),
 }
-assert sum(kind.share for kind in KINDS.values()) == 10_000

@@ -1,4 +1,4 @@
-"""What `tools/fuzz.py` asks of a damaged file with a machine that executes it: frames, variables, lanes, expressions.
+"""What is asked of a damaged file with a machine that executes it: frames, variables, lanes, expressions.
 
 The waves of the machine are at functions of the file. What is in its registers and in its memory are numbers that
 depend on the file alone, so that a finding can be brought about again.
@@ -253,5 +253,4 @@ def waves(code: CodeObject) -> None:
                     json.dumps(list(renderer.documents(values)), default=list)
 
 
-DRIVES = {"locals": variables, "locals --pc": without_machine, "eval": expressions, "bt": traces, "lanes": waves}
-"""The runs of this module, by the name that findings have."""
+QUESTIONS = {"locals": variables, "locals --pc": without_machine, "eval": expressions, "bt": traces, "lanes": waves}

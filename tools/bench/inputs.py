@@ -1,11 +1,7 @@
-"""The large inputs of the benchmarks.
+"""The large inputs of the benchmarks: libraries with a million DIEs, and an AMDGPU code object of 10 MB.
 
-    python3 tools/bench_input.py [gcc | clang | clang-debug-names | code-object] ...
-
-The first three are shared libraries with more than 10 MB of ``.debug_info`` and a million DIEs, the last one is an
-AMDGPU code object of 10 MB. Each is built once from generated source and kept under ``$XDG_CACHE_HOME/dwarfgpu``; a
-change of the compiler, the options or the sources builds it anew. The path of every input is printed. A build takes
-about a minute of processor time, on all processors; one that was interrupted goes on with the parts that are missing.
+Each is built once from generated source and kept under ``$XDG_CACHE_HOME/dwarfgpu``; a change of the compiler, the
+options or the sources builds it anew. A build takes about a minute of processor time, on all processors.
 """
 
 from __future__ import annotations
@@ -19,46 +15,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = [
-    "algorithm",
-    "any",
-    "array",
-    "atomic",
-    "bitset",
-    "chrono",
-    "complex",
-    "condition_variable",
-    "deque",
-    "filesystem",
-    "forward_list",
-    "fstream",
-    "functional",
-    "future",
-    "iomanip",
-    "iostream",
-    "iterator",
-    "list",
-    "map",
-    "memory",
-    "mutex",
-    "numeric",
-    "optional",
-    "queue",
-    "random",
-    "regex",
-    "set",
-    "shared_mutex",
-    "sstream",
-    "stack",
-    "string",
-    "thread",
-    "tuple",
-    "unordered_map",
-    "unordered_set",
-    "valarray",
-    "variant",
-    "vector",
-]
+from bench.rows import tool
+
+SOURCE = Path(__file__).with_name("kernels.cl")
+
+HEADERS = (
+    "algorithm any array atomic bitset chrono complex condition_variable deque filesystem forward_list fstream "
+    "functional future iomanip iostream iterator list map memory mutex numeric optional queue "
+    "random regex set shared_mutex sstream stack string thread tuple unordered_map unordered_set valarray "
+    "variant vector "
+)
 
 # {n} numbers the part: every part has names of its own beside the thousands that it shares with all others.
 PART = """
@@ -175,7 +141,7 @@ class Recipe(NamedTuple):
         """Return the text of one translation unit."""
         if self.is_opencl:
             return "".join(KERNEL.format(n=number * KERNELS + i) for i in range(KERNELS))
-        includes = "".join(f"#include <{name}>\n" for name in HEADERS)
+        includes = "".join(f"#include <{name}>\n" for name in HEADERS.split())
         return includes + PART.format(n=number)
 
     def options_of(self, number: int) -> list[str]:
@@ -192,8 +158,6 @@ RECIPES = {
     "gcc": Recipe(("g++",), 20, (*CXX, "-O0", "-fno-eliminate-unused-debug-types")),
     # Strings and addresses by index, inlined calls, location lists; no DW_AT_sibling.
     "clang": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug")),
-    # The same with a name index.
-    "clang-debug-names": Recipe(("clang++-22", "clang++"), 20, (*CXX, "-O2", "-fstandalone-debug", "-gpubnames")),
     # Eight hundred kernels, half of them in units that are not optimized.
     "code-object": Recipe(
         ("clang-22", "clang"), 8, OPENCL, ("-O0", "-O2"), linkers=("ld.lld-22", "ld.lld"), is_opencl=True
@@ -201,77 +165,47 @@ RECIPES = {
 }
 
 
-class InputError(Exception):
-    """An input cannot be built here."""
-
-
 def cache() -> Path:
     """Return where the inputs are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dwarfgpu" / "bench"
+    folder = Path(base) / "dwarfgpu" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
-def tool(input_name: str, names: tuple[str, ...]) -> str:
-    """Return the path of the first of some programs that is installed."""
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        raise InputError(f"the input `{input_name}` needs {' or '.join(names)}")
-    return found
+def kernels(name: str, *options: str, processor: str = "gfx90a") -> str:
+    """Return the code object of the kernels that the rows run."""
+    path = str(cache() / f"{name}.{processor}.co")
+    words = [tool("clang-22"), "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"]
+    subprocess.run([*words, "-g", "-w", "-nogpulib", *options, str(SOURCE), "-o", path], check=True)
+    return path
 
 
-def run(input_name: str, command: list[str], folder: Path) -> None:
-    """Run a compiler or linker, which may not know the target."""
-    done = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        first = next(iter(done.stderr.splitlines()), "without a message")
-        raise InputError(f"the input `{input_name}`: {command[0]} failed: {first}")
-
-
-def build(name: str) -> Path:
+def build(name: str) -> str:
     """Return the path of an input, built if it is not there yet."""
     recipe = RECIPES[name]
-    compiler = tool(name, recipe.compilers)
-    linker = [tool(name, recipe.linkers)] if recipe.linkers else [compiler, "-pthread"]
+    compiler = tool(*recipe.compilers)
+    linker = [tool(*recipe.linkers)] if recipe.linkers else [compiler, "-pthread"]
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     stamp = hashlib.sha256(repr((version, recipe, recipe.source(0))).encode()).hexdigest()[:16]
     target = cache() / f"{name}-{stamp}.so"
     if target.exists():
-        return target
+        return str(target)
     folder = cache() / f"{name}-{stamp}.parts"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
 
-    def compiled(number: int) -> Path:
-        """Return the object file of a part."""
-        text = (folder / f"part{number}").with_suffix(recipe.suffix)
-        whole = text.with_suffix(".o")
-        if not whole.exists():
-            print(f"{name}: compiling part {number + 1} of {recipe.parts}\n", end="", file=sys.stderr)
-            text.write_text(recipe.source(number), encoding="ascii")
-            run(name, [compiler, *recipe.options_of(number), "-c", text.name, "-o", f"{text.stem}.part"], folder)
-            text.with_suffix(".part").rename(whole)
-        return whole
+    def part(number: int) -> str:
+        """Compile a part; return its object file."""
+        text = folder / f"part{number}{recipe.suffix}"
+        print(f"{name}: compiling part {number + 1} of {recipe.parts}\n", end="", file=sys.stderr)
+        text.write_text(recipe.source(number), encoding="ascii")
+        words = [compiler, *recipe.options_of(number), "-c", text.name, "-o", f"{text.stem}.o"]
+        subprocess.run(words, cwd=folder, check=True)
+        return f"{text.stem}.o"
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compiled, range(recipe.parts)))
-    unfinished = target.with_suffix(f".{os.getpid()}")
-    run(name, [*linker, "-shared", *map(str, objects), "-o", str(unfinished)], folder)
-    unfinished.rename(target)
+        objects = list(pool.map(part, range(recipe.parts)))
+    subprocess.run([*linker, "-shared", *objects, "-o", str(target.with_suffix(".part"))], cwd=folder, check=True)
+    target.with_suffix(".part").rename(target)
     shutil.rmtree(folder)
-    return target
-
-
-def main(names: list[str]) -> int:
-    for name in names or RECIPES:
-        if name not in RECIPES:
-            print(f"{name} is not one of {', '.join(RECIPES)}", file=sys.stderr)
-            return 2
-        try:
-            print(build(name))
-        except InputError as error:
-            print(error, file=sys.stderr)
-            return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return str(target)

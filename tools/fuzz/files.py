@@ -1,25 +1,25 @@
-"""What `tools/fuzz.py` does with each damaged file: everything that the reader offers, as the commands use it.
+"""Damaged fixtures, and everything that the reader offers, as the commands use it.
 
-A function of `DRIVES` is a run of its own: it gets a file that has just been opened, asks, and looks at no answer. A
-`DwarfGpuError` is an answer too, and `given` takes it for one. To have something new tried, write a function and add
-it to `DRIVES`.
+A function of `QUESTIONS` gets a file that has just been opened, asks, and looks at no answer. A `DwarfGpuError` is an
+answer too, and `given` takes it for one. To have something new tried, write a function and add it to `QUESTIONS`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections import deque
+from fnmatch import fnmatch
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
-
-import fuzz_variables
 
 from dwarfgpu.audits.dump import sections as dump_sections
 from dwarfgpu.audits.dump.entries import EntryDump, EntrySelection, ShownUnit, tag_number
 from dwarfgpu.audits.verify.reports import check_file
 from dwarfgpu.audits.verify.rule_table import RULES
-from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.objfile.call_frames import Fde
 from dwarfgpu.objfile.indexes.debug_names import read_tables
 from dwarfgpu.objfile.line_table import LineTable, line_tables
@@ -34,9 +34,13 @@ from dwarfgpu.render import files as render_files
 from dwarfgpu.render import kernels as render_kernels
 from dwarfgpu.render import verification as render_verification
 from dwarfgpu.render.layout import plain
+from fuzz import variables
+from fuzz.damage import FOLDER, Original, any_kind, mutate
+from fuzz.frame import Asking, Chance, Drive, Setting, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from dwarfgpu.objfile.containers.bundle import Container
     from dwarfgpu.objfile.info.dies import Attribute
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+SOURCES = ("src", "MANIFEST.toml", "README.md")
+"""What is no built fixture."""
+SPLIT = (".dwo", ".dwp")
 EMBEDDED = 4
 """How many of the images in a file are looked into."""
 ADDRESSES, NAMES, DEEP, DUMPED = 12, 12, 400, 200
@@ -373,7 +380,7 @@ def checked(code: CodeObject) -> None:
     json.dumps(render_verification.sarif([report], list(RULES.values()), "0", "/"), default=list)
 
 
-DRIVES: dict[str, Callable[[CodeObject], None]] = {
+QUESTIONS: dict[str, Callable[[CodeObject], None]] = {
     "info": info,
     "kernels": kernels,
     "dump": dumped,
@@ -390,6 +397,61 @@ DRIVES: dict[str, Callable[[CodeObject], None]] = {
     "verify": checked,
     "address": by_address,
     "name": by_name,
-    **fuzz_variables.DRIVES,
+    **variables.QUESTIONS,
 }
-"""What is driven, by the name that findings have. Each entry gets a file of its own."""
+
+
+# --- Damaged fixtures ---------------------------------------------------------------------------------------------
+
+
+def chosen(patterns: Sequence[str] = ()) -> list[str]:
+    """Return the built fixtures that some patterns name, or all."""
+    names = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+    built = [name for name in names if name.split("/", 1)[0] not in SOURCES]
+    found = [name for name in built if not patterns or any(fnmatch(name, each) for each in patterns)]
+    if not found:
+        raise UsageError(f"no fixture is called {' or '.join(patterns)}: names are such as asm/forms.gfx90a.w64.co")
+    return found
+
+
+def sources(folder: Path, name: str, data: bytes) -> Iterator[str | bytes]:
+    """Yield what to open: the bytes, or, where programs and split files belong together, files in a folder."""
+    path = FOLDER / name
+    family = [each for each in sorted(path.parent.glob(f"{path.stem}.*")) if each != path]
+    if not any(each.suffix in SPLIT for each in (path, *family)):
+        yield data
+        return
+    for beside in folder.iterdir():
+        beside.unlink()
+    for beside in family:
+        shutil.copyfile(beside, folder / beside.name)
+    (folder / path.name).write_bytes(data)
+    yield str(folder / path.name)
+    if path.suffix in SPLIT:
+        yield from (str(folder / beside.name) for beside in family if beside.suffix not in SPLIT)
+
+
+def begin(setting: Setting) -> Steps:
+    originals = cache(lambda name: Original((FOLDER / name).read_bytes()))
+    kinds: dict[str, list[str]] = {}
+    for name in setting.only:
+        for kind in originals(name).regions:
+            kinds.setdefault(kind, []).append(name)
+
+    def steps(chance: Chance) -> Asking:
+        kind = any_kind(kinds, chance)  # what few files have is met as often as the rest
+        name = chance.choice(kinds[kind])
+        edits = chance.kept(mutate(originals(name), kind, chance))
+        chance.about = " ".join((name, *map(str, edits)))
+        for source in sources(setting.folder, name, originals(name).apply(edits)):
+            yield "ls"
+            for opener in [*images(source)]:
+                for question, ask in QUESTIONS.items():
+                    yield question
+                    ask(opener())
+        return "answered"
+
+    return steps
+
+
+DRIVE = Drive(begin, chosen, seconds=2.0, may_refuse=False)
