@@ -64,6 +64,17 @@ class Integers:
         refuse(b.is_zero(right), _division_by_zero)
         return b.remainder(left, right, self.width, is_signed=self.is_signed)
 
+    def shl(self, left: Bits, right: Bits) -> Bits:
+        return b.shl(left, right, self.width)
+
+    def shr(self, left: Bits, right: Bits) -> Bits:
+        return b.shr(left, right, self.width)
+
+    def shra(self, left: Bits, right: Bits) -> Bits:
+        return b.sar(left, right, self.width)
+
+    and_, or_, xor = operator.and_, operator.or_, operator.xor
+
     def neg(self, bits: Bits) -> Bits:
         return b.neg(bits, self.mask)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import Unsupported
@@ -16,6 +16,8 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import uniform_flag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dwarfgpu.bits import Flags
     from dwarfgpu.expr.evaluation import Evaluation
 
@@ -34,58 +36,25 @@ def nop(_ev: Evaluation) -> None:
     """Do nothing."""
 
 
-def _truth(ev: Evaluation, flags: Flags) -> Value:
-    return Value(ev.generic, b.of_flags(flags))
+def _comparison(name: str, relation: str, compare: Callable[[Any, Any, Any], Flags]) -> None:
+    """Declare an operation that compares; it is a function of the arithmetic and the patterns of both operands."""
+
+    def run(ev: Evaluation, left: Value, right: Value) -> Value:
+        if left.type is not right.type:
+            left, right = with_one_type(left, right, ev.rules)
+        return Value(ev.generic, b.of_flags(compare(computable(left), left.bits, right.bits)))
+
+    run.__doc__ = f"Push 1 if A {relation}"
+    operation(name, "A:value B:value -- R:value", "A.2.5.4.2 (2)")(run)
 
 
-@operation("DW_OP_le", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def le(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A <= B, else 0; the generic type is compared as signed."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    numbers = computable(left)
-    return _truth(ev, b.either(numbers.less(left.bits, right.bits), numbers.equal(left.bits, right.bits)))
-
-
-@operation("DW_OP_ge", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def ge(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A >= B, else 0; the generic type is compared as signed."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    numbers = computable(left)
-    return _truth(ev, b.either(numbers.less(right.bits, left.bits), numbers.equal(left.bits, right.bits)))
-
-
-@operation("DW_OP_eq", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def eq(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A = B, else 0."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return _truth(ev, computable(left).equal(left.bits, right.bits))
-
-
-@operation("DW_OP_lt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def lt(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A < B, else 0; the generic type is compared as signed."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return _truth(ev, computable(left).less(left.bits, right.bits))
-
-
-@operation("DW_OP_gt", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def gt(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A > B, else 0; the generic type is compared as signed."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return _truth(ev, computable(left).less(right.bits, left.bits))
-
-
-@operation("DW_OP_ne", "A:value B:value -- R:value", "A.2.5.4.2 (2)")
-def ne(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push 1 if A differs from B, else 0."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(ev.generic, 1 ^ b.of_flags(computable(left).equal(left.bits, right.bits)))
+_SIGNED = "B, else 0; the generic type is compared as signed."
+_comparison("DW_OP_le", f"<= {_SIGNED}", lambda kind, x, y: b.either(kind.less(x, y), kind.equal(x, y)))
+_comparison("DW_OP_ge", f">= {_SIGNED}", lambda kind, x, y: b.either(kind.less(y, x), kind.equal(x, y)))
+_comparison("DW_OP_eq", "= B, else 0.", lambda kind, x, y: kind.equal(x, y))
+_comparison("DW_OP_lt", f"< {_SIGNED}", lambda kind, x, y: kind.less(x, y))
+_comparison("DW_OP_gt", f"> {_SIGNED}", lambda kind, x, y: kind.less(y, x))
+_comparison("DW_OP_ne", "differs from B, else 0.", lambda kind, x, y: kind.equal(x, y) ^ True)
 
 
 @operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", operands="D:branch")

@@ -115,7 +115,18 @@ def push_iteration(ev: Evaluation) -> Value:
 
 section("Arithmetic and logical operations (A.2.5.4.3.2; DWARF 5 section 2.5.1.4).")
 
-# Both operands of an operation have the same type, and so has the result. `dwarfgpu.expr.arithmetic` computes.
+
+def _binary(name: str, kind: str, number: int, method: str, meaning: str) -> None:
+    """Declare an operation on two operands of one type, with a result of that type; the method is that of its arithmetic."""
+
+    def run(ev: Evaluation, left: Value, right: Value) -> Value:
+        if left.type is not right.type:
+            left, right = with_one_type(left, right, ev.rules)
+        numbers = left.type.arithmetic or computable(left)
+        return Value(left.type, getattr(numbers, method)(left.bits, right.bits))
+
+    run.__doc__ = meaning
+    operation(name, f"A:{kind} B:{kind} -- R:{kind}", f"DWARF 5, 2.5.1.4 ({number})")(run)
 
 
 @operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")
@@ -124,47 +135,11 @@ def abs_(_ev: Evaluation, value: Value) -> Value:
     return Value(value.type, computable(value).abs(value.bits))
 
 
-@operation("DW_OP_and", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (2)")
-def and_(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push the bitwise and."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    computable(left)
-    return Value(left.type, left.bits & right.bits)
-
-
-@operation("DW_OP_div", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (3)")
-def div(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A / B; the generic type is read as signed."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, computable(left).div(left.bits, right.bits))
-
-
-@operation("DW_OP_minus", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (4)")
-def minus(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A - B."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    kind = left.type
-    return Value(kind, (kind.arithmetic or computable(left)).sub(left.bits, right.bits))
-
-
-@operation("DW_OP_mod", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (5)")
-def mod(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A modulo B; the generic type is unsigned here."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, computable(left).mod(left.bits, right.bits))
-
-
-@operation("DW_OP_mul", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (6)")
-def mul(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A * B."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    kind = left.type
-    return Value(kind, (kind.arithmetic or computable(left)).mul(left.bits, right.bits))
+_binary("DW_OP_and", "integral", 2, "and_", "Push the bitwise and.")
+_binary("DW_OP_div", "value", 3, "div", "Push A / B; the generic type is read as signed.")
+_binary("DW_OP_minus", "value", 4, "sub", "Push A - B.")
+_binary("DW_OP_mod", "integral", 5, "mod", "Push A modulo B; the generic type is unsigned here.")
+_binary("DW_OP_mul", "value", 6, "mul", "Push A * B.")
 
 
 @operation("DW_OP_neg", "A:value -- R:value", "DWARF 5, 2.5.1.4 (7)")
@@ -179,22 +154,8 @@ def not_(_ev: Evaluation, value: Value) -> Value:
     return Value(value.type, b.invert(value.bits, value.type.mask))
 
 
-@operation("DW_OP_or", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (9)")
-def or_(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push the bitwise or."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    computable(left)
-    return Value(left.type, left.bits | right.bits)
-
-
-@operation("DW_OP_plus", "A:value B:value -- R:value", "DWARF 5, 2.5.1.4 (10)")
-def plus(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A + B."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    kind = left.type
-    return Value(kind, (kind.arithmetic or computable(left)).add(left.bits, right.bits))
+_binary("DW_OP_or", "integral", 9, "or_", "Push the bitwise or.")
+_binary("DW_OP_plus", "value", 10, "add", "Push A + B.")
 
 
 @operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
@@ -204,37 +165,10 @@ def plus_uconst(_ev: Evaluation, value: Value, number: int) -> Value:
     return Value(value.type, numbers.add(value.bits, number & value.type.mask))
 
 
-@operation("DW_OP_shl", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (12)")
-def shl(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A shifted left by B bits."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, b.shl(left.bits, right.bits, computable(left).width))
-
-
-@operation("DW_OP_shr", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (13)")
-def shr(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A shifted right by B bits, filling with zeros."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, b.shr(left.bits, right.bits, computable(left).width))
-
-
-@operation("DW_OP_shra", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (14)")
-def shra(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push A shifted right by B bits, filling with its sign."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    return Value(left.type, b.sar(left.bits, right.bits, computable(left).width))
-
-
-@operation("DW_OP_xor", "A:integral B:integral -- R:integral", "DWARF 5, 2.5.1.4 (15)")
-def xor(ev: Evaluation, left: Value, right: Value) -> Value:
-    """Push the bitwise exclusive or."""
-    if left.type is not right.type:
-        left, right = with_one_type(left, right, ev.rules)
-    computable(left)
-    return Value(left.type, left.bits ^ right.bits)
+_binary("DW_OP_shl", "integral", 12, "shl", "Push A shifted left by B bits.")
+_binary("DW_OP_shr", "integral", 13, "shr", "Push A shifted right by B bits, filling with zeros.")
+_binary("DW_OP_shra", "integral", 14, "shra", "Push A shifted right by B bits, filling with its sign.")
+_binary("DW_OP_xor", "integral", 15, "xor", "Push the bitwise exclusive or.")
 
 
 section("Type conversion operations (A.2.5.4.3.3; DWARF 5 section 2.5.1.6).")
