@@ -261,7 +261,10 @@ class Activation(LoneFrame):
     def _previous(self, number: int, lanes: LaneSet) -> Location:
         rule = self.register_rules.get(number)
         if rule is None:
-            return self._unspecified(number, lanes)
+            how = self._unspecified_rule(number)
+            if how == UnspecifiedRegister.SAME_VALUE:
+                return self.register(number, lanes)
+            return self._stack_pointer(number, lanes) if how == UnspecifiedRegister.CFA else UNDEFINED
         location: Location = getattr(self, f"_{rule.word}")(number, rule, lanes)
         return location
 
@@ -288,13 +291,6 @@ class Activation(LoneFrame):
         if how == UnspecifiedRegister.UNDEFINED and self._names_changed and self.thread.untouched(number):
             return UnspecifiedRegister.SAME_VALUE
         return how
-
-    def _unspecified(self, number: int, lanes: LaneSet) -> Location:
-        """Apply the default that an authoring body gives a register, or the undefined rule."""
-        how = self._unspecified_rule(number)
-        if how == UnspecifiedRegister.SAME_VALUE:
-            return self.register(number, lanes)
-        return self._stack_pointer(number, lanes) if how == UnspecifiedRegister.CFA else UNDEFINED
 
     def _stack_pointer(self, number: int, lanes: LaneSet) -> Location:
         """Return the stack pointer at the call site: by definition the address of the CFA (DWARF 5, 6.4)."""
@@ -717,15 +713,12 @@ class CallStack:
             return End(OUTSIDE_CODE, f"the return address {caller.pc:#x} is not in any loaded code", error)
         except DwarfGpuError:
             return None  # its own step will say what is wrong
-        if self._is_same(caller, inner, cfa, start):
+        if start == inner.information.start and cfa == inner.cfa(self.thread.lanes):
             message = f"the CFA does not move from frame {inner.level} to its caller in the same function"
             return End(SAME_FRAME, message)
         if not self._identify(caller, cfa):
             return End(CYCLE, f"frame {caller.level} would be one that is in the stack already")
         return None
-
-    def _is_same(self, caller: Activation, inner: Activation, cfa: Location, start: int) -> bool:
-        return start == inner.information.start and cfa == inner.cfa(self.thread.lanes)
 
     def _identify(self, activation: Activation, cfa: Location) -> bool:
         """Record the CFA and the code of an activation, and return whether no activation before it has both."""

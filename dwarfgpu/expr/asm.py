@@ -387,21 +387,18 @@ class Text:
         self.closing: dict[int, int] = {}
         """The position of the parenthesis that closes the one at a position."""
         if "(" in self.clean or ")" in self.clean:
-            self._match()
-
-    def _match(self) -> None:
-        opened: list[int] = []
-        for index, mark in enumerate(self.clean):
-            if mark == "(":
-                opened.append(index)
-                if len(opened) > MAX_DEPTH:
-                    raise self.error("bad_operand", f"expressions are nested more than {MAX_DEPTH} deep", index)
-            elif mark == ")":
-                if not opened:
-                    raise self.error("bad_operand", "a parenthesis is closed that is not open", index)
-                self.closing[opened.pop()] = index
-        if opened:
-            raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
+            opened: list[int] = []
+            for index, mark in enumerate(self.clean):
+                if mark == "(":
+                    opened.append(index)
+                    if len(opened) > MAX_DEPTH:
+                        raise self.error("bad_operand", f"expressions are nested more than {MAX_DEPTH} deep", index)
+                elif mark == ")":
+                    if not opened:
+                        raise self.error("bad_operand", "a parenthesis is closed that is not open", index)
+                    self.closing[opened.pop()] = index
+            if opened:
+                raise self.error("bad_operand", "a parenthesis is not closed", opened[-1])
 
     def statements(self, start: int, end: int) -> Iterator[Word]:
         """Yield the statements between two positions, each with its parentheses and all in them."""

@@ -68,7 +68,13 @@ class TextRenderer:
         storage = place.storage
         offset = int(place.bit_offset) + displacement
         if isinstance(storage, Memory):
-            return _memory(storage, offset)
+            from dwarfgpu.expr.location_json import means_a_lane
+
+            address, bit = divmod(offset, 8)
+            lane = ""
+            if storage.lane is not None and means_a_lane(storage, address):
+                lane = f" (lane {int(storage.lane)})"
+            return f"{storage.space.name}#{address:#x}{_bit(bit)}{lane}"
         if isinstance(storage, Register):
             return _register(storage, offset)
         if isinstance(storage, Implicit):
@@ -111,16 +117,6 @@ class TextRenderer:
             return "nothing" if outcome.error is None else str(outcome.error)
         text = self.entry(outcome.result)
         return text if outcome.reading is None else f"{text}: {self.reading(outcome.reading)}"
-
-
-def _memory(storage: Memory, offset: int) -> str:
-    from dwarfgpu.expr.location_json import means_a_lane
-
-    address, bit = divmod(offset, 8)
-    lane = ""
-    if storage.lane is not None and means_a_lane(storage, address):
-        lane = f" (lane {int(storage.lane)})"
-    return f"{storage.space.name}#{address:#x}{_bit(bit)}{lane}"
 
 
 def _register(storage: Register, offset: int) -> str:

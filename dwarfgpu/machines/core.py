@@ -55,7 +55,8 @@ class CoreProcess(WaveBackend):
         self._written: dict[int, int] = {}
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        self._check(space, address, size, wave)
+        if address < 0 or address + size > 1 << space.address_bits:
+            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
         data = self._memory.read(address, size)
         if data is None:
             raise memory_unavailable(space, address, size)
@@ -83,10 +84,6 @@ class CoreProcess(WaveBackend):
         check_size(register, data)
         self._registers[wave][register.number] = bytes(data)
         self.changes += 1
-
-    def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
-        if address < 0 or address + size > 1 << space.address_bits:
-            raise memory_unavailable(space, address, size, "they reach past the end of the address space")
 
     def _check_wave(self, register: TargetRegister, wave: int) -> None:
         if not 0 <= wave < len(self._registers):

@@ -241,7 +241,11 @@ def _in_memory(name: str, memory: Callable[[int, int], bytes]) -> bytes:
     """Read the bytes of code that only the memory of a process has."""
     if name.startswith(IN_MEMORY):
         address = int(name.removeprefix(IN_MEMORY), 16)
-        size = _size_of(memory(address, _PAGE), name)
+        page = memory(address, _PAGE)
+        header = read_header(memoryview(page), name)
+        segments, _problems = read_segments(memoryview(page), header, None, name)
+        ends = [segment.offset + segment.file_size for segment in segments if segment.type == PT_LOAD]
+        size = max([header.section_offset + header.section_stride * header.section_count, *ends])
     else:
         fields = dict(field.partition("=")[::2] for field in name.partition("#")[2].split("&"))
         try:
@@ -251,14 +255,6 @@ def _in_memory(name: str, memory: Callable[[int, int], bytes]) -> bytes:
     if not 0 < size <= MAX_IN_MEMORY:
         raise MissingContext("code", f"{name} would have {size} bytes")
     return memory(address, size)
-
-
-def _size_of(page: bytes, name: str) -> int:
-    """Return the size of an ELF file whose first page is in memory: its section headers or last segment end it."""
-    header = read_header(memoryview(page), name)
-    segments, _problems = read_segments(memoryview(page), header, None, name)
-    ends = [segment.offset + segment.file_size for segment in segments if segment.type == PT_LOAD]
-    return max([header.section_offset + header.section_stride * header.section_count, *ends])
 
 
 # --- One call frame and its caller --------------------------------------------------------------------------------

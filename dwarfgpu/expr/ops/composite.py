@@ -148,7 +148,9 @@ def _add_piece_dwarf6(ev: Evaluation, size: int, bit_offset: int) -> None:
     else:
         parts = (Part(UNDEFINED, size),)
     storage, offset = (locations.EMPTY, 0) if base is None else (base.storage, base.bit_offset)
-    _replace_top(ev, consumed, locations.at(convert.composite(ev, storage, parts), offset))  # type: ignore[arg-type]
+    if consumed:
+        del ev.stack[-consumed:]
+    ev.stack.append(locations.at(convert.composite(ev, storage, parts), offset))  # type: ignore[arg-type]
 
 
 def _composite_place(entry: Any) -> SingleLocation | None:
@@ -173,12 +175,6 @@ def _part_location(ev: Evaluation) -> Location:
             ),
         )
     return location
-
-
-def _replace_top(ev: Evaluation, count: int, entry: Any) -> None:
-    if count:
-        del ev.stack[-count:]
-    ev.stack.append(entry)
 
 
 @operation("DW_OP_piece", "*", "A.2.5.4.4.6 (1)", operands="S:uleb", follows_location=True)
@@ -277,7 +273,7 @@ def _overlay(ev: Evaluation, base: Location, top: Location, offset: Value, size:
     if bit_offset < 0 or bit_size < 0:
         message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)}: neither number may be negative"
         raise IllFormed("bad_operand", message, spec=spec)
-    rest = min(_remaining(ev, place) for place in base.places)
+    rest = min(_size(ev, place) - uniform(place.bit_offset) for place in base.places)
     if rest < bit_offset + bit_size:
         message = f"an overlay of {shown(bit_size)} bits at {shown(bit_offset)} exceeds the {rest} bits of the base"
         raise IllFormed("bad_piece", message, spec=spec)
@@ -303,11 +299,6 @@ def uniform_number(value: Value) -> int:
 def _size(ev: Evaluation, place: SingleLocation) -> int:
     """Return the size of a storage in bits; an undefined one counts as large as a composite may be."""
     return ev.target.max_storage_bits() if type(place.storage) is Undefined else place.storage.bit_size
-
-
-def _remaining(ev: Evaluation, place: SingleLocation) -> int:
-    """Return *rbss*, the number of bits from the position to the end of the storage."""
-    return _size(ev, place) - uniform(place.bit_offset)
 
 
 def _plain_part(ev: Evaluation, location: Location, size: int, bit_offset: int) -> tuple[Part, ...]:

@@ -131,12 +131,10 @@ def space_of(ev: Evaluation, identifier: Value, spec: str) -> AddressSpace:
     return space
 
 
-def storage_of(ev: Evaluation, space: AddressSpace) -> Memory:
-    """Return the memory of an address space that belongs to the current context (A.2.5.4.4.3 (3)).
-
-    A later access goes to the thread and lane it was made for.
-    """
-    wave = lane = None
+def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
+    """Return the memory at an address, which is truncated to the address size of the address space."""
+    address = b.resized(address, space.address_bits)
+    wave = lane = None  # of the current context: a later access goes to the thread and lane it was made for
     if space.scope not in (Scope.PROCESS, Scope.AGENT):
         wave = ev.need("thread")
     if space.scope == Scope.LANE:
@@ -146,13 +144,7 @@ def storage_of(ev: Evaluation, space: AddressSpace) -> Memory:
         lane = ev.lanes.lane
     elif space.scope == Scope.DEPENDS:
         lane = ev.lanes.lane  # such an address may turn out to be one of a lane when it is accessed
-    return Memory(space, wave, lane)
-
-
-def at_address(ev: Evaluation, space: AddressSpace, address: Bits) -> Location:
-    """Return the memory at an address, which is truncated to the address size of the address space."""
-    address = b.resized(address, space.address_bits)
-    return locations.at(storage_of(ev, space), b.settled(b.scaled(address, 8)))
+    return locations.at(Memory(space, wave, lane), b.settled(b.scaled(address, 8)))
 
 
 @operation("DW_OP_LLVM_form_aspace_address", "A:any AS:integral -- L:location", "A.2.5.4.4.3 (3)")

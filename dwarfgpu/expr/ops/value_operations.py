@@ -117,7 +117,7 @@ section("Arithmetic and logical operations (A.2.5.4.3.2; DWARF 5 section 2.5.1.4
 
 
 def _binary(name: str, kind: str, number: int, method: str, meaning: str) -> None:
-    """Declare an operation on two operands of one type, with a result of that type; the method is that of its arithmetic."""
+    """Declare an operation on two operands of one type, with a result of that type, by a method of its arithmetic."""
 
     def run(ev: Evaluation, left: Value, right: Value) -> Value:
         if left.type is not right.type:

@@ -234,7 +234,16 @@ class GdbBackend(WaveBackend):
         return super().gather_register(register, offsets, size, waves, lanes, count)
 
     def read_memory(self, space: AddressSpace, address: int, size: int, wave: int, lane: int | None) -> bytes:
-        self._check(space, address, size, wave)
+        self._check_current()
+        why = ""
+        if address < 0 or address + size > 1 << space.address_bits:
+            why = "they reach past the end of the address space"
+        elif not 0 <= wave < len(self.ids):
+            why = f"there is no thread {wave}"
+        elif size and address == space.null:
+            why = "it is the null address"
+        if why:
+            raise memory_unavailable(space, address, size, why)
         pieces = self._pieces(space, address, size, lane) if size or space.alias is not None else []
         return b"".join([self._bytes(base, start, length, wave) for base, start, length in pieces])
 
@@ -248,18 +257,6 @@ class GdbBackend(WaveBackend):
             except Refused as refused:
                 raise _not_written(f"memory at {space.name}#{address:#x}", refused) from None
             position += length
-
-    def _check(self, space: AddressSpace, address: int, size: int, wave: int) -> None:
-        self._check_current()
-        why = ""
-        if address < 0 or address + size > 1 << space.address_bits:
-            why = "they reach past the end of the address space"
-        elif not 0 <= wave < len(self.ids):
-            why = f"there is no thread {wave}"
-        elif size and address == space.null:
-            why = "it is the null address"
-        if why:
-            raise memory_unavailable(space, address, size, why)
 
     def _pieces(
         self, space: AddressSpace, address: int, size: int, lane: int | None

@@ -105,7 +105,8 @@ def read_core(image: Image) -> CoreFile:
             elif note.type == NT_FILE:
                 mappings = _mappings(note, image)
             elif note.type == NT_AUXV:
-                auxiliary = _auxiliary(note)
+                count = len(note.data) // 16
+                auxiliary = dict(struct.unpack_from("<QQ", note.data, 16 * i) for i in range(count))
             elif note.type == NT_SIGINFO and threads:
                 threads[-1] = evolve(threads[-1], fault=_fault(note, image))
         except MalformedFile as error:
@@ -176,11 +177,6 @@ def _mappings(note: Note, image: Image) -> tuple[Mapping, ...]:
         path = names[i].decode("utf-8", "surrogateescape") if i < len(names) else ""
         mappings.append(Mapping(start, end, offset * page, path))
     return tuple(mappings)
-
-
-def _auxiliary(note: Note) -> dict[int, int]:
-    count = len(note.data) // 16
-    return dict(struct.unpack_from("<QQ", note.data, 16 * i) for i in range(count))
 
 
 def _short(note: Note, image: Image, name: str, size: int) -> MalformedFile:

@@ -18,7 +18,6 @@ from dwarfgpu.objfile.elf.symbols import SHN_ABS
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.sections import Section
-    from dwarfgpu.objfile.elf.symbols import Symbol
 
 FIRST = 0x1000
 """The address of the first section."""
@@ -122,17 +121,14 @@ class _Linker:
         return list(_ROW.iter_unpack(data[: len(data) // _ROW.size * _ROW.size]))
 
     def _check(self, number: int, section: Section) -> None:
-        symbol = self._symbol(number, section)
+        if not 0 <= number < len(self.symbols):
+            message = f"a relocation names symbol {number}, which does not exist"
+            raise elf.malformed(self.image.name, "bad_symbol", message, section=section.name)
+        symbol = self.symbols[number]
         if number and not (0 < symbol.section_index < len(self.image.sections) or symbol.section_index == SHN_ABS):
             is_missing = symbol.section_index == elf.SHN_UNDEF
             where = "is not in the file" if is_missing else "has no place before it is linked"
             raise self._refused(f"{symbol.name or 'a symbol'} {where}")
-
-    def _symbol(self, number: int, section: Section) -> Symbol:
-        if not 0 <= number < len(self.symbols):
-            message = f"a relocation names symbol {number}, which does not exist"
-            raise elf.malformed(self.image.name, "bad_symbol", message, section=section.name)
-        return self.symbols[number]
 
     def _value(self, number: int) -> int:
         symbol = self.symbols[number]

@@ -117,7 +117,16 @@ class _Loader:
         self._spec = SPECS.get(image.machine, "gABI")
 
     def relocate(self) -> None:
-        dynamic = self._dynamic()
+        dynamic: dict[int, int] = {}
+        entry = self._image.layout.rel  # two words as well
+        for segment in self._image.segments:
+            if segment.type != PT_DYNAMIC:
+                continue
+            data = bytes(self._image.data[segment.offset : segment.offset + segment.file_size])
+            for tag, value in entry.iter_unpack(data[: len(data) // entry.size * entry.size]):
+                if tag == 0:
+                    break
+                dynamic.setdefault(tag, value)
         row = self._image.layout.rela
         for start, size in ((DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)):
             if not dynamic.get(start) or not dynamic.get(size):
@@ -128,19 +137,6 @@ class _Loader:
             table = self._bytes(dynamic[start], count * row.size, "the relocation table")
             for offset, symbol, number, addend in self._image.layout.relocations(bytes(table), have_addends=True):
                 self._apply(offset, number, symbol, addend or 0, dynamic.get(DT_SYMTAB, 0))
-
-    def _dynamic(self) -> dict[int, int]:
-        values: dict[int, int] = {}
-        entry = self._image.layout.rel  # two words as well
-        for segment in self._image.segments:
-            if segment.type != PT_DYNAMIC:
-                continue
-            data = bytes(self._image.data[segment.offset : segment.offset + segment.file_size])
-            for tag, value in entry.iter_unpack(data[: len(data) // entry.size * entry.size]):
-                if tag == 0:
-                    break
-                values.setdefault(tag, value)
-        return values
 
     def _apply(self, offset: int, number: int, symbol: int, addend: int, symbols: int) -> None:
         rule = RULES.get(self._image.machine, {}).get(number)

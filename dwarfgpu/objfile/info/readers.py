@@ -255,7 +255,11 @@ class GeneratedFunction:
             size = fixed_size(encoding, self.format)
             if size is not None:
                 if name and size:
-                    self._fixed(size, name)
+                    if size in CODES:
+                        self.fields.append((self.k, CODES[size], name))
+                    else:
+                        self.fields.append((self.k, f"{size}s", name))
+                        self.after.append(f"{name} = from_bytes({name}, {self.order!r})")
                 self.k += size
             elif encoding == "index_offset":
                 self._leb("uleb", name)
@@ -266,19 +270,18 @@ class GeneratedFunction:
             elif encoding in ("uleb", "sleb"):
                 self._leb(encoding, name)
             elif encoding == "string":
-                self._string(name)
+                self._flush()
+                start = self._here()
+                self.lines.append(f"q = d.index(0, {start})")
+                if name:
+                    self.lines.append(f"{name} = d[{start}:q]")
+                self.lines.append("p = q + 1")
+                self.k = 0
             elif encoding == "indirect":
                 self._indirect(code, name)
             else:
                 self._block(encoding, name)
         self._flush()
-
-    def _fixed(self, size: int, name: str) -> None:
-        if size in CODES:
-            self.fields.append((self.k, CODES[size], name))
-        else:
-            self.fields.append((self.k, f"{size}s", name))
-            self.after.append(f"{name} = from_bytes({name}, {self.order!r})")
 
     def _flush(self) -> None:
         fields, self.fields = self.fields, []
@@ -316,15 +319,6 @@ class GeneratedFunction:
                 self.lines += ["    else:", f"        {name}, p = {kind}(d, p, {name})"]
             else:
                 self.lines += [f"    {name}, p = {kind}(d, p, {name})", f"elif {name} > 63:", f"    {name} -= 128"]
-
-    def _string(self, name: str | None) -> None:
-        self._flush()
-        start = self._here()
-        self.lines.append(f"q = d.index(0, {start})")
-        if name:
-            self.lines.append(f"{name} = d[{start}:q]")
-        self.lines.append("p = q + 1")
-        self.k = 0
 
     def _block(self, encoding: Encoding, name: str | None) -> None:
         size = FIXED[f"u{encoding[5:]}"] if encoding != "block" else 1

@@ -103,16 +103,11 @@ class KnownNames:
         return [name for name in self._sources if name.startswith(letters)]
 
 
-def near_name(files: Collection[CodeObject], word: str, kinds: Collection[str] = ()) -> str | None:
-    """Return the name in some files that is most like a word, where they are small enough to ask for it."""
-    names = KnownNames(files)
-    return names.near(word, kinds) if names.size <= MOST_READ else None
-
-
 def did_you_mean(files: Collection[CodeObject], word: str, kinds: Collection[str] = ()) -> str | None:
     """Return the hint of a name that is nearly one of some files; None where none is like it."""
     try:
-        near = near_name(files, word, kinds)
+        names = KnownNames(files)
+        near = names.near(word, kinds) if names.size <= MOST_READ else None
     except DwarfGpuError:  # the names cannot be read, which other questions say
         return None
     return None if near is None or near == word else f"did you mean {near}?"

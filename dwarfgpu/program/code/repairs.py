@@ -506,7 +506,8 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
     result: list[Instruction] = []
     is_changed = has_carry = False
     for i, instruction in enumerate(instructions):
-        is_written = not _is_of_repair(instructions, i)
+        near = (*instructions[max(i - 1, 0) : i], *instructions[i + 1 : i + 2])
+        is_written = all(each.offset != instruction.offset for each in near)  # else a repair has made several of one
         has_carry |= instruction.name in _CARRYING and (is_written or instruction.name == "DW_OP_plus")
         if is_written and (instruction.name in _SIGNED or (has_carry and instruction.name in _UNSIGNED)):
             is_changed = True
@@ -515,12 +516,6 @@ def with_lane_arithmetic(instructions: Sequence[Instruction], site: Site) -> lis
                 result.append(_step("swap", None, instruction))
         result.append(instruction)
     return result if is_changed else None
-
-
-def _is_of_repair(instructions: Sequence[Instruction], i: int) -> bool:
-    """Return whether an operation is one of several that a repair has made of one."""
-    at = instructions[i].offset
-    return any(0 <= j < len(instructions) and instructions[j].offset == at for j in (i - 1, i + 1))
 
 
 # --- The repairs --------------------------------------------------------------------------------------------------

@@ -158,16 +158,11 @@ def may_call_itself(function: Die) -> bool:
         if current in seen:
             continue
         seen.add(current)
-        for target in _tail_calls(current):
+        for target in (called(site) for site in _sites(current) if _is_tail_call(site)):
             if target is None or first & {*target.origins()} or len(seen) > MAX_TAIL_CALLS:
                 return True
             waiting.append(_with_code(target))
     return False
-
-
-def _tail_calls(function: Die) -> Iterator[Die | None]:
-    """Yield the functions that a function calls last, so that its frame is gone by then; None for unnamed ones."""
-    return (called(site) for site in _sites(function) if _is_tail_call(site))
 
 
 def _with_code(die: Die) -> Die:

@@ -227,9 +227,13 @@ class Evaluator:
         if isinstance(meaning, NamedFunction):
             return self._function(meaning)
         if isinstance(meaning, OfThis):
-            return self._of_this(meaning, node)
+            whole = meaning.this.find(self.lanes).dereferenced()
+            for name in node.parts[:-1]:
+                whole = base_named(whole, name)
+            return whole.target().member(node.parts[-1])
         if isinstance(meaning, WorkItemNumbers):
-            return self._numbers(meaning)
+            numbers = [self._number(meaning, axis, "unsigned int") for axis in range(3)]
+            return self.compute.packed(numbers[0].type, numbers)
         kind, address = self._symbol(node)
         if kind is _DATA:
             hint = f"cast it: *(int *) &{node.text}"
@@ -259,12 +263,6 @@ class Evaluator:
     def _function(self, meaning: NamedFunction) -> Object:
         address = meaning.code.in_program(meaning.address)
         return Object(self.frame.state.types.of(meaning.die), self.around.memory(Address(None, address)))
-
-    def _of_this(self, member: OfThis, node: s.Name) -> Object:
-        whole = member.this.find(self.lanes).dereferenced()
-        for name in node.parts[:-1]:
-            whole = base_named(whole, name)
-        return whole.target().member(node.parts[-1])
 
     def meaning(self, node: s.Name) -> Meaning | OfThis | WorkItemNumbers | None:
         """Return what a name means in the frame, which looks it up once."""
@@ -303,10 +301,6 @@ class Evaluator:
         if isinstance(member, t.StaticMember):
             return Variable(self.frame, member.die, self.frame.code_of(member.die.unit), STATIC)
         return None if member is None else OfThis(this)
-
-    def _numbers(self, meaning: WorkItemNumbers) -> ScalarOperand:
-        numbers = [self._number(meaning, axis, "unsigned int") for axis in range(3)]
-        return self.compute.packed(numbers[0].type, numbers)
 
     def _number(self, meaning: WorkItemNumbers, axis: int, kind: str) -> ScalarOperand:
         stopped = None if self.frame.stack is None else self.frame.stack.stopped

@@ -47,7 +47,7 @@ from dwarfgpu.program.values.storage import ObjectSurroundings
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.values import Value
-    from dwarfgpu.machines.protocol import Backend, WaveBackend
+    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.encoding_context import EncodingContext
@@ -1053,11 +1053,15 @@ class Stack:
     def _begin(self) -> None:
         """Forget all frames, which the next question finds again."""
         if self.wave_stack is self:
-            place, state = _place_of(self.machine, self.wave), self.state
+            first = self.wave if isinstance(self.wave, int) else int(self.wave[0])
+            pc = self.machine.program_counter(first)
+            if pc is None:
+                raise unknown_place(self.machine.ids[first])
+            state = self.state
             executed = self.machine.calls_of(self.wave) if isinstance(self.wave, int) else ()
             self._activations = CallStack(
                 self.thread,
-                place,
+                pc,
                 state.max_frames,
                 is_in_call=self.stopped.is_in_call,
                 tail_calls=state.tail_calls,
@@ -1181,15 +1185,6 @@ class Stack:
 def negative_frame(number: int) -> UsageError:
     """Return the error of a frame with a negative number."""
     return UsageError(f"there is no frame {number}", kind="no_frame", hint="frames count from 0, the innermost")
-
-
-def _place_of(machine: WaveBackend, wave: Any) -> int:
-    """Return the program location of a wave, or of several at one place."""
-    first = wave if isinstance(wave, int) else int(wave[0])
-    pc = machine.program_counter(first)
-    if pc is None:
-        raise unknown_place(machine.ids[first])
-    return pc
 
 
 def unknown_place(wave: str) -> MissingContext:

@@ -61,20 +61,15 @@ def frame_attributes(frame: Frame, lanes: LaneSet) -> tuple[FrameAttribute, ...]
         if attribute is None:
             continue
         try:
-            result.append(FrameAttribute(name, _location(frame, attribute, lanes)))
+            results = frame.evaluated(attribute, lanes, "location")
+            place = results[0].single if len(results) == 1 else None
+            if place is None or type(place.storage) is not Memory:
+                message = f"{attribute.name} must have one memory location description"
+                raise IllFormed("wrong_kind", message, spec=CLAUSES[attribute.name])
+            result.append(FrameAttribute(name, results[0]))
         except DwarfGpuError as error:
             result.append(FrameAttribute(name, None, error))
     return tuple(result)
-
-
-def _location(frame: Frame, attribute: Attribute, lanes: LaneSet) -> Location:
-    """Return the location of an attribute: "one memory location description", else the DWARF is ill-formed."""
-    results = frame.evaluated(attribute, lanes, "location")
-    place = results[0].single if len(results) == 1 else None
-    if place is None or type(place.storage) is not Memory:
-        message = f"{attribute.name} must have one memory location description"
-        raise IllFormed("wrong_kind", message, spec=CLAUSES[attribute.name])
-    return results[0]  # type: ignore[no-any-return]
 
 
 def parent_of(frame: Frame, link: Location, lanes: LaneSet) -> Frame | None:
@@ -113,7 +108,11 @@ def call_parameters(frame: Frame, lanes: LaneSet) -> Iterator[CallParameter]:
     if site is None:
         return
     caller = frame.caller()
-    formals = _formals(frame)
+    ranges = [] if frame.function is None else frame.function.ranges()
+    formals: dict[bytes, str] = {}
+    for variable in frame.variables() if ranges else ():
+        if variable.kind == PARAMETER:
+            formals.update((expression, variable.name) for expression in variable.expressions_at(ranges[0][0]))
     for entry in call_sites.parameters(site):
         named = entry.get("DW_AT_call_parameter") or entry.get("DW_AT_abstract_origin")
         place = entry.get("DW_AT_location")
@@ -128,16 +127,6 @@ def call_parameters(frame: Frame, lanes: LaneSet) -> Iterator[CallParameter]:
             _at_call(caller, location, lanes, "location"),
             _at_call(caller, data, lanes, "value"),
         )
-
-
-def _formals(frame: Frame) -> dict[bytes, str]:
-    """Return the names of the parameters by where they are when the function begins."""
-    ranges = [] if frame.function is None else frame.function.ranges()
-    names: dict[bytes, str] = {}
-    for variable in frame.variables() if ranges else ():
-        if variable.kind == PARAMETER:
-            names.update((expression, variable.name) for expression in variable.expressions_at(ranges[0][0]))
-    return names
 
 
 def _at_call(caller: Frame, attribute: Attribute | None, lanes: LaneSet, kind: Literal["value", "location"]) -> Any:

@@ -83,7 +83,11 @@ class Linespecs:
         if text.startswith("*"):
             return [self._at(self.address(text[1:]))]
         if _NUMBER.match(text):
-            return [self._numbered(text)]
+            here = self.here()
+            if here is None:
+                raise UsageError("a line number needs a source file", hint="write FILE:LINE")
+            file, line = here
+            return [Linespec(file, max(0, line + int(text)) if text[0] in "+-" else int(text))]
         if len(text) > 2 and text[0] == text[-1] == "'":
             text = text[1:-1]
         match = _FILE.match(text)
@@ -91,7 +95,8 @@ class Linespecs:
             return list(self._in_file(match[1].strip().strip("'\""), match[2].strip()))
         spans = list(self.functions(text))
         if not spans:
-            near = nearest(text, self._names())
+            symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.loaded.codes)
+            near = nearest(text, {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined})
             hint = None if near is None else f"did you mean {near}?"
             raise NotFound("no_function", f'Function "{text[:80]}" not defined.', hint=hint)
         return [self._at(span.entry, span.name, is_address=False) for span in spans]
@@ -99,7 +104,8 @@ class Linespecs:
     def address(self, text: str) -> int:
         """Return the address in the running program that a text names: a number, a pointer, a function or a symbol."""
         try:
-            value = self.frame.expression(text).object(self._lane())
+            mask = self.frame.active_mask if self.frame.has_lanes else None  # addresses of code are equal in all lanes
+            value = self.frame.expression(text).object(None if not mask else first_lane(mask))
             address = address_of(value)
         except DwarfGpuError:
             name, offset = name_and_offset(text)
@@ -111,19 +117,7 @@ class Linespecs:
             raise UsageError(f"{text[:60]!r} is not an address", hint="it is a number, such as 0x1900 or $pc")
         return address
 
-    def _lane(self) -> int | None:
-        """Return a lane to evaluate addresses in: the addresses of code are equal in all lanes."""
-        mask = self.frame.active_mask if self.frame.has_lanes else None
-        return None if not mask else first_lane(mask)
-
     # --- Lines ----------------------------------------------------------------------------------------------------
-
-    def _numbered(self, text: str) -> Linespec:
-        here = self.here()
-        if here is None:
-            raise UsageError("a line number needs a source file", hint="write FILE:LINE")
-        file, line = here
-        return Linespec(file, max(0, line + int(text)) if text[0] in "+-" else int(text))
 
     def _in_file(self, name: str, rest: str) -> Iterator[Linespec]:
         files = self.files.named(name)
@@ -181,10 +175,6 @@ class Linespecs:
                     if known is None or known.entry != entry or known.is_symbol:
                         known = CodeSpan(symbol.name, entry, address + symbol.size, entry, is_symbol=True)
                     yield known
-
-    def _names(self) -> set[str]:
-        symbols = chain.from_iterable(code.file.symbol_image.symbols() for code in self.files.loaded.codes)
-        return {symbol.demangled for symbol in islice(symbols, MAX_NAMES) if symbol.is_defined}
 
     def function_at(self, address: int) -> CodeSpan | None:
         """Return the function with code at an address, as its stretch that contains the address."""

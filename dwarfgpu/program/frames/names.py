@@ -331,7 +331,12 @@ class Names:
         directives: list[tuple[int, Path]] = []
         if unit is not None and _may_import(unit):
             for block in blocks:
-                local = _of_block(block)
+                local = Imported({}, [])
+                for owner in block.origins():
+                    with noting(owner.unit.dwarf.note):
+                        for die in owner.children():
+                            if die.tag in _IMPORTS:
+                                _add(die, local)
                 for target in local.declarations.get(parts[0], ()):
                     yield from self._behind(known, target, parts[1:])
                 directives += [(_shared(around, target), target) for target in local.directives]
@@ -561,16 +566,6 @@ def _collect_imports(owner: Die, scope: Path, imports: dict[Path, Imported]) -> 
             _add(die, own)
         elif die.tag in (dw.DW_TAG_namespace, dw.DW_TAG_module) and die.has_children and len(scope) < MAX_SCOPES:
             _collect_imports(die, (*split_name(qualified_name(die) or ""),), imports)
-
-
-def _of_block(block: Die) -> Imported:
-    imported = Imported({}, [])
-    for owner in block.origins():
-        with noting(owner.unit.dwarf.note):
-            for die in owner.children():
-                if die.tag in _IMPORTS:
-                    _add(die, imported)
-    return imported
 
 
 def _add(die: Die, imported: Imported) -> None:

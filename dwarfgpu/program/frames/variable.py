@@ -10,7 +10,7 @@ from attrs import evolve
 
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, noting
+from dwarfgpu.errors import DwarfGpuError, MissingContext, noting
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
 from dwarfgpu.expr.context import Context, DieReference
@@ -261,7 +261,9 @@ class Variable(Quantity):
     def _not_set(self, around: ObjectSurroundings, location: locations.Location) -> NotSet | None:
         """Return where the variable has no value: before its declaration, and where no store has ever been."""
         if self.is_before_declaration:
-            return NotSet(self._not_declared())
+            line = self.die.find_number(dw.DW_AT_decl_line)
+            message = f"line {0 if line is None else line.unsigned()}, which declares {self.name}, is still ahead"
+            return NotSet(not_set_yet(message, hint="go past that line with `next` or `advance LINE`"))
         size, backend = known_size(self.type), self.frame.state.backend
         if not size or size > MAX_OBJECT or not backend.knows_unwritten:
             return None
@@ -282,11 +284,6 @@ class Variable(Quantity):
             return None
         error = not_set_yet(f"the lane has never set {self.name}", hint=_NEVER_SET)
         return NotSet(error, None if isinstance(flags, bool) or flags.all() else flags)
-
-    def _not_declared(self) -> EvaluationError:
-        line = self.die.find_number(dw.DW_AT_decl_line)
-        message = f"line {0 if line is None else line.unsigned()}, which declares {self.name}, is still ahead"
-        return not_set_yet(message, hint="go past that line with `next` or `advance LINE`")
 
     def _located(self, plan: _Plan, lanes: LaneSet) -> locations.Location:
         frame = self.frame

@@ -71,12 +71,8 @@ class WorkItemNumbers:
         numbers = lanes.lane if isinstance(lanes.lane, int) else lanes.lane.astype("i8")
         found = (VARIABLES.get(self.name) or FUNCTIONS[self.name])(place, numbers)[axis]
         if self.name == "get_global_id":
-            found = found + self._offset(stopped.wave(wave).launch, axis)
+            argument = stopped.wave(wave).launch.argument(f"hidden_global_offset_{AXES[axis]}")
+            if argument is not None and argument.number is None:
+                raise UsageError(f"{self.name} is not known: the state does not have the offset of the launch")
+            found = found + (0 if argument is None else argument.number or 0)
         return found if isinstance(found, int) else b.array(found.tolist(), self.width)
-
-    def _offset(self, launch: LaunchRecord, axis: int) -> int:
-        """Return where the global ids of an axis begin; kernels that are not given it begin at 0."""
-        argument = launch.argument(f"hidden_global_offset_{AXES[axis]}")
-        if argument is not None and argument.number is None:
-            raise UsageError(f"{self.name} is not known: the state does not have the offset of the launch")
-        return 0 if argument is None else argument.number or 0

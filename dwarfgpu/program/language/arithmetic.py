@@ -111,7 +111,8 @@ class Arithmetic:
             return number
         if isinstance(resolved(type), t.Enumeration):
             return self._integer_type(scalar.bits, is_signed=scalar.is_signed)
-        return self._by_rank(type)
+        name = RANKS[self._rank(type)]
+        return self.model.base(name if scalar.is_signed else f"unsigned {name}")
 
     def common(self, left: t.Type, right: t.Type) -> t.Type:
         """Return the common type of two arithmetic operands (6.3.1.8)."""
@@ -141,11 +142,6 @@ class Arithmetic:
             if 8 * byte_size(self.model.base(candidate)) >= bits:
                 return rank
         return len(RANKS) - 1
-
-    def _by_rank(self, type: t.Type) -> t.Base:
-        scalar = scalar_or_error(type)
-        name = RANKS[self._rank(type)]
-        return self.model.base(name if scalar.is_signed else f"unsigned {name}")
 
     def _integer_type(self, bits: int, *, is_signed: bool) -> t.Base:
         """Return the first integer type that has at least a number of bits."""
@@ -354,13 +350,6 @@ class Arithmetic:
             return kind, converted(left, kind), converted(right, kind)
         return wide, converted(left, wide), converted(right, wide)
 
-    def _moved(self, operator: str, pointer: ScalarOperand, count: ScalarOperand) -> ScalarOperand:
-        width = pointer.scalar.bits
-        mask = (1 << width) - 1
-        steps = b.mul(_extended(count, width), size_of_target(pointer.type) & mask, mask)
-        compute = b.add if operator == "+" else b.sub
-        return ScalarOperand(pointer.type, compute(pointer.bits, steps, mask))
-
     def _difference(self, left: ScalarOperand, right: ScalarOperand) -> ScalarOperand:
         left, right = self._in_one_space(left, right)
         size = size_of_target(left.type)
@@ -386,7 +375,11 @@ class Arithmetic:
         if operator == "+" and second and not first:
             left, right, first, second = right, left, True, False
         if operator in ("+", "-") and first and not second and is_integral(right.type):
-            return self._moved(operator, left, right)
+            width = left.scalar.bits
+            mask = (1 << width) - 1
+            steps = b.mul(_extended(right, width), size_of_target(left.type) & mask, mask)
+            compute = b.add if operator == "+" else b.sub
+            return ScalarOperand(left.type, compute(left.bits, steps, mask))
         raise _no_operators(operator, left, right)
 
     def decayed(self, type: t.Type, space: int | None = None) -> t.Type:

@@ -201,7 +201,11 @@ class Parser:
             if token.text == "&&":  # the address of an address: there is none
                 raise self.error("an operand is missing before &&")
             if token.text == "(" and self._is_cast():
-                return self._cast()
+                position = self.advance().position
+                kind = self.type()
+                self.expect(")")
+                self._count(position)
+                return s.Cast(position, kind, self._unary())
             if token.text == "{":
                 self.advance()
                 kind = self.needed_type()
@@ -232,13 +236,6 @@ class Parser:
             return self.tokens[start + 1].text == "(" and self.tokens[start].kind == "name"
         finally:
             self.index = start
-
-    def _cast(self) -> s.SyntaxNode:
-        position = self.advance().position
-        kind = self.type()
-        self.expect(")")
-        self._count(position)
-        return s.Cast(position, kind, self._unary())
 
     def _sizeof(self) -> s.SyntaxNode:
         position = self.advance().position
@@ -301,7 +298,11 @@ class Parser:
         if token.kind in ("integer", "float"):
             return literal(self.advance(), self.text)
         if token.kind == "string":
-            return self._string()
+            first = self.advance()
+            value = first.value
+            while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
+                value += self.advance().value
+            return s.StringLiteral(first.position, value, first.prefix)
         if token.kind == "register":
             self.advance()
             return s.RegisterName(token.position, token.text[1:])
@@ -316,13 +317,6 @@ class Parser:
         if token.text == "::":
             return self._name()
         raise self.error(f"an operand is missing before {self.shown()}")
-
-    def _string(self) -> s.SyntaxNode:
-        first = self.advance()
-        value = first.value
-        while self.token.kind == "string" and self.token.prefix in ("", first.prefix):
-            value += self.advance().value
-        return s.StringLiteral(first.position, value, first.prefix)
 
     def _character(self) -> s.SyntaxNode:
         """Parse a character; or a name in quotes, if a scope follows or it cannot be a character."""
@@ -767,7 +761,11 @@ class TypeBuilder:
             size = self.model.pointer_size * (2 if isinstance(target, Function) else 1)
             return MemberPointer(Lazy.known(target), Lazy.known(owner), size)
         if isinstance(node, s.ArrayType):
-            return self._array(node)
+            element = self.build(node.element)
+            dimension = Dimension(0, count=node.count)
+            if isinstance(element, Array) and not element.is_vector and isinstance(node.element, s.ArrayType):
+                return Array(element.element_type, (dimension, *element.dimensions))
+            return Array(Lazy.known(element), (dimension,))
         assert isinstance(node, s.FunctionType)  # noqa: S101 (there are no others)
         parameters = tuple(Lazy.known(self.build(parameter)) for parameter in node.parameters)
         return Function(Lazy.known(self.build(node.result)), Lazy.known(parameters), node.is_variadic)
@@ -780,14 +778,6 @@ class TypeBuilder:
             kind = node.keyword or "type"
             raise UsageError(f"there is no {kind} named {node.name}", kind="no_type")
         return built
-
-    def _array(self, node: s.ArrayType) -> Type:
-        """Return an array type; merge arrays of arrays into one with several dimensions, as compilers describe them."""
-        element = self.build(node.element)
-        dimension = Dimension(0, count=node.count)
-        if isinstance(element, Array) and not element.is_vector and isinstance(node.element, s.ArrayType):
-            return Array(element.element_type, (dimension, *element.dimensions))
-        return Array(Lazy.known(element), (dimension,))
 
     def _space(self, name: str) -> int:
         number = None if self.space_number is None else self.space_number(name)

@@ -268,21 +268,15 @@ class _MemberWriter:
         self.section: str | None = None
         self.default = "private" if type.kind == "class" else "public"
         self.lines: list[str] = []
+        names = {declarer.text(argument.to.get(), "", -1, 0): argument.name for argument in self.body.arguments}
+        names.update({typedef.name: typedef.name.rpartition("::")[2] for typedef in self.body.typedefs})
         self.declarer = declarer.__class__(
-            is_cplus=declarer.is_cplus,
-            local={**declarer.local, **self._local_names(declarer)},
-            has_spaces=declarer.has_spaces,
+            is_cplus=declarer.is_cplus, local={**declarer.local, **names}, has_spaces=declarer.has_spaces
         )
         self.declarer.left = declarer.left
         self.declarer.opened = declarer.opened + 1
         self.outer = declarer
         self.layout: StructLayout | None = declarer.layout
-
-    def _local_names(self, declarer: Declarer) -> dict[str, str]:
-        """Return the short names inside a class: template parameters for arguments, typedefs without their scope."""
-        names = {declarer.text(argument.to.get(), "", -1, 0): argument.name for argument in self.body.arguments}
-        names.update({typedef.name: typedef.name.rpartition("::")[2] for typedef in self.body.typedefs})
-        return names
 
     def text(self) -> str:
         body = self.body
@@ -302,7 +296,9 @@ class _MemberWriter:
         for part in body.variant_parts:
             self._variants(part)
         if self.layout is not None:
-            return self._laid_out(self.layout)
+            lines = [*self.lines, *self.layout.end(self.type, self.level)]
+            inside = "".join(f"{line}\n" for line in lines)
+            return f"{self._arguments()}{self._bases()}{{\n{inside}{self.layout.closing(self.level)}}}"
         methods = [method for method in self._grouped() if not method.is_artificial]
         if methods and self.section is not None:
             self.lines.append("")
@@ -317,12 +313,6 @@ class _MemberWriter:
                 self.lines.append(f"{self._indent()}typedef {shown};")
         inside = "".join(f"{line}\n" for line in self.lines)
         return f"{self._arguments()}{self._bases()}{{\n{inside}{' ' * self.level}}}"
-
-    def _laid_out(self, layout: StructLayout) -> str:
-        """Return the members with their offsets and the total size; methods are left out, as they have none."""
-        lines = [*self.lines, *layout.end(self.type, self.level)]
-        inside = "".join(f"{line}\n" for line in lines)
-        return f"{self._arguments()}{self._bases()}{{\n{inside}{layout.closing(self.level)}}}"
 
     def _indent(self) -> str:
         blank = "" if self.layout is None else self.layout.blank

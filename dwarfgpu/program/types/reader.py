@@ -123,13 +123,17 @@ class Types:
         if byte_size is None and bit_size is not None:
             byte_size = (bit_size + 7) // 8
         endianity = _number(die, dw.DW_AT_endianity)
+        size = _named_number(die, "DW_AT_LLVM_vector_size")
+        if size == 0:
+            error = MalformedFile("bad_type", "DW_AT_LLVM_vector_size is not greater than 0", spec="A.5.1 (1)")
+            raise die.unit.error(error, die.offset)
         return t.Base(
             canonical(qualified_name(die) or "(unnamed base)"),
             _number(die, dw.DW_AT_encoding) or 0,
             byte_size,
             bit_size,
             _number(die, dw.DW_AT_data_bit_offset) or 0,
-            _vector_size(die),
+            size,
             {1: "big", 2: "little"}.get(endianity or 0),  # type: ignore[arg-type]
             _named_number(die, "DW_AT_LLVM_address_space"),
             _signed(die, dw.DW_AT_binary_scale),
@@ -323,14 +327,6 @@ def _named_number(die: Die, name: str) -> int | None:
     return None if attribute is None or attribute.value_class != "constant" else attribute.unsigned()
 
 
-def _vector_size(die: Die) -> int | None:
-    size = _named_number(die, "DW_AT_LLVM_vector_size")
-    if size == 0:
-        error = MalformedFile("bad_type", "DW_AT_LLVM_vector_size is not greater than 0", spec="A.5.1 (1)")
-        raise die.unit.error(error, die.offset)
-    return size
-
-
 def _name(die: Die) -> str | None:
     name = qualified_name(die)
     return None if name is None else canonical(name)
@@ -346,7 +342,9 @@ def _scope(die: Die) -> str:
 
 def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
     """Read the enumerators as numbers of the type; forms without a sign are extended with zeros (`constant_bytes`)."""
-    unsigned = _is_unsigned(die)
+    base = base_type_of(die)
+    encoding = None if base is None else _number(base, dw.DW_AT_encoding)
+    unsigned = encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
     size = min(_number(die, dw.DW_AT_byte_size) or 0, MAX_NUMBER)  # a larger one is an error where it is read
     enumerators = []
     for child in die.children():
@@ -360,12 +358,6 @@ def _enumerators(die: Die) -> tuple[t.Enumerator, ...]:
                 number = pattern - (pattern >> (8 * size - 1) << 8 * size)
             enumerators.append(t.Enumerator(child.name or "(unnamed)", number))
     return tuple(enumerators)
-
-
-def _is_unsigned(die: Die) -> bool:
-    base = base_type_of(die)
-    encoding = None if base is None else _number(base, dw.DW_AT_encoding)
-    return encoding in (dw.DW_ATE_boolean, dw.DW_ATE_unsigned, dw.DW_ATE_unsigned_char, dw.DW_ATE_UTF)
 
 
 # --- Definitions of declared types --------------------------------------------------------------------------------

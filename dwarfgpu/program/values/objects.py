@@ -161,12 +161,6 @@ class Object(ShownInNotebooks, Handle):
 
     # --- Structures -----------------------------------------------------------------------------------------------
 
-    def _struct(self) -> t.Struct:
-        inner = self.inner
-        if not isinstance(inner, t.Struct):
-            raise UsageError(f"the type {safe_text(self.type)} has no members", kind="no_member")
-        return inner
-
     def base(self, base: t.BaseClass) -> Object:
         """Return the part of the object that is a base class."""
         return Object(base.type, self._part(base), container=self)
@@ -200,7 +194,10 @@ class Object(ShownInNotebooks, Handle):
 
     def members(self) -> Iterator[t.Member]:
         """Yield the members that the object has: those of the structure, and of the variants chosen in it."""
-        body = self._struct().body
+        inner = self.inner
+        if not isinstance(inner, t.Struct):
+            raise UsageError(f"the type {safe_text(self.type)} has no members", kind="no_member")
+        body = inner.body
         yield from body.members
         for part in body.variant_parts:
             yield from self.variant_members(part)

@@ -287,7 +287,8 @@ class Located(Storage):
             address = self.address_of(bit_offset // 8 * 8)
             if error.kind not in _INACCESSIBLE or address is None:
                 raise
-            raise self._inaccessible(address) from error
+            space = None if address.space is None else self.around.context.target.space(address.space)
+            raise cannot_access(address, None if space is None else space.name) from error
 
     def _read_all(self, bit_offset: int, bit_size: int) -> Reading:
         """Read for several slots. The place of their bits in a register is searched once."""
@@ -298,10 +299,6 @@ class Located(Storage):
         if window is None:
             return self._accessor.read(self.moved(bit_offset), bit_size)
         return self._accessor.through(window)
-
-    def _inaccessible(self, address: Address) -> DwarfGpuError:
-        space = None if address.space is None else self.around.context.target.space(address.space)
-        return cannot_access(address, None if space is None else space.name)
 
     def at(self, address: Address) -> ObjectPlace:
         return self.around.memory(address)
