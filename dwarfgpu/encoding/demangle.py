@@ -87,7 +87,9 @@ def without_parameters(name: str) -> str:
             if not depth:
                 name = name[:index]
                 break
-    return name[_start(name) :]
+    operator = name.find("operator")
+    places = [index for index in _outside(name) if name[index] == " " and not 0 <= operator < index]
+    return name[places[-1] + 1 if places else 0 :]
 
 
 def short_names(name: str) -> tuple[str, ...]:
@@ -121,13 +123,6 @@ def _outside(name: str) -> list[int]:
         elif not depth:
             places.append(index)
     return places
-
-
-def _start(name: str) -> int:
-    """Return where a name begins after the type that the function returns."""
-    operator = name.find("operator")
-    places = [index for index in _outside(name) if name[index] == " " and not 0 <= operator < index]
-    return places[-1] + 1 if places else 0
 
 
 def _last_scope(name: str) -> int:

@@ -219,7 +219,8 @@ class Evaluation:
             following = self.run_step(step)
             is_taken = step.form is STEP_OTHER and following is not None
             if len(stack) > limit and not is_taken and step.form not in KEEPING and following is not ENDED:
-                self._overflow(limit)
+                message = f"the stack holds more than {limit} entries"
+                raise EvaluationError("limit_exceeded", message, hint="raise the limit `stack`")
             if trace is not None and step.operation is not END:
                 trace(self, expression, step, before, tuple(stack))
             if ends_location and step.ends_location:
@@ -376,10 +377,6 @@ class Evaluation:
     def _underflow(self, step: Step) -> IllFormed:
         message = f"the operation needs {step.arity} stack entries, there are {len(self.stack)}"
         return IllFormed("stack_underflow", message, spec=step.operation.spec)
-
-    def _overflow(self, limit: int) -> None:
-        message = f"the stack holds more than {limit} entries"
-        raise EvaluationError("limit_exceeded", message, hint="raise the limit `stack`")
 
     def _exhausted(self, step: Step) -> None:
         if step.operation is END:  # reaching the end is not an operation

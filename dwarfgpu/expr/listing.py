@@ -94,7 +94,11 @@ def statements(expression: Expression, target: Target | None = None) -> list[str
 
 
 def _statements(expression: Expression, depth: int, target: Target | None) -> list[str]:
-    labels = _labels(expression)
+    targets = {instruction.target for instruction in expression.instructions}
+    places = [instruction.offset for instruction in expression.instructions if instruction.offset in targets]
+    if expression.end in targets:
+        places.append(expression.end)
+    labels = {place: f"L{number}" for number, place in enumerate(places, 1)}
     statements = []
     for instruction in expression.instructions:
         words = [instruction.name, *_shown_operands(instruction, expression, depth, labels, target)]
@@ -109,15 +113,6 @@ def _statements(expression: Expression, depth: int, target: Target | None) -> li
         else:
             statements[-1] = f"{label}: {statements[-1]}"
     return statements
-
-
-def _labels(expression: Expression) -> dict[int, str]:
-    """Return a label for each position that a branch goes to, numbered in the order of the program."""
-    targets = {instruction.target for instruction in expression.instructions}
-    places = [instruction.offset for instruction in expression.instructions if instruction.offset in targets]
-    if expression.end in targets:
-        places.append(expression.end)
-    return {place: f"L{number}" for number, place in enumerate(places, 1)}
 
 
 def _tail(expression: Expression) -> bytes:

@@ -90,7 +90,10 @@ class FrameSection:
         try:
             head = self._head(offset)
             if head is None:
-                return Terminator(self.name, offset, self._after_zeros(offset))
+                end = offset + 4  # a row of zero lengths, the hole that a linker has left, is one entry
+                while self.data[end : end + 4] == b"\0\0\0\0":
+                    end += 4
+                return Terminator(self.name, offset, end)
             return self.cie_at(offset) if head.cie is None else self._fde(head, head.cie)
         except DwarfGpuError as error:
             raise error.at(section=self.name, offset=offset) from None
@@ -153,13 +156,6 @@ class FrameSection:
         is_cie = id_ == (0 if self.is_eh else (1 << 8 * offset_size) - 1)
         cie = None if is_cie else field - id_ if self.is_eh else id_
         return _Head(offset, end, offset_size, cursor.position, cie)
-
-    def _after_zeros(self, offset: int) -> int:
-        """Return where a row of zero lengths ends: a hole that a linker has left is one entry."""
-        end = offset + 4
-        while self.data[end : end + 4] == b"\0\0\0\0":
-            end += 4
-        return end
 
     def _cie(self, head: _Head) -> Cie:
         cursor = self._cursor(head.body, head.end)

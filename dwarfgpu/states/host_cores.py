@@ -44,7 +44,12 @@ def open_core(program: CodeObject | None, path: str, options: OpenOptions = USUA
     threads = {str(thread.pid): thread.registers for thread in core.threads}
     if not threads:
         raise MalformedFile("no_threads", f"{path}: the core file has no threads")
-    mapped = _by_file(core, options.moved)
+    places = {path: _found(path, options.moved) for path in dict.fromkeys(mapping.path for mapping in core.mappings)}
+    mapped: dict[str, list[MappedFile]] = {}
+    for mapping in core.mappings:
+        place = places[mapping.path]
+        if place is not None:
+            mapped.setdefault(place, []).append(mapping)
     if not options.force:
         _check_program(program, image, core, mapped)
     codes: list[LoadedCode] = []
@@ -138,16 +143,6 @@ def _identity(image: Image) -> Iterator[tuple[int, int]]:
     for segment in image.segments:
         if segment.type == PT_NOTE:
             yield segment.offset, segment.offset + segment.file_size
-
-
-def _by_file(core: CoreFile, moved: Mapping[str, str]) -> dict[str, list[MappedFile]]:
-    places = {path: _found(path, moved) for path in dict.fromkeys(mapping.path for mapping in core.mappings)}
-    by_path: dict[str, list[MappedFile]] = {}
-    for mapping in core.mappings:
-        place = places[mapping.path]
-        if place is not None:
-            by_path.setdefault(place, []).append(mapping)
-    return by_path
 
 
 def bias_of(image: Image, mappings: list[MappedFile]) -> int | None:

@@ -211,12 +211,6 @@ def mapped(path: str) -> int | None:
     return None
 
 
-def stack_ranges() -> list[list[int]]:
-    """Return the first address of the stack and the one behind it; nothing where it is not known."""
-    places = [line.partition(" ")[0].split("-") for line in mappings() if line.endswith("[stack]")]
-    return [[int(low, 16), int(high, 16)] for low, high in places]
-
-
 def main() -> None:
     """Run the program, and record it."""
     task = json.loads(Path(os.environ["DWARFGPU_STATEMENTS"]).read_text(encoding="utf-8"))
@@ -234,7 +228,8 @@ def main() -> None:
     recorder.bias = place if task["is_relocatable"] else 0
     if task["is_library"]:
         gdb.execute(f"sharedlibrary {task['pattern']}", to_string=True)
-    recorder.write({"bias": recorder.bias, "stack": stack_ranges()})
+    places = [line.partition(" ")[0].split("-") for line in mappings() if line.endswith("[stack]")]
+    recorder.write({"bias": recorder.bias, "stack": [[int(low, 16), int(high, 16)] for low, high in places]})
     entry = KernelBreakpoint(f"*{recorder.bias + task['entry']:#x}", internal=True)
     entry.recorder = recorder
     for address in task["statements"]:

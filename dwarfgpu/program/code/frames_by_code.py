@@ -217,7 +217,16 @@ class StateRules:
         """The scalar registers that hold those of entry, and masks."""
         self._entry_parts: dict[int, str] = {}
         self._outside_parts: dict[int, str] = {}
-        self._find_values()
+        state = self._state
+        for register, value in state.scalars.items():
+            if value is not None and not value[1] and register < _SCALARS and value[0] != NUMBER:
+                self._registers.setdefault(value[0], register)
+        for number, (entry, outside, lanes) in state.vectors.items():
+            self._add(f"DW_OP_regx {self._number(number)}", entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
+        for (symbol, offset), (entry, outside, lanes) in state.slots.items():
+            address = self._address(symbol, offset)
+            if address is not None:
+                self._add(address, entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
 
     def row(self, pc: int) -> UnwindRules:
         """Return the rules; raise an error where the return address or the stack at entry is not known."""
@@ -245,18 +254,6 @@ class StateRules:
         return UnwindRules(pc, pc + 1, CfaExpression(_assembled(cfa)), rules)
 
     # --- Values ---------------------------------------------------------------------------------------------------
-
-    def _find_values(self) -> None:
-        state = self._state
-        for register, value in state.scalars.items():
-            if value is not None and not value[1] and register < _SCALARS and value[0] != NUMBER:
-                self._registers.setdefault(value[0], register)
-        for number, (entry, outside, lanes) in state.vectors.items():
-            self._add(f"DW_OP_regx {self._number(number)}", entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
-        for (symbol, offset), (entry, outside, lanes) in state.slots.items():
-            address = self._address(symbol, offset)
-            if address is not None:
-                self._add(address, entry, outside, lanes, "DW_OP_LLVM_offset_uconst {}")
 
     def _add(self, where: str, entry: int, outside: int, lanes: dict[int, tuple[int, int] | None], moved: str) -> None:
         if not lanes:

@@ -233,7 +233,9 @@ class Variable(Quantity):
         location = self._located(plan, lanes)
         if any(type(place.storage) is Composite for place in location.places):
             location = _completed(location, self.type)
-        if self.frame.state.backend.is_launched and _is_private(location):
+        if self.frame.state.backend.is_launched and any(
+            type(place.storage) is Memory and _is_of_lane(place.storage) for place in location.places
+        ):
             around = evolve(around, unset=self._not_set(around, location))
         place = ObjectPlace(Located(around, location))
         if around.context.target.byte_order == "big":
@@ -549,11 +551,6 @@ def _has_only(operations: frozenset[str], expression: Expression) -> bool:
     """Return whether an expression has no operations but some, and numbers."""
     names = (step.operation.name for step in expression.code)
     return all(name in operations or name.startswith(_FIXED_NUMBERS) for name in names)
-
-
-def _is_private(location: locations.Location) -> bool:
-    """Return whether a location is in memory of a lane or a wave, which has what was there before."""
-    return any(type(place.storage) is Memory and _is_of_lane(place.storage) for place in location.places)
 
 
 def _is_of_lane(memory: Memory) -> bool:

@@ -64,7 +64,10 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     noun = _noun(type)
     hold = _HOLDERS.get(noun)
     if hold is None and HIP_VECTOR.fullmatch(type.name or ""):
-        return _components(value, type)
+        if any(member.name for member in type.body.members):
+            return None
+        found = [Child(name, part) for name in "xyzw" if (part := value.found(name)) is not None]
+        return Contents("", "array", len(found), lambda: found, is_vector=True) if found else None
     if hold is None:
         read = _READERS.get(noun)
         return None if read is None else read(value, type)
@@ -72,14 +75,6 @@ def contents_of(value: Object, type: t.Struct, depth: int = 0) -> Contents | Non
     if content is None:
         return Contents(f"{name} [no contained value]")
     return _held(name, content, depth, is_adapter=noun in _ADAPTERS)
-
-
-def _components(value: Object, type: t.Struct) -> Contents | None:
-    """Return the components of a vector of HIP; None for a structure of that name whose members do not overlap."""
-    if any(member.name for member in type.body.members):
-        return None
-    found = [Child(name, part) for name in "xyzw" if (part := value.found(name)) is not None]
-    return Contents("", "array", len(found), lambda: found, is_vector=True) if found else None
 
 
 def _held(name: str, content: Object, depth: int, *, is_adapter: bool) -> Contents:
