@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeVar
 
     F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.errors import MalformedFile, Unread
+from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.errors import DwarfGpuError
 
 MAX_INTEGER_BITS = 8192
 """Wider integers are refused; the widest register there is has 2048 bits."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from attrs import Factory, evolve
 
@@ -18,7 +18,6 @@ from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Literal
 
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding, Severity
     from dwarfgpu.audits.verify.reports import FileReport

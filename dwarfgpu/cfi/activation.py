@@ -18,7 +18,7 @@ from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, MissingContext, Unsupported
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.access import Accessor
-from dwarfgpu.expr.context import Context, LoneFrame, known_register
+from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.convert import object_location
 from dwarfgpu.expr.instruction import Expression, Instruction
 from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, bound, is_undefined
@@ -26,7 +26,7 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit, Memory, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
-from dwarfgpu.targets.target import Scope, UnspecifiedRegister
+from dwarfgpu.targets.target import Scope, Target, TargetRegister, UnspecifiedRegister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,12 +35,10 @@ if TYPE_CHECKING:
     from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import UnwindRules
     from dwarfgpu.cfi.rules import ExpressionBytes, RegisterOffset, Rule
-    from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.values import Value
     from dwarfgpu.machines.protocol import Backend
-    from dwarfgpu.targets.target import Target, TargetRegister
 
 
 CFA = -(1 << 32)

@@ -13,7 +13,7 @@ from dwarfgpu.cfi.rules import ExpressionBytes
 from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
-from dwarfgpu.encoding.pointers import read_pointer
+from dwarfgpu.encoding.pointers import FrameFormat, read_pointer
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.immutable import frozen
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.cfi.rows import RuleState
-    from dwarfgpu.encoding.pointers import FrameFormat
 
 
 SPEC = "DWARF 5, 7.24"

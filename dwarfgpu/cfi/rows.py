@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import field
 
 from dwarfgpu.budget import remembered
-from dwarfgpu.cfi.instructions import instructions
-from dwarfgpu.cfi.rules import RegisterOffset
+from dwarfgpu.cfi.instructions import DecodedInstruction, instructions
+from dwarfgpu.cfi.rules import CfaRule, RegisterOffset, Rule
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.cfi.instructions import DecodedInstruction
-    from dwarfgpu.cfi.rules import CfaRule, Rule
     from dwarfgpu.encoding.pointers import FrameFormat
     from dwarfgpu.targets.target import Target
 

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dwarfgpu import progress
-from dwarfgpu.children import PrivateFolder
+from dwarfgpu.children import Children, PrivateFolder
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.children import Children
 
 OLDEST, NEWEST = 13, 24
 """The versions that are looked for by number."""

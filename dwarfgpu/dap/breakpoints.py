@@ -12,7 +12,7 @@ import attrs
 from dwarfgpu.dap.places import source_body, source_named
 from dwarfgpu.dap.requests import RequestArguments
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, Breakpoint
 from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.breakpoints import set_watchpoint
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dwarfgpu.dap.session import DebugSession
-    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.control.debugging import Debugging
 
     Json = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.dap.requests import AFTER, NOW, REQUESTS, STOPS, RequestArguments
-from dwarfgpu.dap.wire import BadMessage
+from dwarfgpu.dap.wire import BadMessage, Wire
 from dwarfgpu.errors import DwarfGpuError, UsageError, exhausted, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.debugger import Debugger, Quit
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.dap.breakpoints import ClientPoints
     from dwarfgpu.dap.variables import Parts
-    from dwarfgpu.dap.wire import Wire
     from dwarfgpu.execution.control.debugging import Debugging
     from dwarfgpu.program.code.source_files import SourceFile
 

@@ -6,10 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.dap.places import source_body
-from dwarfgpu.dap.session import Viewpoint
+from dwarfgpu.dap.session import DebugSession, Viewpoint
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines.protocol import HAS_ENDED
-from dwarfgpu.program.frames.wave_groups import wave_runs
+from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs
 from dwarfgpu.program.frames.wave_positions import group_text, place_of
 from dwarfgpu.questions.sources import file_of
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dwarfgpu.dap.requests import RequestArguments
-    from dwarfgpu.dap.session import DebugSession
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.wave_groups import Cohort
 
     Json = dict[str, Any]
 

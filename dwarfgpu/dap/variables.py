@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from dwarfgpu.dap.code import ClientAddress
-from dwarfgpu.dap.session import Viewpoint
+from dwarfgpu.dap.session import DebugSession, Viewpoint
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.answers import answer
+from dwarfgpu.program.frames.answers import LaneAnswer, Quantity, answer
 from dwarfgpu.program.frames.variable import PARAMETER
 from dwarfgpu.program.language.tokens import is_assignment
 from dwarfgpu.program.types import model
@@ -24,18 +24,13 @@ from dwarfgpu.program.types.reader import speaks_cplus
 from dwarfgpu.questions.registers import RegisterText
 from dwarfgpu.questions.variables import why_none
 from dwarfgpu.render.layout import shortened
-from dwarfgpu.render.values import ValueWriter, is_standard, problem
+from dwarfgpu.render.values import Look, ValueWriter, is_standard, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.dap.requests import RequestArguments
-    from dwarfgpu.dap.session import DebugSession
-    from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address
-    from dwarfgpu.render.values import Look
 
     Json = dict[str, Any]
     ItemsOf = Callable[[int, int], Iterable["Item"]]

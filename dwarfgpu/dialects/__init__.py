@@ -7,13 +7,9 @@ for instance to read the output of an experimental compiler: ``get("dwarf6").bin
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.expr.dialect import Dialect, encodings_in
-
-if TYPE_CHECKING:
-    from dwarfgpu.expr.dialect import Path
+from dwarfgpu.expr.dialect import Dialect, Path, encodings_in
 
 _DWARF5 = """
     03 addr         06 deref        08 const1u      09 const1s      0a const2u      0b const2s      0c const4u

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dwarfgpu.errors import DwarfGpuError, IllFormed, shown
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     ByteOrder = Literal["little", "big"]
 
 

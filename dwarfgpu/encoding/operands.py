@@ -8,7 +8,7 @@ The kinds are named as in the encoding tables of the standard (DWARF 5, 7.7.1): 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding import cursor
@@ -16,8 +16,6 @@ from dwarfgpu.errors import IllFormed, Unsupported, shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from dwarfgpu.encoding.cursor import ByteOrder, Cursor
 
 

@@ -32,7 +32,7 @@ from dwarfgpu.execution.batch import (
     return_addresses,
 )
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, LONGEST, BlockWriter, Clock
-from dwarfgpu.execution.breakpoints import Arrival
+from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
 from dwarfgpu.execution.device_memory import GlobalMemory, MappedSegments
 from dwarfgpu.execution.faults import (
     BROKEN,
@@ -48,7 +48,7 @@ from dwarfgpu.execution.repetition import Repetition
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed
 from dwarfgpu.isa.frame_state import is_far_branch
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.machines.protocol import (
     HAS_ENDED,
     IS_HALTED,
@@ -64,11 +64,9 @@ from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import TrapMeaning
     from dwarfgpu.targets.target import TargetRegister

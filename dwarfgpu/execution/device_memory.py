@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault
+from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault, NamedBuffer
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.execution.faults import NamedBuffer
     from dwarfgpu.machines.extents import Extents
 
 Lanes = Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
@@ -11,7 +11,6 @@ from dwarfgpu.machines.protocol import KnownRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
 
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.checks.findings import CheckSettings

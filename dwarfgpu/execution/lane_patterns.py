@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import as_written
+from dwarfgpu.execution.batch import WaveBatch, as_written
 from dwarfgpu.execution.device_memory import first_of_row
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS
-
-if TYPE_CHECKING:
-    from dwarfgpu.execution.batch import WaveBatch
 
 Lanes = Any
 NO_LANES = np.zeros((1, 1), bool)

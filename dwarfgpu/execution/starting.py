@@ -14,15 +14,13 @@ from attrs import define
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.targets.amdgpu.geometry import GridPosition
-from dwarfgpu.targets.amdgpu.initial_state import item_words
+from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
+from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start, item_words
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.targets.amdgpu.geometry import Geometry
-    from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
     from dwarfgpu.targets.target import Target, TargetRegister
 
 MAX_WAVES = 1 << 20

@@ -20,13 +20,12 @@ from dwarfgpu.expr.pieces import pieces, shifted, sources
 from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined, pointer_misuse
 from dwarfgpu.immutable import immutable
 from dwarfgpu.lanes import Diverge, LaneFault, refuse, run_in_parts, uniform, uniform_under
-from dwarfgpu.machines.protocol import memory_unavailable, not_writable, register_unavailable
+from dwarfgpu.machines.protocol import Backend, memory_unavailable, not_writable, register_unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.storages import Storage
-    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.targets.target import TargetRegister
 
 

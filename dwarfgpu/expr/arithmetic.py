@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, IllFormed
@@ -26,7 +26,6 @@ from dwarfgpu.lanes import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.expr.floats import Number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias
 
 from attrs import field
 
@@ -15,7 +15,6 @@ from dwarfgpu.machines.protocol import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal, TypeAlias
 
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.instruction import Expression

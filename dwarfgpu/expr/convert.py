@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, IllFormed, shown
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.locations import UNDEFINED, IncompleteComposite, Location, SingleLocation
+from dwarfgpu.expr.locations import UNDEFINED, Entry, IncompleteComposite, Location, SingleLocation
 from dwarfgpu.expr.storages import (
     Composite,
     Implicit,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.evaluation import Evaluation, Result
     from dwarfgpu.expr.instruction import Step
-    from dwarfgpu.expr.locations import Entry
     from dwarfgpu.expr.rules import Rules
 
 

@@ -8,7 +8,7 @@ from dwarfgpu.encoding import operands
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.expr import table
-from dwarfgpu.expr.dialect import format_path
+from dwarfgpu.expr.dialect import Dialect, Path, format_path
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import immutable
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.expr.dialect import Dialect, Path
     from dwarfgpu.expr.table import Operand, Operation
 
     Knowers = Callable[[Path], Iterable[str]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import evolve
 
@@ -10,17 +10,14 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError, shown
 from dwarfgpu.expr import known_entries as kinds
 from dwarfgpu.expr import types
-from dwarfgpu.expr.instruction import registers_of
-from dwarfgpu.expr.known_entries import UNKNOWN, KnownEntry, KnownLocation, StackInterner, shape_of
+from dwarfgpu.expr.instruction import Instruction, registers_of
+from dwarfgpu.expr.known_entries import UNKNOWN, EntryStack, KnownEntry, KnownLocation, Shape, StackInterner, shape_of
 from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Literal, TypeAlias
 
-    from dwarfgpu.expr.instruction import Instruction
-    from dwarfgpu.expr.known_entries import EntryStack, Shape
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import AddressSpace, Target

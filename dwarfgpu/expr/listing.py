@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode
-from dwarfgpu.expr.instruction import decode, implied_register, operands_of, registers_of
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register, operands_of, registers_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.targets.target import Target
 
 MAX_DEPTH = 16

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, Unsupported
-from dwarfgpu.expr.locations import IncompleteComposite, Location
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from dwarfgpu.expr.locations import Entry, SingleLocation
-    from dwarfgpu.expr.storages import Part
     from dwarfgpu.expr.types import BaseType
 
     Json = dict[str, Any]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.expr.locations import IncompleteComposite, Location, is_undefined
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Register, Undefined
+from dwarfgpu.expr.locations import Entry, IncompleteComposite, Location, SingleLocation, is_undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.location_json import Outcome, ReadBits
-    from dwarfgpu.expr.locations import Entry, SingleLocation
-    from dwarfgpu.expr.storages import Part
 
 MAX_PARTS = 64
 """How many parts of a composite are shown before the rest is only counted; fewer of one inside another."""

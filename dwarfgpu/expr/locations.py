@@ -9,18 +9,16 @@ from attrs import evolve, field
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import EvaluationError, MissingContext, shown
-from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Undefined
+from dwarfgpu.expr.storages import Composite, Implicit, ImplicitPointer, Memory, Part, Register, Storage, Undefined
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.immutable import immutable
-from dwarfgpu.lanes import refuse, uniform_flag
+from dwarfgpu.lanes import LaneSet, refuse, uniform_flag
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.bits import Bits, Positions
-    from dwarfgpu.expr.storages import Storage
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.machines.protocol import Backend
 
 

@@ -10,14 +10,11 @@ is cited by the number of the accepted or proposed change (dwarfstd.org).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from attrs import evolve
 
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 
 @frozen

@@ -13,25 +13,22 @@ is evaluated in the caller, what its size makes wrong is a warning.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import evolve
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import known_entries as kinds
-from dwarfgpu.expr.instruction import decode, operands_of, registers_of
+from dwarfgpu.expr.instruction import Expression, Instruction, decode, operands_of, registers_of
 from dwarfgpu.expr.known_effects import ADDRESS_IS_VALUE, INTEGER_IS_LOCATION, KnownEffects
-from dwarfgpu.expr.known_entries import EMPTY, REGISTER_OPERATIONS, UNKNOWN, KnownEntry, shape_of
+from dwarfgpu.expr.known_entries import EMPTY, REGISTER_OPERATIONS, UNKNOWN, EntryStack, KnownEntry, Shape, shape_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal
 
     from dwarfgpu.expr.context import ResultKind
-    from dwarfgpu.expr.instruction import Expression, Instruction
     from dwarfgpu.expr.known_effects import Entries, ReportedSeverity
-    from dwarfgpu.expr.known_entries import EntryStack, Shape
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.targets.target import Target
 

@@ -14,7 +14,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError, nearest_hi
 from dwarfgpu.fleet.remote_files import with_urls
 from dwarfgpu.immutable import frozen
 from dwarfgpu.questions.document import Output
-from dwarfgpu.questions.registry import Arguments
+from dwarfgpu.questions.registry import Argument, Arguments, Command
 from dwarfgpu.questions.selection import Selection, open_file, select
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.questions.table import AT_SHELL
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.questions.registry import Argument, Command
 
     Row = dict[str, Any]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.children import folder_of_run
 from dwarfgpu.errors import UsageError
-from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, rows_of
-from dwarfgpu.fleet.inputs import fetched
+from dwarfgpu.fleet.answers import ANSWERED, FAILED, SET_ASIDE, Question, rows_of
+from dwarfgpu.fleet.inputs import Input, fetched
 from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter, outcomes_of
 from dwarfgpu.immutable import frozen
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future
 
-    from dwarfgpu.fleet.answers import Question
-    from dwarfgpu.fleet.inputs import Input
 
 MOST_INPUTS = 128
 """The most inputs of a batch."""

@@ -12,17 +12,15 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.gdb.backend import Refused
 from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
-from dwarfgpu.program.frames.evaluator import type_named
-from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Remembered, number
+from dwarfgpu.program.frames.evaluator import Evaluator, type_named
+from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Kept, Remembered, number
 from dwarfgpu.program.types import model
 from dwarfgpu.program.types.model import known_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dwarfgpu.program.frames.evaluator import Evaluator
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.history import Kept
     from dwarfgpu.program.values.objects import Object
 
 MAX_ELEMENTS = 1 << 12

@@ -20,7 +20,7 @@ from dwarfgpu.machines.gdb.process import (
     threads_of,
     watch,
 )
-from dwarfgpu.program.code.code_object import AUTO, opened
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, opened
 from dwarfgpu.states.gdb_process import HOST_DIALECT, open_place, stamp_of_file
 from dwarfgpu.states.hosts import in_lane
 from dwarfgpu.states.program import Attached, Program
@@ -29,7 +29,6 @@ from dwarfgpu.targets.resolve import resolve
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.targets.target import Target

@@ -10,7 +10,7 @@ import gdb
 from dwarfgpu.dwarf_constants import DW_AT_decl_line, DW_ATE_float
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.machines.gdb.process import selected_frame, watch
-from dwarfgpu.program.frames.answers import location_of
+from dwarfgpu.program.frames.answers import Quantity, location_of
 from dwarfgpu.program.frames.reasons import Unavailable, sources
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.language.arithmetic import generic_address
@@ -22,7 +22,6 @@ from dwarfgpu.questions.settings import MAX_NUMBER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.program.frames.answers import Quantity
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address

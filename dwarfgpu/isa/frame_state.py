@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
-from dwarfgpu.isa.instruction import CALLS, JUMPS, OperandKind
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 Scalar: TypeAlias = "tuple[int, int] | None"
 """A symbol and a constant; None is unknown."""

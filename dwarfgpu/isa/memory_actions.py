@@ -6,14 +6,8 @@ to "... GFX12"; "Shader Programming", "Data Dependency Resolution" of the ISA do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import OperandKind, OperandRole
-
-if TYPE_CHECKING:
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
-
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
 
 LOAD, STORE, RMW, RMW_RETURN = "load", "store", "rmw", "rmw-return"
 GLOBAL, GENERIC, LOCAL, PRIVATE, SCALAR = "global", "generic", "local", "private", "scalar"

@@ -24,12 +24,11 @@ from dwarfgpu.machines.protocol import memory_unavailable
 from dwarfgpu.targets.amdgpu import address_spaces as ap
 from dwarfgpu.targets.amdgpu.address_spaces import DWORD, SIZE, GenericView, LaneView, locate
 from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE_WAVE
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope, Target
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.targets.target import AddressSpace, Target
 
 
 INSTANCED = (Scope.WORKGROUP, Scope.WAVE)

@@ -18,7 +18,7 @@ from dwarfgpu.machines.columns import (
     unit_count,
     unit_type,
 )
-from dwarfgpu.machines.machine import NONE, PLACES
+from dwarfgpu.machines.machine import NONE, PLACES, Machine
 from dwarfgpu.machines.memory import INSTANCED
 from dwarfgpu.machines.protocol import stop_json
 from dwarfgpu.machines.snapshot_json import (
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from dwarfgpu.machines.machine import Machine
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 

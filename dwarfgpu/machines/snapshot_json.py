@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
 from dwarfgpu.machines.columns import unit_bits, unit_count
-from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject
+from dwarfgpu.machines.machine import NONE, PLACES, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import (
     ADDRESS,
     IS_HALTED,
@@ -33,14 +33,10 @@ from dwarfgpu.strict_json import Node
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, LaneView
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 from dwarfgpu.targets.resolve import declared_spaces, resolve, with_spaces
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope, Target, TargetRegister
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
     Json = dict[str, Any]
     Contents = tuple[TargetRegister, bytes, int]

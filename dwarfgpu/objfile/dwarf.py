@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.objfile.info.debug_file import DebugFile
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from dwarfgpu.objfile.indexes.lookup import Index
     from dwarfgpu.objfile.info.unit import Unit
 

@@ -12,13 +12,12 @@ from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.objfile.section_source import SectionSource, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.section_source import SectionSource
 
 DEFINE, UNDEF, START_FILE, END_FILE = 1, 2, 3, 4
 _DEFINE_STRP, _UNDEF_STRP, _IMPORT, _DEFINE_SUP, _UNDEF_SUP, _IMPORT_SUP, _DEFINE_STRX, _UNDEF_STRX = range(5, 13)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.containers.place import parse_place, read_place
@@ -14,7 +14,6 @@ from dwarfgpu.regular_files import MAX_READ, read_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO
 
     from dwarfgpu.objfile.containers.bundle import Container
 

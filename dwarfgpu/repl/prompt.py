@@ -26,7 +26,7 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.completion import complete
 from dwarfgpu.questions.scripts import is_open
 from dwarfgpu.repl.highlight import STYLE, CommandLexer
-from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
+from dwarfgpu.repl.terminal import PROMPT, FirstPrompt, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.settings import Settings
     from dwarfgpu.repl.start import Interrupts, Runner
-    from dwarfgpu.repl.terminal import FirstPrompt
 
 
 T = TypeVar("T")

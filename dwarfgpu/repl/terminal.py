@@ -5,22 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from dwarfgpu.errors import DwarfGpuError, exhausted
-from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.document import Output
-from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER
+from dwarfgpu.questions.settings import AUTOMATIC, MAX_NUMBER, Settings
 from dwarfgpu.render.layout import WIDTH, shown
-from dwarfgpu.render.written_text import without_styles, written
+from dwarfgpu.render.written_text import SafeStream, StyleName, without_styles, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import TextIO
-
-    from dwarfgpu.questions.debugger import Debugger
-    from dwarfgpu.questions.settings import Settings
-    from dwarfgpu.render.written_text import SafeStream, StyleName
 
     class Session(Protocol):
         """What the command line keeps for all its commands."""

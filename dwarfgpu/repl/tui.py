@@ -26,7 +26,7 @@ from prompt_toolkit.layout.processors import AppendAutoSuggestion, BeforeInput
 from prompt_toolkit.lexers import PygmentsLexer
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
-from dwarfgpu.questions.debugger import Quit
+from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.questions.document import SOURCE
 from dwarfgpu.questions.registry import read_arguments
 from dwarfgpu.questions.scripts import is_open, word_of
@@ -34,7 +34,7 @@ from dwarfgpu.questions.sources import file_of, shown_line, standing_lanes, text
 from dwarfgpu.render.layout import shown
 from dwarfgpu.render.written_text import written
 from dwarfgpu.repl.highlight import STYLE, CommandLexer
-from dwarfgpu.repl.terminal import PROMPT, errors_are_ours, keys_wait, toolbar
+from dwarfgpu.repl.terminal import PROMPT, Terminal, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyPressEvent
 
-    from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.render.lanes import LaneTable
     from dwarfgpu.repl.start import Runner
-    from dwarfgpu.repl.terminal import Terminal
 
 
 KEYS = "Left/Right lane | Up/Down frame | PgUp/PgDn wave | Tab completes | ^X a leaves"

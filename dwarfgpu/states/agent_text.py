@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import struct
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
-from dwarfgpu.machines.debug_agent import MAX_TEXT, PrintedWaves, is_printed, read_printed
+from dwarfgpu.machines.debug_agent import MAX_TEXT, PrintedWave, PrintedWaves, is_printed, read_printed
 from dwarfgpu.machines.gpu_core.layout import IdentityDecoder, family_of
 from dwarfgpu.machines.machine import NONE, Dispatch, LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import REASONS, WaveStop
@@ -17,13 +17,9 @@ from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.program.code.code_object import CodeObject, opened, target_id
 from dwarfgpu.program.code.loaded import Loaded
 from dwarfgpu.regular_files import open_input
-from dwarfgpu.states.stopped import USUAL, Stopped
+from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
 from dwarfgpu.targets.amdgpu.numbers import LOCAL
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from dwarfgpu.machines.debug_agent import PrintedWave
-    from dwarfgpu.states.stopped import OpenOptions
 
 SNIFFED = 1 << 20
 """How many bytes at the beginning of a file are searched for a wave."""

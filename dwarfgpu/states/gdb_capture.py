@@ -16,7 +16,7 @@ from dwarfgpu.machines.machine import LoadedCodeObject, Machine
 from dwarfgpu.machines.protocol import Backend
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.program.types.model import Pointer, known_size, resolved
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope, TargetRegister
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.program import Attached
-    from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
 MAX_TARGET = 1 << 16
 """What a pointer leads to is copied up to so many bytes."""

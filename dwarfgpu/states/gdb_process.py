@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.expr import storages
-from dwarfgpu.expr.locations import is_undefined
-from dwarfgpu.expr.rules import PRESETS
+from dwarfgpu.expr.locations import Location, is_undefined
+from dwarfgpu.expr.rules import PRESETS, Rules
 from dwarfgpu.objfile.elf.header import PT_LOAD, read_header, read_segments
 from dwarfgpu.objfile.elf.image import Image
-from dwarfgpu.program.code.code_object import OFF, CodeObject, opened
+from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy, opened
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dwarfgpu.expr.locations import Location
-    from dwarfgpu.expr.rules import Rules
     from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
-    from dwarfgpu.program.code.code_object import Policy
     from dwarfgpu.targets.target import Target, TargetRegister
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext, UsageError
-from dwarfgpu.machines.gpu_core.core_waves import group_problems, no_waves, read_gpu_core
+from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu, group_problems, no_waves, read_gpu_core
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch, map_file
-from dwarfgpu.machines.gpu_core.note import OWNER, TYPE, read_note
+from dwarfgpu.machines.gpu_core.note import OWNER, TYPE, CoreState, read_note
 from dwarfgpu.machines.gpu_core.runtime import LoadedObject
 from dwarfgpu.objfile.containers.place import memory_range, parse_place
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, EM_X86_64, ET_CORE, PT_LOAD
@@ -31,8 +31,6 @@ from dwarfgpu.states.stopped import HOST, USUAL, OpenOptions, Stopped, part_of, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.machines.gpu_core.core_waves import GpuCore, SavedGpu
-    from dwarfgpu.machines.gpu_core.note import CoreState
     from dwarfgpu.objfile.elf.core import CoreThread
 
 MAX_OPENED = 256

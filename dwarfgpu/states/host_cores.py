@@ -9,7 +9,8 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.machines.core import CoreProcess
-from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, read_core
+from dwarfgpu.objfile.elf.core import AT_SYSINFO_EHDR, CoreFile, read_core
+from dwarfgpu.objfile.elf.core import Mapping as MappedFile
 from dwarfgpu.objfile.elf.header import PT_LOAD, PT_NOTE
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.opening import open_image
@@ -22,8 +23,6 @@ from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dwarfgpu.objfile.elf.core import CoreFile
-    from dwarfgpu.objfile.elf.core import Mapping as MappedFile
 
 AT_PHNUM = 5
 """How many program headers the executable has (<elf.h>)."""

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
 from dwarfgpu.objfile.elf.header import MAGIC
 from dwarfgpu.program.code.code_object import CodeObject, opened
-from dwarfgpu.program.code.loaded import Loaded, own_traps
+from dwarfgpu.program.code.loaded import Loaded, LoadedCode, own_traps
 from dwarfgpu.regular_files import open_input, read_input, unreadable
-from dwarfgpu.states.stopped import USUAL, Stopped
+from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dwarfgpu.machines.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.states.stopped import OpenOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STATE_HINT = "a state is a core file, or a snapshot that `dwarfgpu run --state` writes"

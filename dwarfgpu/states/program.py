@@ -6,7 +6,7 @@ import errno
 import operator
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import IO, TYPE_CHECKING, Any, SupportsIndex, overload
 
 from dwarfgpu.compilers import is_source
 from dwarfgpu.errors import DwarfGpuError, Handle, MalformedFile, MissingFile, UsageError
@@ -17,7 +17,6 @@ from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import IO, SupportsIndex
 
     from typing_extensions import Self
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.columns import names_of
-from dwarfgpu.machines.machine import Machine
+from dwarfgpu.machines.machine import Dispatch, Machine
 
 if TYPE_CHECKING:
     import os
 
-    from dwarfgpu.machines.machine import Dispatch
     from dwarfgpu.states.stopped import Stopped
 
 MAX_NAMES = 4

@@ -19,21 +19,19 @@ from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.protocol import Capabilities, WaveBackend
 from dwarfgpu.program.code.code_lookup import at_address, parse_address
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Base, Enumeration, Pointer, known_size, stripped
+from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Type, known_size, stripped
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.states.opening import find_named_pcs, load_code
 from dwarfgpu.states.stopped import OpenOptions, Stopped
 from dwarfgpu.strict_json import parse
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope, TargetRegister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.states.program import Program
-    from dwarfgpu.targets.target import AddressSpace, TargetRegister
 
     Json = dict[str, Any]
     Access = tuple[Any, ...]

@@ -9,17 +9,15 @@ from attrs import evolve, field
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.protocol import MAY_SLEEP, WaveStop
-from dwarfgpu.program.code.code_object import OFF
+from dwarfgpu.machines.protocol import MAY_SLEEP, WaveBackend, WaveStop
+from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.frames.execution import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.objfile.elf.core import CoreFile
-    from dwarfgpu.program.code.code_object import CodeObject, Policy
     from dwarfgpu.program.frames.frame import Stack
     from dwarfgpu.program.frames.wave import Wave
 

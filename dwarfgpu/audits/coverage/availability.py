@@ -21,12 +21,12 @@ from dwarfgpu.audits.coverage.tally import (
     stretches,
     together,
 )
-from dwarfgpu.audits.coverage.unit_walk import FileWalk, UnitWalk
+from dwarfgpu.audits.coverage.unit_walk import FileWalk, FunctionCopy, Row, UnitWalk
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.objfile.info.scopes import qualified_name
-from dwarfgpu.program.code.code_object import AUTO, Policy
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.audits.coverage.tally import Counts
-    from dwarfgpu.audits.coverage.unit_walk import FunctionCopy, Row
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_object import CodeObject
 
 FREE = 1 << 20
 """So much is read of lists whatever the size of the file; then no more than the sections have bytes."""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.coverage.availability import FileAvailability
-from dwarfgpu.audits.coverage.tally import Tally
+from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import AUTO, Policy
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from dwarfgpu.audits.coverage.availability import VariableAvailability
-    from dwarfgpu.audits.coverage.tally import CoverageSum
-    from dwarfgpu.program.code.code_object import CodeObject
 
 
 @frozen

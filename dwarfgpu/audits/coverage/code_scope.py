@@ -9,7 +9,7 @@ from operator import lt, sub
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.coverage.tally import Tally
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from dwarfgpu.audits.coverage.kinds import Meaning
-    from dwarfgpu.audits.coverage.tally import CoverageSum
     from dwarfgpu.objfile.info.unit import Unit
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))

@@ -15,10 +15,10 @@ from dwarfgpu import dialects
 from dwarfgpu.dwarf_constants import DW_AT_frame_base
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import known_entries, verify
-from dwarfgpu.expr.instruction import decode, registers_of
+from dwarfgpu.expr.instruction import Expression, decode, registers_of
 from dwarfgpu.expr.rules import PRESETS
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import AUTO, Policy
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 from dwarfgpu.program.code.loaded import HAS_TYPES, LoadedCode, Surroundings
 from dwarfgpu.program.code.local_layout import unwritten_place
 from dwarfgpu.program.code.repairs import UNWRITTEN, Site, at_local, is_allowed, may_be_idiom, read_as_meant, repairs_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.audits.coverage.unit_walk import VariableSite
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.expr.instruction import Expression
-    from dwarfgpu.program.code.code_object import CodeObject
 
 REGISTER, MEMORY, IMPLICIT, CONSTANT = "register", "memory", "implicit", "constant"
 COMPOSITE, PARTIAL = "composite", "partial composite"

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.code_scope import CodeScope
-from dwarfgpu.audits.coverage.tally import Tally, bytes_of, repairs_of
+from dwarfgpu.audits.coverage.tally import CoverageSum, Tally, bytes_of, repairs_of
 from dwarfgpu.audits.coverage.unit_walk import STATIC
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.immutable import frozen, immutable
-from dwarfgpu.program.code.code_object import AUTO, Policy
+from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.audits.coverage.tally import CoverageSum
     from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_object import CodeObject
 
 
 @immutable

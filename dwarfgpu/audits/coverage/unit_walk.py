@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.coverage.code_scope import FUNCTIONS, CodeScope, merged
 from dwarfgpu.audits.coverage.kinds import CONSTANT_MEANING, FIRST, NO_ATTRIBUTE, OF_TYPE, Meaning, TypeFamily
-from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, UNREADABLE
+from dwarfgpu.audits.coverage.tally import EMPTY_LIST, LEFT_OUT, UNREADABLE, Location
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.pc_ranges import dead_from, listed, ranges_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
-from dwarfgpu.objfile.lists.list_encoding import read_list
+from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from dwarfgpu.audits.coverage.kinds import LocationKinds
-    from dwarfgpu.audits.coverage.tally import Location
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.readers import Pick, Unpack
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 PARAMETER, LOCAL, STATIC, CONSTANT = "parameter", "local", "static", "constant"
 

@@ -11,7 +11,7 @@ from dwarfgpu.audits.noting import noted
 from dwarfgpu.dwarf_constants import name_of, names, number_of
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.info.dies import VALUE_KINDS
+from dwarfgpu.objfile.info.dies import VALUE_KINDS, Attribute, Die
 from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers
 from dwarfgpu.objfile.info.scopes import in_scopes, scopes_of, split_name
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
-    from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.forms import Class
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject

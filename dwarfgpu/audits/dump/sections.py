@@ -13,7 +13,7 @@ from dwarfgpu.dwarf_constants import DW_AT_stmt_list, name_of
 from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.errors import DwarfGpuError, NotFound, Unsupported, UsageError
 from dwarfgpu.objfile.elf.header import SHT_CREL, SHT_DYNSYM, SHT_NOTE, SHT_REL, SHT_RELA, SHT_SYMTAB
-from dwarfgpu.objfile.line_table import line_tables
+from dwarfgpu.objfile.line_table import LineRow, LineTable, line_tables
 from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.indexes.debug_names import NameTable
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.objfile.line_table import LineRow, LineTable
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry
 

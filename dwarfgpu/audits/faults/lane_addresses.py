@@ -21,7 +21,7 @@ from dwarfgpu.execution.faults import BROKEN, MachineFault, UnknownInstruction
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.isa.semantics.numbers import ALL
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
@@ -29,7 +29,6 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
 

@@ -24,17 +24,15 @@ from dwarfgpu.execution.repetition import is_same_state
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
-from dwarfgpu.isa.instruction import OperandKind, OperandRole
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
 from dwarfgpu.lanes import lanes_in
-from dwarfgpu.machines.protocol import BLOCK, KnownRange
+from dwarfgpu.machines.protocol import BLOCK, KnownRange, LastChange
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
     from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.targets.target import TargetRegister
 
 LONGEST = 2000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from dwarfgpu.audits.faults.last_changes import last_changes
-from dwarfgpu.audits.faults.rehearsal import spin_of
+from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead, spin_of
 from dwarfgpu.audits.memory_model.checker import MemoryCheck
 from dwarfgpu.audits.memory_model.outstanding import MOST
 from dwarfgpu.audits.memory_model.survey import outstanding_at
@@ -21,20 +21,17 @@ from dwarfgpu.execution.barriers import GROUP, WITHOUT_EFFECT
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import LOCAL
-from dwarfgpu.machines.protocol import HAS_ENDED, IS_HALTED, WAITS
+from dwarfgpu.machines.protocol import HAS_ENDED, IS_HALTED, WAITS, LastChange
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import local_objects
 from dwarfgpu.program.frames.wave_groups import wave_groups
-from dwarfgpu.program.frames.wave_positions import place_of, waves_of
+from dwarfgpu.program.frames.wave_positions import Triple, place_of, waves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.faults.rehearsal import Spin, SpinRead
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
-    from dwarfgpu.machines.protocol import LastChange
     from dwarfgpu.program.code.scopes import SourceLine
-    from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
 
 KINDS = AT_BARRIER, NEAR_BARRIER, SPIN, COUNTER, SLEEP, HALTED, NEAR_HALT, CRASHED, ELSEWHERE, ENDED, AT_END = (

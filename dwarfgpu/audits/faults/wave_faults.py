@@ -31,7 +31,7 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.columns import MAX_DEPTH, python_value
 from dwarfgpu.program.frames.launch_record import POINTERS
 from dwarfgpu.program.frames.local_memory import local_objects
-from dwarfgpu.program.frames.wave import trap_at
+from dwarfgpu.program.frames.wave import Wave, trap_at
 from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.language.named_objects import FIRST, NAME, bases, indexes_in, objects_in
 from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, named_members, resolved
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import CrashChange, KnownRange, WaveStop
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.program.frames.wave_positions import Triple
     from dwarfgpu.states.stopped import Stopped
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import WorkItem
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.batch import WaveBatch

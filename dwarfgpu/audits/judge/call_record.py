@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import UNSET
+from dwarfgpu.execution.batch import UNSET, WaveBatch
 from dwarfgpu.immutable import immutable
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
-from dwarfgpu.isa.instruction import CALLS, JUMPS
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.targets.target import TargetRegister
 
 NOTHING_PENDING, CALL, JUMP = range(3)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.judge.alignment import align_visits, visits_of
+from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit, align_visits, visits_of
 from dwarfgpu.audits.judge.buffer_accesses import judge_lines
 from dwarfgpu.audits.judge.recorded_values import (
     NoValue,
@@ -28,7 +28,7 @@ from dwarfgpu.audits.judge.recorded_values import (
     value_text,
 )
 from dwarfgpu.audits.judge.reference_stops import EARLY, HIDDEN, LACKING, ReferenceStops, stretches_of
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.statement_record import caller_in
 from dwarfgpu.audits.judge.values_apart import ValuesApart
 from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rules
@@ -37,12 +37,10 @@ from dwarfgpu.immutable import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.judge.alignment import Counterparts, LineVisit
     from dwarfgpu.audits.judge.location_ends import LocationGap
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch
     from dwarfgpu.audits.judge.same_code import SameCode
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import (
         Context,
         DeclarationKey,

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify import entries, expressions, lists
 from dwarfgpu.audits.verify.file_check import FileCheck
-from dwarfgpu.audits.verify.findings import NOTE, CheckRule
+from dwarfgpu.audits.verify.findings import NOTE, CheckRule, FileFinding, Problem
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.types.reader import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dwarfgpu.audits.verify.findings import FileFinding, Problem
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject

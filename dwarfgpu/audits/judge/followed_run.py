@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.call_record import CallRecord
+from dwarfgpu.audits.judge.call_record import CallRecord, InstructionVisit, RecordedCall
 from dwarfgpu.audits.judge.wave_registers import BatchRegisters
-from dwarfgpu.execution.batch import lane_flags
+from dwarfgpu.execution.batch import WaveBatch, lane_flags
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
-    from dwarfgpu.isa.instruction import GpuInstruction
 
 _WHOLE = ("s_or_saveexec_b64", "s_or_saveexec_b32", "s_xor_saveexec_b64", "s_xor_saveexec_b32", "s_mov_b64",
           "s_mov_b32", "s_or_saveexec", "s_orn2_saveexec_b64")  # fmt: skip

@@ -22,14 +22,14 @@ from dwarfgpu.audits.judge import (
 from dwarfgpu.audits.judge.comparison import ComparedPart, StatementComparison, sum_of_compared, together
 from dwarfgpu.audits.judge.followed_run import FollowedRun
 from dwarfgpu.audits.judge.lane_places import LaneJudge
-from dwarfgpu.audits.judge.located_variables import names_in
+from dwarfgpu.audits.judge.located_variables import Declaration, names_in
 from dwarfgpu.audits.judge.reference_stops import StatementUses
 from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_functions import FunctionTexts
 from dwarfgpu.audits.judge.source_statements import SourceStatements
-from dwarfgpu.audits.judge.statement_record import StatementRecorder, record_run
+from dwarfgpu.audits.judge.statement_record import StatementHistory, StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
 from dwarfgpu.audits.judge.undefined_values import CHECKS, UndefinedValues, behaviour_of, without_uncertain
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge
@@ -39,7 +39,7 @@ from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.access_shapes import depends_on_order
 from dwarfgpu.execution.control.check_report import check_report
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.halts import INTERRUPT, uninterrupted
+from dwarfgpu.execution.halts import INTERRUPT, Halt, uninterrupted
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.kernel_parameters import listed_name
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
@@ -49,13 +49,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
-    from dwarfgpu.audits.judge.located_variables import Declaration
-    from dwarfgpu.audits.judge.statement_record import StatementHistory
     from dwarfgpu.audits.judge.undefined_values import UndefinedBehaviour
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dwarfgpu.audits.judge.recorded_values import OPTIMIZED_OUT, RecordedValue, has_fixed_leaves
-from dwarfgpu.audits.judge.wave_registers import Inputs
+from dwarfgpu.audits.judge.recorded_values import OPTIMIZED_OUT, Leaf, Recorded, RecordedValue, has_fixed_leaves
+from dwarfgpu.audits.judge.wave_registers import BatchRegisters, Inputs
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.lists.list_encoding import matching
+from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.audits.judge.recorded_values import Leaf, Recorded
-    from dwarfgpu.audits.judge.wave_registers import BatchRegisters
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.objfile.lists.list_encoding import ListEntry
     from dwarfgpu.program.frames.variable import Variable
 
 MAX_KEPT = 1 << 14

@@ -7,32 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.judge.comparison import MISSING
+from dwarfgpu.audits.judge.comparison import MISSING, ComparedValue, StopNumber
 from dwarfgpu.audits.judge.comparison import WRONG as DIFFERENT
 from dwarfgpu.audits.judge.followed_run import FollowedRun
-from dwarfgpu.audits.judge.statement_record import key_of
+from dwarfgpu.audits.judge.statement_record import DeclarationKey, key_of
 from dwarfgpu.audits.judge.statements import CodeLines
 from dwarfgpu.audits.judge.variable_values import is_in_prologue, is_read_reference
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.halts import uninterrupted
 from dwarfgpu.expr.storages import Composite, Memory, Register
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.variable import STATIC
+from dwarfgpu.program.frames.answers import LaneAnswer, answer
+from dwarfgpu.program.frames.variable import STATIC, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.judge.comparison import ComparedValue, StopNumber
     from dwarfgpu.audits.judge.judgement import Judge
     from dwarfgpu.audits.judge.sightings import Sighting
     from dwarfgpu.audits.judge.source_statements import SourceStatements
-    from dwarfgpu.audits.judge.statement_record import DeclarationKey
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.program.frames.answers import LaneAnswer
-    from dwarfgpu.program.frames.variable import Variable
 
 MAX_STEPS = 600
 """The statements of a lane that are kept."""

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject, active_limit, places_limit
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject, active_limit, places_limit
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.lanes import first_lane
-from dwarfgpu.program.frames.lane_state import Simt
+from dwarfgpu.program.frames.lane_state import LanePc, Simt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.program.frames.lane_state import LanePc
 
 RULES: dict[str, CheckRule] = rules(
     "lane",

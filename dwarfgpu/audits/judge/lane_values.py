@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import NOTHING, lane_flags
+from dwarfgpu.execution.batch import NOTHING, WaveBatch, lane_flags
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.isa.instruction import GpuInstruction
 
 VECTORS = 512
 EVERY = range(VECTORS)

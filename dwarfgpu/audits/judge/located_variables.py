@@ -9,13 +9,12 @@ from dwarfgpu.errors import DwarfGpuError, noting
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 from dwarfgpu.program.code.loaded import location_list
-from dwarfgpu.program.frames.variable import STATIC
+from dwarfgpu.program.frames.variable import STATIC, Variable
 
 if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
 
 
 Declaration: TypeAlias = "tuple[str, int]"

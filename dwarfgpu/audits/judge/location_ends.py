@@ -11,21 +11,19 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.instruction import CALLS, JUMPS, OperandKind
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_functions import FunctionTexts
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
 

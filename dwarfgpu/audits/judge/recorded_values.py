@@ -18,11 +18,11 @@ from dwarfgpu.audits.judge.rounding import differ_by_rounding
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.storages import Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.lanes import Diverge, Group, LaneFault, LaneSet
 from dwarfgpu.program.frames.answers import in_parts
 from dwarfgpu.program.frames.reasons import reason_of
-from dwarfgpu.program.types.model import Array, Base, Struct, hidden, known_size, resolved
-from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.types.model import Array, Base, Struct, Type, hidden, known_size, resolved
+from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.program.values.storage import Located
 from dwarfgpu.targets.amdgpu.address_spaces import SIZE
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
@@ -31,12 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.lanes import Group, LaneSet
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Elements, Object
-    from dwarfgpu.program.values.scalars import Scalar
 
 T = TypeVar("T")
 INTEGER, FLOAT, POINTER, BYTES = "integer", "float", "pointer", "bytes"

@@ -13,13 +13,12 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.judge.alignment import visits_of
-from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, is_unused, largest_float
+from dwarfgpu.audits.judge.recorded_values import NoValue, Recorded, RecordedValue, is_unused, largest_float
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementStop, WorkItem
 
 KnownValue = tuple[RecordedValue, frozenset[str]]

@@ -11,7 +11,7 @@ from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables
 from dwarfgpu.audits.noting import noted
-from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, FileFinding, FindingLocation
+from dwarfgpu.audits.verify.findings import ERROR, IDIOM, NOTE, CheckRule, FileFinding, FindingLocation
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.instruction import registers_of
 from dwarfgpu.immutable import frozen
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.program.code.loaded import LoadedCode

@@ -16,7 +16,7 @@ from attrs import define, field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.recorded_values import INTEGER, Leaf, scalar_leaf
-from dwarfgpu.audits.judge.source_functions import declarations
+from dwarfgpu.audits.judge.source_functions import FunctionText, declarations
 from dwarfgpu.audits.judge.source_syntax import (
     UNSIGNED,
     BranchStatement,
@@ -32,15 +32,13 @@ from dwarfgpu.audits.judge.source_syntax import (
 )
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language import syntax as s
-from dwarfgpu.program.types.model import Base, Enumeration, stripped
+from dwarfgpu.program.types.model import Base, Enumeration, Type, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.judge.source_functions import FunctionText
     from dwarfgpu.audits.judge.source_syntax import StatementText
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.types.reader import Types
 
 MOST_STEPS = 20_000

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.source_statements import source_loops
+from dwarfgpu.audits.judge.source_statements import SourceLoop, SourceStatements, source_loops
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table, tidy
@@ -20,7 +20,6 @@ from dwarfgpu.program.language.source_text import quiet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dwarfgpu.audits.judge.source_statements import SourceLoop, SourceStatements
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Attribute, Die
 

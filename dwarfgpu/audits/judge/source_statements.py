@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
+from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceFile, SourceTexts
 from dwarfgpu.program.language.source_text import has_own_lines, position_of, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.program.code.source_files import SourceFile
 
 LONGEST_STATEMENT = 12
 """The lines of a statement, at most, that are searched for its beginning, and for its end."""

@@ -17,10 +17,10 @@ import numpy as np
 from attrs import define, evolve
 
 from dwarfgpu import dwarf_constants as dw
-from dwarfgpu.audits.judge.first_values import FirstValue, FirstValues
+from dwarfgpu.audits.judge.first_values import FirstValue, FirstValues, SourceLines
 from dwarfgpu.audits.judge.recorded_values import FLOAT, PointerNames, float_of, leaf_text, number_of, scalar_leaf
 from dwarfgpu.audits.judge.rounding import differ_by_rounding, size_of_terms
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_execution import KnownBuffer, Number, SourceExecution, integer_leaf, read_function
 from dwarfgpu.audits.judge.source_syntax import UnreadableSource
 from dwarfgpu.errors import DwarfGpuError
@@ -28,19 +28,17 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane, mask_of, outer_of
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, is_body
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.variable import PARAMETER
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, Typedef, stripped
+from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, Type, Typedef, stripped
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.judge.first_values import SourceLines
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_execution import SourceFunction
     from dwarfgpu.audits.judge.source_functions import FunctionText, FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceLoop
@@ -48,8 +46,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.scopes import FunctionScope
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
 _AXES = {"x": 0, "y": 1, "z": 2, "0": 0, "1": 1, "2": 2}

@@ -17,15 +17,15 @@ import numpy as np
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
 from dwarfgpu.audits.judge.followed_run import FollowedRun
-from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
+from dwarfgpu.audits.judge.kept_values import ContentSource, KeptValues, source_of
 from dwarfgpu.audits.judge.located_variables import entries_of
 from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.halts import uninterrupted
+from dwarfgpu.execution.halts import Halt, uninterrupted
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_lookup import line_table
 from dwarfgpu.program.code.kernel_parameters import is_body
-from dwarfgpu.program.frames.variable import PARAMETER, STATIC
+from dwarfgpu.program.frames.variable import PARAMETER, STATIC, Variable
 from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
-    from dwarfgpu.audits.judge.kept_values import ContentSource
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode
     from dwarfgpu.audits.judge.undefined_values import UndefinedValues
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.halts import Halt
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.line_table import LineRow, LineTable
     from dwarfgpu.objfile.lists.list_encoding import ListEntry
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.code.source_files import LineAt
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.stopped import Stopped
 
 FOLLOWED_WAVES = 4

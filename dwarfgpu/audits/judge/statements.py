@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.statement_record import live_rows
 from dwarfgpu.audits.judge.variable_values import is_read_reference
 from dwarfgpu.audits.verify.findings import NOTE, WARNING, CheckRule, rules
@@ -21,20 +21,18 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane, lanes_in, outer_of
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.frames.answers import answer
-from dwarfgpu.program.frames.variable import PARAMETER
+from dwarfgpu.program.frames.variable import PARAMETER, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.line_table import LineTable
     from dwarfgpu.program.code.loaded import LoadedCode
-    from dwarfgpu.program.frames.variable import Variable
 
     _Unread = tuple[Sighting, str | None]
     """What was seen of a parameter that cannot be read, and the limit of the producer that is the reason."""

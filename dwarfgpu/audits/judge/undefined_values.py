@@ -6,19 +6,16 @@ races reach marked as undefined from the start. What a variable has then is cert
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.recorded_values import NoValue, RecordedValue, is_private, recorded
+from dwarfgpu.audits.judge.recorded_values import NoValue, Recorded, RecordedValue, is_private, recorded
 from dwarfgpu.execution.access_shapes import LOCAL
 from dwarfgpu.execution.checks.findings import INIT, RACE, UNDEFINED_ADDRESS, UNDEFINED_BRANCH
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.frames.frame import Frame

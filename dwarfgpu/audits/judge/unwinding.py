@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.sightings import Sighting, Subject, frames_limit
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject, frames_limit
 from dwarfgpu.audits.judge.wave_registers import column_of, contents
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
-from dwarfgpu.cfi.activation import Activation, CallStack, NoInformation, Thread
+from dwarfgpu.cfi.activation import Activation, CallStack, Information, NoInformation, Thread
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.expr.storages import Memory, Register
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.sightings import Sightings
-    from dwarfgpu.cfi.activation import Information
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.targets.target import TargetRegister
 

@@ -11,14 +11,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.judge.recorded_values import recorded_text
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dwarfgpu.audits.judge.located_variables import LocatedVariable
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop, WorkItem
     from dwarfgpu.audits.verify.findings import CheckRule
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, VectorSource
-from dwarfgpu.audits.judge.located_variables import LocatedVariable, LocatedVariables, declared_line
+from dwarfgpu.audits.judge.lane_values import AT_LAUNCH, LaneValues, StaleLane, VectorSource
+from dwarfgpu.audits.judge.located_variables import Declaration, LocatedVariable, LocatedVariables, declared_line
 from dwarfgpu.audits.judge.location_ends import ValidHere, ValidityJudge
 from dwarfgpu.audits.judge.recorded_values import POINTER, Leaf, PointerNames, leaf_text, scalar_leaf
-from dwarfgpu.audits.judge.sightings import Sighting, Subject
+from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_values import SourceValues
 from dwarfgpu.audits.judge.wave_registers import column_of
 from dwarfgpu.audits.verify.findings import ERROR, WARNING, CheckRule, rules
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.expr.locations import is_undefined
+from dwarfgpu.expr.locations import Location, is_undefined
 from dwarfgpu.expr.storages import Composite, Implicit, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in, mask_of, outer_of
@@ -33,14 +33,10 @@ if TYPE_CHECKING:
 
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
-    from dwarfgpu.audits.judge.lane_values import StaleLane
-    from dwarfgpu.audits.judge.located_variables import Declaration
-    from dwarfgpu.audits.judge.sightings import Sightings
     from dwarfgpu.audits.judge.source_functions import FunctionTexts
     from dwarfgpu.audits.judge.source_statements import SourceStatements
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.expr.locations import Location
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.program.frames.frame import Frame

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.batch import M0, NOTHING, UNSET, VCC
+from dwarfgpu.execution.batch import M0, NOTHING, UNSET, VCC, WaveBatch
 from dwarfgpu.machines.protocol import WaveBackend, register_unavailable
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.targets.target import AddressSpace, TargetRegister
 

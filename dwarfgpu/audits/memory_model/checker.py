@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from dwarfgpu.audits.memory_model.function_code import CodeFunctions
+from dwarfgpu.audits.memory_model.function_code import CodeFunctions, FunctionCode
 from dwarfgpu.audits.memory_model.intents import BARRIER, FENCE, intents_of, macros_of, statement_body
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingFlow, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import ACCESS, ACQUIRES, INVALIDATE, ORDERINGS_OF, WAIT, WRITE_BACK, cell
@@ -29,17 +29,15 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.frames.execution import Execution
 from dwarfgpu.program.language.source_text import has_own_lines, without_comments
-from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, family_of, family_rules, mode_of
+from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, FamilyRules, family_of, family_rules, mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.audits.memory_model.intents import MemoryIntent, StatedIntent
     from dwarfgpu.audits.memory_model.sequences import SequenceCell, SequenceStep
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.targets.amdgpu.memory_families import FamilyRules
 
 _TEXT = "AMDGPU usage, Memory Model"
 RULES = rules(

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from dwarfgpu.audits.memory_model.checker import CheckWish, MemoryCheck
 from dwarfgpu.audits.verify.reports import FileReport, each_file, each_image
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import opened
+from dwarfgpu.program.code.code_object import CodeObject, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from dwarfgpu.program.code.code_object import CodeObject
 
 
 @frozen

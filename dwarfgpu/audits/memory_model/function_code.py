@@ -11,7 +11,7 @@ from attrs import evolve
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
-from dwarfgpu.isa.instruction import CALLS, JUMPS
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 from dwarfgpu.isa.memory_actions import GENERIC, GLOBAL, PRIVATE, Register, action_of, needed_registers, registers_of
 from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.instructions import machine_of
@@ -19,7 +19,6 @@ from dwarfgpu.program.code.instructions import machine_of
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject

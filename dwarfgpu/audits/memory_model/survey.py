@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePosition, requirement
 from dwarfgpu.audits.memory_model.intents import MemoryIntent
-from dwarfgpu.audits.memory_model.outstanding import BEFORE
+from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import cell
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
-    from dwarfgpu.audits.memory_model.outstanding import OutstandingState
 
 SHARED_SCOPES = tuple(reversed(SCOPES[2:]))
 """The scopes that need more than the order of the program, the widest first."""

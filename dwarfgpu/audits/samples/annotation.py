@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define
 
 from dwarfgpu.audits.samples.live_registers import LiveRegisters, live_registers
-from dwarfgpu.audits.samples.sample_files import STOCHASTIC, SampleCounts
+from dwarfgpu.audits.samples.sample_files import STOCHASTIC, SampleCounts, SampledPlace, SampleFile
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.instructions import Disassembler, ProgramCode, machine_of
+from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, ProgramCode, machine_of
 from dwarfgpu.program.code.source_files import SourceTexts
-from dwarfgpu.program.code.weighted_stacks import WeightedStack, stack_levels, stack_profile
+from dwarfgpu.program.code.weighted_stacks import StackProfile, WeightedStack, stack_levels, stack_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dwarfgpu.audits.samples.sample_files import SampledPlace, SampleFile
-    from dwarfgpu.program.code.instructions import ListedInstruction
     from dwarfgpu.program.code.scopes import SourceCall
-    from dwarfgpu.program.code.weighted_stacks import StackProfile
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.program import Program
 

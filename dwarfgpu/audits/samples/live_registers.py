@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decoder
-from dwarfgpu.isa.instruction import JUMPS, OperandKind
+from dwarfgpu.isa.instruction import JUMPS, GpuInstruction, GpuOperand, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
     from dwarfgpu.program.code.instructions import ListedInstruction
 
 _FILES = {OperandKind.VGPR: ("v", 0), OperandKind.AGPR: ("a", 1024), OperandKind.SGPR: ("s", 2048)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
-from dwarfgpu.execution.checks.findings import ALIGN, ATOMIC, MISALIGNED, CheckFinding
+from dwarfgpu.execution.checks.findings import ALIGN, ATOMIC, MISALIGNED, CheckFinding, FindingSide
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.memory_access import OUTSIDE
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.bounds_check import BoundsCheck
-    from dwarfgpu.execution.checks.findings import FindingSide
 
 Lanes = Any
 LAST_WITH_ALIGNED_LOCAL, FIRST_WITH_ALIGNED_FORMATS = 8, 10

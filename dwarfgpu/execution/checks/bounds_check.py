@@ -23,7 +23,7 @@ from dwarfgpu.execution.checks.findings import (
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.checks.provenance import Column, PointerColumns, known, plus, put, simple
-from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
+from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, MachineFault, NamedBuffer
 from dwarfgpu.isa.semantics.numbers import ALL
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import NamedArray
     from dwarfgpu.execution.device_memory import MemorySegment
-    from dwarfgpu.execution.faults import MachineFault
 
 Lanes = Any
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import BUFFER, GLOBAL, LOCAL, SCRATCH, AccessShape, shape_of
-from dwarfgpu.execution.batch import return_addresses
+from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.caches import AGENT, WORK_GROUP, cached_family, reach_of_access
 from dwarfgpu.execution.checks.align_check import AlignCheck, multiple
@@ -40,17 +40,15 @@ from dwarfgpu.execution.checks.wait_check import WaitCheck
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.memory_access import MemoryAccess, Place, has_base
 from dwarfgpu.isa import memory_actions as actions
-from dwarfgpu.isa.instruction import JUMPS
+from dwarfgpu.isa.instruction import JUMPS, GpuInstruction
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment
-    from dwarfgpu.isa.instruction import GpuInstruction
 
 Lanes = Any
 _DONE = {"load": READ, "store": WRITE, "atomic": ATOMIC}

@@ -16,7 +16,7 @@ import numpy as np
 
 from dwarfgpu.execution import instructions
 from dwarfgpu.execution.access_shapes import LOCAL, SCRATCH, shape_of
-from dwarfgpu.execution.batch import M0, VCC, lane_flags, number_of
+from dwarfgpu.execution.batch import M0, VCC, WaveBatch, lane_flags, number_of
 from dwarfgpu.execution.block_writer import INDEX_ENABLE, BlockWriter
 from dwarfgpu.execution.buffer_formats import NAMES as FORMATTED
 from dwarfgpu.execution.checks.findings import (
@@ -46,7 +46,6 @@ from dwarfgpu.isa.semantics.rows import MEANINGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
     from dwarfgpu.execution.device_memory import GlobalMemory
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand

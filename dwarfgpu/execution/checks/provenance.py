@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import M0, SCALARS, VCC
-from dwarfgpu.execution.block_writer import SPECIAL
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.execution.batch import M0, SCALARS, VCC, WaveBatch
+from dwarfgpu.execution.block_writer import SPECIAL, BlockWriter
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.block_writer import BlockWriter
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 Column = Any
 UNCERTAIN = -1

@@ -34,7 +34,7 @@ from dwarfgpu.execution.checks.findings import (
     FindingSide,
 )
 from dwarfgpu.execution.checks.kept_state import KeptState
-from dwarfgpu.execution.device_memory import first_of_row
+from dwarfgpu.execution.device_memory import MemorySegment, first_of_row
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update
-    from dwarfgpu.execution.device_memory import MemorySegment
     from dwarfgpu.execution.lane_patterns import LocalPlaces
 
 Rows = Any

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH
-from dwarfgpu.execution.block_writer import cell
+from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH, AccessShape
+from dwarfgpu.execution.block_writer import BlockWriter, cell
 from dwarfgpu.execution.buffer_formats import COMPONENTS, BufferFormat, ElementAccess
 from dwarfgpu.execution.checks.undefined_registers import DEFINED
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
@@ -18,9 +18,7 @@ from dwarfgpu.isa.semantics.numbers import LOW
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.execution.access_shapes import AccessShape
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 Lanes = Any

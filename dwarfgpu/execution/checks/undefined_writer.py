@@ -22,16 +22,14 @@ from dwarfgpu.execution.block_writer import BITS, KINDS, SPECIAL, BlockWriter, c
 from dwarfgpu.execution.checks.undefined_registers import UNDEFINED, undefined_of
 from dwarfgpu.execution.narrow_operations import write_narrow
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, single_name
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
-from dwarfgpu.isa.semantics.rows import MEANINGS
+from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
-    from dwarfgpu.isa.semantics.rows import InstructionMeaning
 
 Lanes = Any
 Cell = tuple[str, int]

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
-from dwarfgpu.isa.instruction import CALLS, JUMPS
+from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 MOST_FOLLOWED = 128
 """The instructions behind a load that are looked at."""

@@ -14,7 +14,7 @@ import numpy as np
 from dwarfgpu.execution.checks.findings import ATOMIC, EARLY_USE, READ, USE, WAIT, CheckFinding, FindingSide
 from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.immutable import frozen
-from dwarfgpu.isa.memory_actions import needed_registers, register_text
+from dwarfgpu.isa.memory_actions import MemoryAction, Register, needed_registers, register_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.order import KnownOrder
     from dwarfgpu.isa.instruction import GpuInstruction
-    from dwarfgpu.isa.memory_actions import MemoryAction, Register
 
 
 @frozen

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import EXEC, UNSET, VCC
+from dwarfgpu.execution.batch import EXEC, UNSET, VCC, WaveBatch
 from dwarfgpu.execution.compiled.layout import ACCUMULATION, SCC, Cell, Exit
-from dwarfgpu.execution.compiled.memory_table import SHARED_CELLS, address_of
+from dwarfgpu.execution.compiled.memory_table import SHARED_CELLS, MemoryTable, address_of
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.compiled.block_code import CompiledRegion
-    from dwarfgpu.execution.compiled.memory_table import MemoryTable
     from dwarfgpu.execution.memory_access import MemoryAccess
 
 IN_PLACE = 1 << 14

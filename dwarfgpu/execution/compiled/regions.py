@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dwarfgpu.code_cache import CodeCache
-from dwarfgpu.execution.batch import NOWHERE
+from dwarfgpu.execution.batch import NOWHERE, WaveBatch
 from dwarfgpu.execution.block_writer import LONGEST
 from dwarfgpu.execution.compiled.block_code import BlockCode, CompiledRegion, Ending
 from dwarfgpu.execution.compiled.entrance import Entrance
@@ -25,7 +25,6 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.isa.semantics.llvm import NotWritten
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.isa.instruction import GpuInstruction
 

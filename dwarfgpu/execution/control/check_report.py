@@ -14,7 +14,7 @@ from attrs import evolve
 from dwarfgpu import bits as b
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.batch import return_addresses
+from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.checks.findings import BOUNDS, DIFFERENT, FORBIDDEN, IN_WAVE, RACE, SAME_VALUE, Padding
 from dwarfgpu.execution.control.placed import memory_of
 from dwarfgpu.execution.control.source_accesses import STACK_REGISTERS
@@ -36,7 +36,6 @@ from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution import halts
-from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Breakpoint, Breakpoints
+from dwarfgpu.execution.breakpoints import BREAK, CATCH, DPRINTF, WATCH, Arrival, Breakpoint, Breakpoints
 from dwarfgpu.execution.control.checkpoints import History
 from dwarfgpu.execution.control.running import Running, check_readable
 from dwarfgpu.execution.control.stepping import PastStep, StepGoal, backwards, line_before
@@ -27,23 +27,20 @@ from dwarfgpu.execution.control.watching import (
     stack_in,
     stack_pointer,
 )
-from dwarfgpu.execution.halts import Halt, ValueChange
+from dwarfgpu.execution.halts import Halt, ValueChange, WatchHit
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import ADDRESS, HAS_ENDED, IS_HALTED, REGISTER, CrashChange
 from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.frames.answers import location_of
-from dwarfgpu.program.frames.evaluator import is_constant, variables_in
+from dwarfgpu.program.frames.evaluator import SourceExpression, is_constant, variables_in
 from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.breakpoints import Arrival
     from dwarfgpu.execution.control.watching import Registers, RegisterWrite
-    from dwarfgpu.execution.halts import WatchHit
     from dwarfgpu.execution.launch.launch import Launched
-    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
 

@@ -6,21 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.access_shapes import GLOBAL, LOCAL
-from dwarfgpu.execution.control.lane_accesses import ATOMIC
+from dwarfgpu.execution.control.lane_accesses import ATOMIC, LaneAccess
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.work_items import VARIABLES
 from dwarfgpu.program.language.named_objects import FIRST, objects_read, objects_stored
-from dwarfgpu.program.types.model import Array, Struct, element_bits, known_size, resolved
+from dwarfgpu.program.types.model import Array, Struct, Type, element_bits, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dwarfgpu.execution.control.lane_accesses import LaneAccess
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.program.types.model import Type
 
 MOST = 8
 """The objects that are shown of a line which loads or stores more."""

@@ -18,7 +18,7 @@ import numpy as np
 from dwarfgpu import bits as b
 from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.execution.batch import NOTHING, UNSET, number_of
+from dwarfgpu.execution.batch import NOTHING, UNSET, WaveBatch, number_of
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.expr.storages import Memory, Register
 from dwarfgpu.immutable import frozen
@@ -35,7 +35,6 @@ from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame

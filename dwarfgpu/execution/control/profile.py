@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.execution.batch import return_addresses
+from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.scopes import SourceCall
 from dwarfgpu.program.code.weighted_stacks import (
@@ -20,7 +20,6 @@ from dwarfgpu.program.code.weighted_stacks import (
 )
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.device import Device
 

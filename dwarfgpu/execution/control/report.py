@@ -12,9 +12,9 @@ from dwarfgpu.execution.launch.argument_values import components, is_text, objec
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
-from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.program.frames.wave_positions import Triple, place_of
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import Struct, known_size, resolved
+from dwarfgpu.program.types.model import Struct, Type, known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.frames.answers import LaneAnswer
     from dwarfgpu.program.frames.reasons import Reason
-    from dwarfgpu.program.frames.wave_positions import Triple
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
 
 FIRST_ELEMENTS = 8

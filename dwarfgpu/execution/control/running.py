@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from io import StringIO
 from math import prod
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 from attrs import evolve
@@ -34,16 +34,15 @@ from dwarfgpu.program.code.code_lookup import declared_at, name_and_offset
 from dwarfgpu.program.code.code_object import CodeObject, opened, runnable
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 from dwarfgpu.program.frames.all_waves import by_place
-from dwarfgpu.program.frames.evaluator import variables_in
+from dwarfgpu.program.frames.evaluator import SourceExpression, variables_in
 from dwarfgpu.program.frames.linespec import Linespec, Linespecs
 from dwarfgpu.program.frames.reasons import NO_LOCATION_HERE, OPTIMIZED_OUT
-from dwarfgpu.program.frames.variable import all_variables
+from dwarfgpu.program.frames.variable import Variable, all_variables
 from dwarfgpu.regular_files import OnlyWrites, whole_output
-from dwarfgpu.states.program import Program
+from dwarfgpu.states.program import Attached, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import SupportsIndex
 
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
@@ -54,12 +53,9 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.launch.launch import File, Launched
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt
-    from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.local_memory import LocalObject
-    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.program.frames.wave import Wave
-    from dwarfgpu.states.program import Attached
 
 _OFFSET = re.compile(r"\*?(0[xX][0-9a-fA-F]+|\d{10,20})$")
 _LINE = re.compile(r"(?:.*:)?\d+")

@@ -12,8 +12,8 @@ from attrs import evolve, field
 from dwarfgpu import bits as b
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.access_shapes import FLAT, LOCAL
-from dwarfgpu.execution.batch import VCC, return_addresses
-from dwarfgpu.execution.control.lane_accesses import LOAD, STORE, LaneAccesses, place_in
+from dwarfgpu.execution.batch import VCC, WaveBatch, return_addresses
+from dwarfgpu.execution.control.lane_accesses import LOAD, STORE, LaneAccess, LaneAccesses, place_in
 from dwarfgpu.execution.control.line_accesses import UNSET, AccessNames, LineAccesses, NamedPlace
 from dwarfgpu.execution.control.placed import (
     Discoveries,
@@ -24,13 +24,13 @@ from dwarfgpu.execution.control.placed import (
     memory_of,
     variables_in,
 )
-from dwarfgpu.execution.control.returned import return_type
+from dwarfgpu.execution.control.returned import ReturnType, return_type
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.execution.halts import executing
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import executed, text
-from dwarfgpu.isa.instruction import OperandKind
+from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.lanes import LaneSet, first_lane
 from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import TimedCalls, WaveTrack, calls_of, stack_levels
@@ -42,12 +42,8 @@ from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.control.lane_accesses import LaneAccess
-    from dwarfgpu.execution.control.returned import ReturnType
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.stepping import CodeFacts
-    from dwarfgpu.isa.instruction import GpuInstruction
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.answers import LaneAnswer, Quantity
     from dwarfgpu.program.frames.frame import Frame

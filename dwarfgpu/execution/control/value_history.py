@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, UsageError
-from dwarfgpu.execution.batch import return_addresses
+from dwarfgpu.execution.batch import WaveBatch, return_addresses
 from dwarfgpu.execution.control.placed import Discoveries, Unplaced, number_in
 from dwarfgpu.execution.control.report import absent_element
 from dwarfgpu.execution.control.shared_places import SharedPlaces
@@ -26,15 +26,13 @@ from dwarfgpu.program.frames.evaluator import variables_in
 from dwarfgpu.program.frames.reasons import MISSING, NOT_IN_SCOPE, Reason, reason_of
 from dwarfgpu.program.frames.variable import LOCAL, owner_of
 from dwarfgpu.program.frames.wave_groups import Cohort
-from dwarfgpu.program.types.model import Array, Pointer, known_size, resolved
+from dwarfgpu.program.types.model import Array, Pointer, Type, known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.program.frames.answers import Values
-    from dwarfgpu.program.types.model import Type
 
     Writers = tuple[tuple[str, tuple[int, ...]], ...]
     Meaning = tuple[int, tuple["DeclaredAt", ...]]

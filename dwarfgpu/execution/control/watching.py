@@ -11,21 +11,18 @@ import numpy as np
 from dwarfgpu.errors import UsageError
 from dwarfgpu.execution import halts
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH
-from dwarfgpu.execution.batch import NOTHING, UNSET
-from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH
-from dwarfgpu.execution.control.stepping import change_of_depth
+from dwarfgpu.execution.batch import NOTHING, UNSET, WaveBatch
+from dwarfgpu.execution.breakpoints import ACCESS_WATCH, READ_WATCH, WATCH, Breakpoint
+from dwarfgpu.execution.control.stepping import CodeMap, change_of_depth
 from dwarfgpu.execution.halts import ValueChange, WatchHit
 from dwarfgpu.expr.storages import Composite, Register
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info.pc_ranges import covers
-from dwarfgpu.program.types.model import byte_size
+from dwarfgpu.program.types.model import Type, byte_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.execution.breakpoints import Breakpoint
-    from dwarfgpu.execution.control.stepping import CodeMap
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address
     from dwarfgpu.targets.target import AddressSpace

@@ -22,12 +22,11 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.base_sizes import has_usual_size
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, element_bits, known_size, resolved
-from dwarfgpu.program.values.scalars import complex_parts, scalar_of
+from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 
 if TYPE_CHECKING:
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
     from dwarfgpu.machines.memory import Memories
-    from dwarfgpu.program.values.scalars import Scalar
 
 AT_ONCE = 1 << 20
 """The random numbers that are made at a time."""

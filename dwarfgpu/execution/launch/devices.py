@@ -9,7 +9,7 @@ from attrs import evolve
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.launch.structures import read_object
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.machine import queue_of
+from dwarfgpu.machines.machine import Dispatch, queue_of
 from dwarfgpu.program.code.code_object import target_id
 from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
@@ -17,7 +17,6 @@ from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.machines.machine import Dispatch
     from dwarfgpu.states.stopped import Stopped
 
 _SCOPES = {1: "a", 2: "s"}

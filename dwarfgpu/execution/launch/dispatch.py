@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
-from dwarfgpu.targets.amdgpu.geometry import AXES
+from dwarfgpu.targets.amdgpu.geometry import AXES, Geometry, GridPosition
 from dwarfgpu.targets.amdgpu.initial_state import DWORD, align, item_words, mode_fields, problems, tmpring_size
 from dwarfgpu.targets.amdgpu.resources import buffer_parts
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
-    from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
     from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
     from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.target import Target

@@ -7,7 +7,7 @@ with ``hidden_`` are the runtime's (table "Code Object V5 Kernel Argument Metada
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError, nearest, shown
@@ -22,23 +22,18 @@ from dwarfgpu.execution.launch.argument_values import (
 from dwarfgpu.execution.launch.images import ImageArgument, read_argument
 from dwarfgpu.expr.floats import DOUBLE, HALF, SINGLE
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import explicit_arguments, fitting
+from dwarfgpu.program.code.kernel_parameters import KernelParameter, explicit_arguments, fitting
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types.declaration import safe_text
-from dwarfgpu.program.types.model import known_size
-from dwarfgpu.program.values.scalars import scalar_of
+from dwarfgpu.program.types.model import Pointer, Type, known_size
+from dwarfgpu.program.values.scalars import Scalar, scalar_of
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.amdgpu.initial_state import align
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
-    from dwarfgpu.program.code.kernel_parameters import KernelParameter
-    from dwarfgpu.program.types.model import Pointer, Type
-    from dwarfgpu.program.values.scalars import Scalar
     from dwarfgpu.targets.amdgpu.geometry import Geometry
 
 MAX_SIZE = 1 << 20

@@ -7,10 +7,10 @@ machine unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter, index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import field
 
@@ -19,7 +19,7 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.checks.findings import CheckSettings, check_names
 from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, NamedBuffer
 from dwarfgpu.execution.gpu import Gpu
-from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses
+from dwarfgpu.execution.launch.dispatch import FIRST_ADDRESS, GAP, Addresses, PlannedDispatch
 from dwarfgpu.execution.launch.padding import padding_of
 from dwarfgpu.execution.launch.planning import plan
 from dwarfgpu.execution.starting import Demand, RegisterCounts, StartingWaves, check_room, groups_at_once, start_waves
@@ -32,11 +32,7 @@ from dwarfgpu.program.types.model import Qualified
 from dwarfgpu.states.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import TypeAlias
-
     from dwarfgpu.bits import Array
-    from dwarfgpu.execution.launch.dispatch import PlannedDispatch
     from dwarfgpu.execution.weak_memory import WeakSettings
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.targets.amdgpu.geometry import Geometry

@@ -18,7 +18,7 @@ from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceTexts
 from dwarfgpu.program.frames.columns import dtype_of
 from dwarfgpu.program.frames.launch_record import argument_type
 from dwarfgpu.program.language.arithmetic import DataModel
-from dwarfgpu.program.types.model import Array, Function, Pointer, Struct, known_size, resolved
+from dwarfgpu.program.types.model import Array, Function, Pointer, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.states.program import Program
 
 GROUPS, GROUP = 2, 64

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.execution.launch.triton import triton_launch
-from dwarfgpu.program.code.kernel_parameters import DescribedKernel
+from dwarfgpu.program.code.kernel_parameters import DescribedKernel, KernelParameter
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.program.values.objects import HIP_VECTOR
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.code.kernel_parameters import KernelParameter
 
 _ITEMS = 64
 """The work-items of the example, and the elements of its buffers."""

@@ -31,24 +31,20 @@ from dwarfgpu.execution.launch.dispatch import (
     scratch_waves,
     structures,
 )
-from dwarfgpu.execution.launch.triton import triton_launch
+from dwarfgpu.execution.launch.triton import TritonLaunch, triton_launch
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import find_target, target_id
+from dwarfgpu.program.code.code_object import CodeObject, find_target, target_id
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel, explicit_arguments
 from dwarfgpu.targets.amdgpu import queue
-from dwarfgpu.targets.amdgpu.geometry import AXES, geometry
+from dwarfgpu.targets.amdgpu.geometry import AXES, Geometry, geometry
 from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, scratch_descriptor, scratch_wave_bytes
-from dwarfgpu.targets.amdgpu.processors import processor_named
+from dwarfgpu.targets.amdgpu.processors import Processor, processor_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dwarfgpu.execution.launch.kernarg import Kernarg
-    from dwarfgpu.execution.launch.triton import TritonLaunch
     from dwarfgpu.objfile.kernels.kernel import Kernel
-    from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.targets.amdgpu.geometry import Geometry
-    from dwarfgpu.targets.amdgpu.processors import Processor
     from dwarfgpu.targets.target import Target
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.code_object import check_has_kernels
+from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.program.code.code_object import CodeObject
 
 MAX_SIZE = 1 << 20
 """Of the file; Triton writes some kilobytes."""

@@ -17,19 +17,17 @@ from dwarfgpu.expr import convert, locations, types
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import memory, moved, object_location, pointed_to, refuse_entry, to_value
 from dwarfgpu.expr.instruction import Expression
-from dwarfgpu.expr.locations import UNDEFINED, Location, union
+from dwarfgpu.expr.locations import UNDEFINED, Entry, Location, union
 from dwarfgpu.expr.ops.value_operations import dereference
 from dwarfgpu.expr.storages import Implicit, ImplicitPointer, Memory, Register, pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation, section
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import uniform
-from dwarfgpu.targets.target import Scope
+from dwarfgpu.targets.target import AddressSpace, Scope
 
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.evaluation import Evaluation
-    from dwarfgpu.expr.locations import Entry
-    from dwarfgpu.targets.target import AddressSpace
 
 
 section("General location description operations (A.2.5.4.4.1).")

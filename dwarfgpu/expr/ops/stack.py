@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import IllFormed
-from dwarfgpu.expr.locations import IncompleteComposite
+from dwarfgpu.expr.locations import Entry, IncompleteComposite
 from dwarfgpu.expr.table import equivalent, operation, section
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Evaluation
-    from dwarfgpu.expr.locations import Entry
 
 section("Stack operations (A.2.5.4.1).")
 

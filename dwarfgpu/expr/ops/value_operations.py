@@ -10,7 +10,7 @@ from dwarfgpu.expr import types
 from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import block_stream, evaluate_location, object_location, value_stream
-from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.instruction import Step, decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.storages import pointer_misuse
 from dwarfgpu.expr.table import equivalent, operation, section
@@ -20,7 +20,6 @@ from dwarfgpu.lanes import refuse
 if TYPE_CHECKING:
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.evaluation import Evaluation
-    from dwarfgpu.expr.instruction import Step
     from dwarfgpu.expr.types import BaseType
     from dwarfgpu.targets.target import TargetRegister
 

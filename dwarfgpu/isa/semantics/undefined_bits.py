@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dwarfgpu.isa.formulas import FLAG, bits_of
+from dwarfgpu.isa.formulas import FLAG, Formula, Term, bits_of
 from dwarfgpu.isa.semantics.columns import Columns
 from dwarfgpu.isa.semantics.functions import permute_bytes, reversed_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.isa.formulas import Formula, Term
 
 Lanes = Any
 _LONG_CALLS = ("ones", "clz", "ctz", "cls", "reversed", "quads", "whole_quads", "replicated")

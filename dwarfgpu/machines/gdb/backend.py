@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dwarfgpu.errors import EvaluationError
+from dwarfgpu.errors import DwarfGpuError, EvaluationError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.machine import Dispatch
 from dwarfgpu.machines.protocol import (
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.machines.gdb.process import GdbProcess
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import gdb
 
 from dwarfgpu.errors import EvaluationError
-from dwarfgpu.machines.gdb.backend import LoadedFile, Refused
+from dwarfgpu.machines.gdb.backend import LoadedFile, Refused, WavePlace
 from dwarfgpu.machines.machine import Dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from dwarfgpu.machines.gdb.backend import WavePlace
 
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")

@@ -23,7 +23,7 @@ from dwarfgpu.machines.gpu_core.runtime import (
     scratch_regions,
     scratch_size,
 )
-from dwarfgpu.machines.gpu_core.save_area import area_stride, read_area
+from dwarfgpu.machines.gpu_core.save_area import SavedWaves, area_stride, read_area
 from dwarfgpu.machines.gpu_core.stop_reasons import (
     BARRIER_BITS,
     BARRIER_WAIT,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import AgentEntry, CoreState, QueueEntry
     from dwarfgpu.machines.gpu_core.runtime import DispatchPacket, LoadedObject, QueueMemory
-    from dwarfgpu.machines.gpu_core.save_area import SavedWaves
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 MAX_WAVES = 1 << 20

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.machines.gpu_core.layout import bits
+from dwarfgpu.machines.gpu_core.layout import CoreFamily, bits
 from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, QUEUE, READ_DISPATCH_ID_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily
     from dwarfgpu.machines.gpu_core.note import AgentEntry, QueueEntry
 
 R_DEBUG = struct.Struct("<i4xQQi4xQ")

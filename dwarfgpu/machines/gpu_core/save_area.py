@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.machines.gpu_core.layout import EVENT, PM4_WORDS, STATE, shape_of
+from dwarfgpu.machines.gpu_core.layout import EVENT, PM4_WORDS, STATE, CoreFamily, RecordShape, shape_of
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import QueueEntry
 
 HEADER = struct.Struct("<6IQ2I")

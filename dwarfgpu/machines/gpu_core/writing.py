@@ -8,7 +8,7 @@ is not known: registers of which nothing is known are written as 0.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import evolve, frozen
 
@@ -37,7 +37,6 @@ from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, Q
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import BinaryIO
 
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
 

@@ -10,13 +10,11 @@ import itertools
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
-from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, SHT_RELA, malformed
-from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NEEDS_LOAD, NOTHING, RELATIVE, RULES, SPECS
+from dwarfgpu.objfile.elf.header import PT_DYNAMIC, PT_LOAD, SHN_UNDEF, SHT_RELA, Segment, malformed
+from dwarfgpu.objfile.elf.relocation import ABSOLUTE, BASE, NEEDS_LOAD, NOTHING, RELATIVE, RULES, SPECS, RelocationType
 
 if TYPE_CHECKING:
-    from dwarfgpu.objfile.elf.header import Segment
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.relocation import RelocationType
 
 MAX_LOADED = 1 << 28
 """Bytes that the segments of one file may take in memory."""

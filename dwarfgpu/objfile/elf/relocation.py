@@ -9,12 +9,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from dwarfgpu.errors import Unsupported
+from dwarfgpu.errors import DwarfGpuError, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf import header as elf
 
 if TYPE_CHECKING:
-    from dwarfgpu.errors import DwarfGpuError
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
 

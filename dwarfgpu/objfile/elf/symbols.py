@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.objfile.elf.header import SHN_UNDEF, SHN_XINDEX, text_at
+from dwarfgpu.objfile.elf.header import SHN_UNDEF, SHN_XINDEX, ElfLayout, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dwarfgpu.objfile.elf.header import ElfLayout
     from dwarfgpu.objfile.elf.sections import Section
 
 TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}

@@ -15,7 +15,7 @@ from dwarfgpu.objfile.indexes.name_index import ADDRESS_OPERATIONS
 from dwarfgpu.objfile.info.forms import ADDRESS_INDEX, NO_DATA, UNSIGNED, class_of
 from dwarfgpu.objfile.info.pc_ranges import Budget, Ranges, is_dead
 from dwarfgpu.objfile.info.readers import CODES
-from dwarfgpu.objfile.info.scan import scan
+from dwarfgpu.objfile.info.scan import Plan, scan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.objfile.info.scan import Plan
     from dwarfgpu.objfile.info.unit import Unit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
@@ -13,14 +13,12 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.contributions import each_contribution, initial_length
 from dwarfgpu.objfile.info.forms import form_name, read_value
 from dwarfgpu.objfile.info.unit_tables import numbers
-from dwarfgpu.objfile.section_source import decode
+from dwarfgpu.objfile.section_source import SectionSource, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
-    from dwarfgpu.objfile.section_source import SectionSource
 
 SECTION = ".debug_names"
 SPEC = "DWARF 5, 6.1.1.4"

@@ -6,23 +6,20 @@ strings takes longer than to read all entries. A look-up of a name finds its off
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
-from dwarfgpu.objfile.info.dies import MAX_ORIGINS
+from dwarfgpu.objfile.info.dies import MAX_ORIGINS, Die
 from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.scan import Plan, is_declaration, scan
 from dwarfgpu.objfile.info.scopes import ANONYMOUS, is_local, qualified_name
 
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
-    from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
 
     Kind: TypeAlias = Literal["function", "variable", "type", "namespace", "label"]

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import encode_unsigned
 from dwarfgpu.errors import DwarfGpuError
-from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS
+from dwarfgpu.objfile.indexes.name_index import COMPLETED, LINKAGE_NAMES, ORIGINS, Key
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from dwarfgpu.objfile.indexes.name_index import Key
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.section_source import SectionSource
 

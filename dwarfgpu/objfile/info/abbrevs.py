@@ -9,20 +9,18 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dwarfgpu.dwarf_constants import DW_FORM_implicit_const
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
-from dwarfgpu.objfile.info.forms import class_of
+from dwarfgpu.objfile.info.forms import AttributeDialect, class_of
 from dwarfgpu.objfile.info.readers import EntryLayout, Family, family
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
 
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.info.forms import AttributeDialect
 
     T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
 from dwarfgpu.objfile.info.abbrevs import AbbreviationTable
 from dwarfgpu.objfile.info.forms import AttributeDialect, dialect
 from dwarfgpu.objfile.info.unit import Unit, read_headers
-from dwarfgpu.objfile.section_source import SectionSource
+from dwarfgpu.objfile.section_source import ImageSections, SectionSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.split import Contributions, OpenSplit, SplitFile
-    from dwarfgpu.objfile.section_source import ImageSections
 
 LOADED = 1 << 26
 """How many bytes of units are held in pieces besides the section itself."""

@@ -7,7 +7,7 @@ after the other, parents when they are asked for, and no tree is built.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
@@ -15,16 +15,14 @@ from dwarfgpu.dwarf_constants import name_of
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.info import forms
-from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES
+from dwarfgpu.objfile.info.abbrevs import MAX_ATTRIBUTES, Abbreviation
 from dwarfgpu.objfile.info.forms import class_of, form_name
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.tree import after_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.forms import Class
     from dwarfgpu.objfile.info.unit import Unit
 

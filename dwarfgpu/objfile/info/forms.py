@@ -12,7 +12,7 @@ come from, or by the rule of `dialect_for`, and results name it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import LLVM_OLD_ATTRIBUTES, name_of, names
@@ -22,7 +22,6 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Literal
 
     from dwarfgpu.encoding.operands import Format
 

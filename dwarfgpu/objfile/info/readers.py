@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import MalformedFile
@@ -21,7 +21,6 @@ from dwarfgpu.objfile.info.forms import FIXED, FORMS, LOOKED_UP, NO_DATA, fixed_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Literal
 
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.forms import Encoding

@@ -6,7 +6,7 @@ entry that is not wanted the scan only reads a list of sizes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -15,7 +15,6 @@ from dwarfgpu.objfile.info.readers import FAILURES, truncated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, TypeAlias
 
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.readers import Pick, Unpack

@@ -7,7 +7,7 @@ A skeleton unit names a file with the rest (``.dwo``), or the rest lies in a pac
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import MalformedFile, MissingContext, Unsupported
@@ -15,7 +15,6 @@ from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.debug_file import DebugFile

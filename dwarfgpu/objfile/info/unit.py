@@ -6,7 +6,7 @@ Everything is read on first use, and can be freed.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
@@ -22,7 +22,6 @@ from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, MissingContext
-from dwarfgpu.objfile.contributions import check_address_size, contribution_with_base
+from dwarfgpu.objfile.contributions import TableHeader, check_address_size, contribution_with_base
 from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
-    from dwarfgpu.objfile.contributions import TableHeader
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.lists.list_encoding import EntryList, ListTable
     from dwarfgpu.objfile.section_source import SectionSource

@@ -16,16 +16,14 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.containers.place import parse_target
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, malformed
-from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL
+from dwarfgpu.objfile.elf.symbols import STT_AMDGPU_HSA_KERNEL, Symbol
 from dwarfgpu.objfile.kernels import descriptor_fields as bits
-from dwarfgpu.objfile.kernels.metadata import LazyRecords, read_metadata, target_name
+from dwarfgpu.objfile.kernels.metadata import KernelMetadata, LazyRecords, Metadata, read_metadata, target_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.symbols import Symbol
-    from dwarfgpu.objfile.kernels.metadata import KernelMetadata, Metadata
 
 DESCRIPTOR = struct.Struct("<IIII q 20s III HH I")
 DESCRIPTOR_SIZE = 64

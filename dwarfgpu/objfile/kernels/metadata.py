@@ -6,7 +6,7 @@ the same records, with the words of V3; what a document says in its own words is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -16,13 +16,10 @@ import attrs
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unsupported
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import malformed
-from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, hsa_notes
+from dwarfgpu.objfile.elf.notes import NT_AMD_HSA_METADATA, NT_AMDGPU_METADATA, Note, hsa_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.elf.image import Image
-    from dwarfgpu.objfile.elf.notes import Note
 
 
 T = TypeVar("T")

@@ -23,12 +23,11 @@ from dwarfgpu.dwarf_constants import (
     DW_RLE_end_of_list,
     DW_RLE_offset_pair,
 )
-from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES
+from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES, ListContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dwarfgpu.objfile.lists.list_encoding import ListContext
 
 Said = TypeVar("Said")
 

@@ -17,6 +17,7 @@ from dwarfgpu.cfi.rules import ExpressionBytes, Rule, rule_json
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound, noting
+from dwarfgpu.expr.instruction import Expression
 from dwarfgpu.expr.instruction import decode as decode_expression
 from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.call_frames import (
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dwarfgpu.expr.dialect import Dialect
-    from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section
     from dwarfgpu.program.code.code_object import CodeObject

@@ -28,7 +28,7 @@ from dwarfgpu.cfi.rules import (
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.asm import assemble
-from dwarfgpu.expr.instruction import decode
+from dwarfgpu.expr.instruction import Expression, decode
 from dwarfgpu.isa.decoder import decode as decode_instruction
 from dwarfgpu.isa.frame_state import (
     ACCUMULATION,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dwarfgpu.cfi.rules import Rule
-    from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.isa.frame_state import Clobbers, Lanes
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.targets.target import Target

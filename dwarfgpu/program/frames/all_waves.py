@@ -15,7 +15,7 @@ from dwarfgpu.cfi.activation import Parted
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.program.frames.answers import AsWritten, Quantity, Values, table_of
-from dwarfgpu.program.frames.frame import Stack, unknown_place
+from dwarfgpu.program.frames.frame import Frame, Stack, unknown_place
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.variable import Variable
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups
@@ -26,7 +26,6 @@ from dwarfgpu.program.types.model import has_dynamic_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.program import Attached
 
     _Members = list[tuple[Frame, Sequence[int]]]

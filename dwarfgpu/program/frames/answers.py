@@ -29,7 +29,7 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Array, Base, Struct, Type, known_size, resolved
 from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
-from dwarfgpu.program.values.storage import Located, ObjectPlace
+from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from dwarfgpu.program.code.repairs import Repair
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable
-    from dwarfgpu.program.values.storage import Address
 
 T = TypeVar("T")
 

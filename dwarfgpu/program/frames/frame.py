@@ -30,11 +30,11 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.expr.table import find as find_operation
 from dwarfgpu.lanes import LaneSet, lane_number
-from dwarfgpu.machines.protocol import not_set_yet
+from dwarfgpu.machines.protocol import Backend, not_set_yet
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.code import scopes
 from dwarfgpu.program.code.code_lookup import line_before
-from dwarfgpu.program.code.loaded import FileUnit, location_list
+from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
 from dwarfgpu.program.frames import reasons
@@ -47,11 +47,9 @@ from dwarfgpu.program.values.storage import ObjectSurroundings
 if TYPE_CHECKING:
     from dwarfgpu.expr.evaluation import Trace
     from dwarfgpu.expr.values import Value
-    from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.encoding_context import EncodingContext
-    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.answers import Quantity, Values
     from dwarfgpu.program.frames.evaluator import SourceExpression
     from dwarfgpu.program.frames.macros import Definitions

@@ -23,13 +23,12 @@ from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Implicit
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, each_part
-from dwarfgpu.program.code.loaded import FileUnit
+from dwarfgpu.program.code.loaded import FileUnit, LoadedCode
 
 if TYPE_CHECKING:
     from dwarfgpu.expr.context import Context
     from dwarfgpu.machines.protocol import Backend
     from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.targets.target import Target
 
     class Executing(Protocol):

@@ -9,14 +9,13 @@ from attrs import evolve
 
 from dwarfgpu.errors import DwarfGpuError, UsageError, noting
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.frames.frame import Stack, negative_frame
+from dwarfgpu.program.frames.frame import Frame, Stack, negative_frame
 from dwarfgpu.program.frames.lane_state import Simt
 from dwarfgpu.program.frames.wave_positions import InDispatch, place_of, waves_of
 
 if TYPE_CHECKING:
     from dwarfgpu.machines.protocol import WaveStop
     from dwarfgpu.program.code.scopes import SourceCall
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.states.stopped import Stopped
 
 ACTIVE, INACTIVE, UNUSED, UNKNOWN = "active", "inactive", "unused", "unknown"

@@ -17,8 +17,8 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr import locations
 from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.immutable import frozen
-from dwarfgpu.program.code.kernel_parameters import BODY, DescribedKernel
-from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.program.code.kernel_parameters import BODY, DescribedKernel, KernelParameter
+from dwarfgpu.program.frames.wave_positions import InDispatch, place_of
 from dwarfgpu.program.language.arithmetic import DataModel
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
-    from dwarfgpu.program.code.kernel_parameters import KernelParameter
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
-    from dwarfgpu.program.frames.wave_positions import InDispatch
     from dwarfgpu.program.values.storage import ObjectSurroundings
 
 AT_LAUNCH, IN_SEGMENT = "at the launch", "in the kernarg segment now"

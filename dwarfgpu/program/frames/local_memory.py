@@ -9,16 +9,14 @@ from attrs import field
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.local_layout import is_large, laid_out
-from dwarfgpu.program.frames.launch_record import LOCAL
-from dwarfgpu.program.frames.variable import owner_of, variables_of
+from dwarfgpu.program.frames.launch_record import LOCAL, LaunchRecord
+from dwarfgpu.program.frames.variable import Variable, owner_of, variables_of
 from dwarfgpu.program.types.model import Pointer, Type, known_size, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dwarfgpu.program.frames.frame import Frame
-    from dwarfgpu.program.frames.launch_record import LaunchRecord
-    from dwarfgpu.program.frames.variable import Variable
 
 _UNDEFINED = "DW_OP_LLVM_undefined"
 

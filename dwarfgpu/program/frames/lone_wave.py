@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.expr import locations
-from dwarfgpu.expr.context import Context, LoneFrame, known_register
+from dwarfgpu.expr.context import Context, LoneFrame, UnitInfo, known_register
 from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dwarfgpu.expr.context import UnitInfo
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.encoding_context import EncodingContext

@@ -18,11 +18,11 @@ from dwarfgpu.expr.convert import with_undefined_rest
 from dwarfgpu.expr.machine import evaluate, result_for
 from dwarfgpu.expr.storages import Composite, Memory
 from dwarfgpu.immutable import frozen
-from dwarfgpu.lanes import Diverge, LaneFault
+from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.machines.protocol import not_set_yet
 from dwarfgpu.objfile.info.scopes import enclosing_function, is_local, qualified_name
 from dwarfgpu.program.code import scopes
-from dwarfgpu.program.code.loaded import FileUnit, location_list
+from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, location_list
 from dwarfgpu.program.code.repairs import (
     UNWRITTEN,
     Repair,
@@ -47,10 +47,8 @@ if TYPE_CHECKING:
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import Finding
-    from dwarfgpu.lanes import LaneSet
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.language.arithmetic import ScalarOperand
     from dwarfgpu.program.values.storage import ObjectSurroundings

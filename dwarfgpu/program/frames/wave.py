@@ -9,7 +9,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lanes_in
 from dwarfgpu.machines.protocol import UNKNOWN_TRAP, TrapMeaning, WaveStop, trap_inputs
 from dwarfgpu.notebooks import ShownInNotebooks
-from dwarfgpu.program.frames.frame import Stack, negative_frame
+from dwarfgpu.program.frames.frame import Frame, Stack, negative_frame
 from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.frames.execution import Execution
-    from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.launch_record import LaunchRecord
     from dwarfgpu.states.stopped import Stopped
 

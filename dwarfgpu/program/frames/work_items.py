@@ -8,14 +8,13 @@ from dwarfgpu import bits as b
 from dwarfgpu.errors import MissingContext, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, uniform
-from dwarfgpu.program.frames.wave_positions import place_of, waves_of
+from dwarfgpu.program.frames.wave_positions import InDispatch, Stoppable, place_of, waves_of
 from dwarfgpu.targets.amdgpu.geometry import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dwarfgpu.program.frames.launch_record import LaunchRecord
-    from dwarfgpu.program.frames.wave_positions import InDispatch, Stoppable
 
     class HasLaunch(Protocol):
         """A wave, of which its launch is asked."""

@@ -34,7 +34,7 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import LaneFault
 from dwarfgpu.objfile.dwarf import index_of
-from dwarfgpu.program.code.loaded import FileUnit, constant_bytes
+from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, constant_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.types.model import Dynamic
 
 
