@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from dwarfgpu.bits import Bits, Flags
     from dwarfgpu.expr.floats import Number
     from dwarfgpu.expr.rules import Rules
-    from dwarfgpu.expr.values import Value
 
 
 class Integers:
@@ -220,7 +219,7 @@ if TYPE_CHECKING:
     Arithmetic: TypeAlias = Integers | Floats
 
 
-def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Value, Value]:
+def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Any, Any]:
     """Return two operands with the type that they have in common, or that the rules give them."""
     one, other = left.type, right.type
     if one == other:
@@ -234,7 +233,7 @@ def with_one_type(left: Any, right: Any, rules: Rules) -> tuple[Value, Value]:
     raise IllFormed("type_mismatch", message, spec="DWARF 5, 2.5.1.4")
 
 
-def computable(value: Value) -> Any:
+def computable(value: Any) -> Any:
     """Return the arithmetic of the type of a value; raise an error for a type that has none."""
     kind = value.type
     if kind.arithmetic is None:

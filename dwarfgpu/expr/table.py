@@ -1,8 +1,9 @@
 """The operation table: one row for each operation, with everything about it except its encoding.
 
-A row is declared by decorating the function that is its meaning, or by `equivalent`, which states the meaning in terms
-of other rows. Everything else is derived from rows: popping and the kinds of the operands, missing context, what call
-frame information forbids, static checking, assembly, listings and the reference of `dwarfgpu ops`.
+A row is declared by decorating the function that is its meaning, by `binary` or `comparison`, which name a method of
+arithmetic, or by `equivalent`, which states the meaning in terms of other rows. Everything else is derived from rows:
+popping and the kinds of the operands, missing context, what call frame information forbids, static checking, assembly,
+listings and the reference of `dwarfgpu ops`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dwarfgpu import bits as b
+from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from dwarfgpu.bits import Flags
 
 KINDS = frozenset(("any", "value", "integral", "location"))
 """What an effect may require of an entry: anything but an incomplete composite, a location description, any value,
@@ -138,6 +143,31 @@ def operation(
         return function
 
     return declare
+
+
+def binary(name: str, kind: str, number: int, method: str, meaning: str) -> None:
+    """Declare an operation on two operands of one type, with a result of that type, by a method of its arithmetic."""
+
+    def run(ev: Any, left: Any, right: Any) -> Any:
+        if left.type is not right.type:
+            left, right = with_one_type(left, right, ev.rules)
+        numbers = left.type.arithmetic or computable(left)
+        return type(left)(left.type, getattr(numbers, method)(left.bits, right.bits))
+
+    run.__doc__ = meaning
+    operation(name, f"A:{kind} B:{kind} -- R:{kind}", f"DWARF 5, 2.5.1.4 ({number})")(run)
+
+
+def comparison(name: str, relation: str, compare: Callable[[Any, Any, Any], Flags]) -> None:
+    """Declare an operation that compares; it is a function of the arithmetic and the patterns of both operands."""
+
+    def run(ev: Any, left: Any, right: Any) -> Any:
+        if left.type is not right.type:
+            left, right = with_one_type(left, right, ev.rules)
+        return type(left)(ev.generic, b.of_flags(compare(computable(left), left.bits, right.bits)))
+
+    run.__doc__ = f"Push 1 if A {relation}"
+    operation(name, "A:value B:value -- R:value", "A.2.5.4.2 (2)")(run)
 
 
 def equivalent(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu import bits as b
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.expr import convert, locations
-from dwarfgpu.expr.arithmetic import computable, with_one_type
+from dwarfgpu.expr.arithmetic import computable
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.instruction import TAKEN
 from dwarfgpu.expr.storages import Implicit
-from dwarfgpu.expr.table import operation, section
+from dwarfgpu.expr.table import comparison, operation, section
 from dwarfgpu.expr.values import Value
 from dwarfgpu.lanes import uniform_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.bits import Flags
     from dwarfgpu.expr.evaluation import Evaluation
 
 section("Vendor extension prefix and control flow operations (A.2.5.4.0, A.2.5.4.2; DWARF 5 section 2.5.1.5).")
@@ -36,25 +33,13 @@ def nop(_ev: Evaluation) -> None:
     """Do nothing."""
 
 
-def _comparison(name: str, relation: str, compare: Callable[[Any, Any, Any], Flags]) -> None:
-    """Declare an operation that compares; it is a function of the arithmetic and the patterns of both operands."""
-
-    def run(ev: Evaluation, left: Value, right: Value) -> Value:
-        if left.type is not right.type:
-            left, right = with_one_type(left, right, ev.rules)
-        return Value(ev.generic, b.of_flags(compare(computable(left), left.bits, right.bits)))
-
-    run.__doc__ = f"Push 1 if A {relation}"
-    operation(name, "A:value B:value -- R:value", "A.2.5.4.2 (2)")(run)
-
-
 _SIGNED = "B, else 0; the generic type is compared as signed."
-_comparison("DW_OP_le", f"<= {_SIGNED}", lambda kind, x, y: b.either(kind.less(x, y), kind.equal(x, y)))
-_comparison("DW_OP_ge", f">= {_SIGNED}", lambda kind, x, y: b.either(kind.less(y, x), kind.equal(x, y)))
-_comparison("DW_OP_eq", "= B, else 0.", lambda kind, x, y: kind.equal(x, y))
-_comparison("DW_OP_lt", f"< {_SIGNED}", lambda kind, x, y: kind.less(x, y))
-_comparison("DW_OP_gt", f"> {_SIGNED}", lambda kind, x, y: kind.less(y, x))
-_comparison("DW_OP_ne", "differs from B, else 0.", lambda kind, x, y: kind.equal(x, y) ^ True)
+comparison("DW_OP_le", f"<= {_SIGNED}", lambda kind, x, y: b.either(kind.less(x, y), kind.equal(x, y)))
+comparison("DW_OP_ge", f">= {_SIGNED}", lambda kind, x, y: b.either(kind.less(y, x), kind.equal(x, y)))
+comparison("DW_OP_eq", "= B, else 0.", lambda kind, x, y: kind.equal(x, y))
+comparison("DW_OP_lt", f"< {_SIGNED}", lambda kind, x, y: kind.less(x, y))
+comparison("DW_OP_gt", f"> {_SIGNED}", lambda kind, x, y: kind.less(y, x))
+comparison("DW_OP_ne", "differs from B, else 0.", lambda kind, x, y: kind.equal(x, y) ^ True)
 
 
 @operation("DW_OP_skip", "--", "A.2.5.4.2 (3)", operands="D:branch")

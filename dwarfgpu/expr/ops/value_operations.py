@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from dwarfgpu import bits as b
 from dwarfgpu.errors import IllFormed
 from dwarfgpu.expr import types
-from dwarfgpu.expr.arithmetic import computable, with_one_type
+from dwarfgpu.expr.arithmetic import computable
 from dwarfgpu.expr.context import DieReference
 from dwarfgpu.expr.convert import block_stream, evaluate_location, object_location, value_stream
 from dwarfgpu.expr.instruction import Step, decode
 from dwarfgpu.expr.locations import Location
 from dwarfgpu.expr.storages import pointer_misuse
-from dwarfgpu.expr.table import equivalent, operation, section
+from dwarfgpu.expr.table import binary, equivalent, operation, section
 from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import refuse
 
@@ -115,30 +115,17 @@ def push_iteration(ev: Evaluation) -> Value:
 section("Arithmetic and logical operations (A.2.5.4.3.2; DWARF 5 section 2.5.1.4).")
 
 
-def _binary(name: str, kind: str, number: int, method: str, meaning: str) -> None:
-    """Declare an operation on two operands of one type, with a result of that type, by a method of its arithmetic."""
-
-    def run(ev: Evaluation, left: Value, right: Value) -> Value:
-        if left.type is not right.type:
-            left, right = with_one_type(left, right, ev.rules)
-        numbers = left.type.arithmetic or computable(left)
-        return Value(left.type, getattr(numbers, method)(left.bits, right.bits))
-
-    run.__doc__ = meaning
-    operation(name, f"A:{kind} B:{kind} -- R:{kind}", f"DWARF 5, 2.5.1.4 ({number})")(run)
-
-
 @operation("DW_OP_abs", "A:value -- R:value", "DWARF 5, 2.5.1.4 (1)")
 def abs_(_ev: Evaluation, value: Value) -> Value:
     """Push the absolute value of A; the generic type is read as signed."""
     return Value(value.type, computable(value).abs(value.bits))
 
 
-_binary("DW_OP_and", "integral", 2, "and_", "Push the bitwise and.")
-_binary("DW_OP_div", "value", 3, "div", "Push A / B; the generic type is read as signed.")
-_binary("DW_OP_minus", "value", 4, "sub", "Push A - B.")
-_binary("DW_OP_mod", "integral", 5, "mod", "Push A modulo B; the generic type is unsigned here.")
-_binary("DW_OP_mul", "value", 6, "mul", "Push A * B.")
+binary("DW_OP_and", "integral", 2, "and_", "Push the bitwise and.")
+binary("DW_OP_div", "value", 3, "div", "Push A / B; the generic type is read as signed.")
+binary("DW_OP_minus", "value", 4, "sub", "Push A - B.")
+binary("DW_OP_mod", "integral", 5, "mod", "Push A modulo B; the generic type is unsigned here.")
+binary("DW_OP_mul", "value", 6, "mul", "Push A * B.")
 
 
 @operation("DW_OP_neg", "A:value -- R:value", "DWARF 5, 2.5.1.4 (7)")
@@ -153,8 +140,8 @@ def not_(_ev: Evaluation, value: Value) -> Value:
     return Value(value.type, b.invert(value.bits, value.type.mask))
 
 
-_binary("DW_OP_or", "integral", 9, "or_", "Push the bitwise or.")
-_binary("DW_OP_plus", "value", 10, "add", "Push A + B.")
+binary("DW_OP_or", "integral", 9, "or_", "Push the bitwise or.")
+binary("DW_OP_plus", "value", 10, "add", "Push A + B.")
 
 
 @operation("DW_OP_plus_uconst", "A:integral -- R:integral", "DWARF 5, 2.5.1.4 (11)", operands="N:uleb")
@@ -164,10 +151,10 @@ def plus_uconst(_ev: Evaluation, value: Value, number: int) -> Value:
     return Value(value.type, numbers.add(value.bits, number & value.type.mask))
 
 
-_binary("DW_OP_shl", "integral", 12, "shl", "Push A shifted left by B bits.")
-_binary("DW_OP_shr", "integral", 13, "shr", "Push A shifted right by B bits, filling with zeros.")
-_binary("DW_OP_shra", "integral", 14, "shra", "Push A shifted right by B bits, filling with its sign.")
-_binary("DW_OP_xor", "integral", 15, "xor", "Push the bitwise exclusive or.")
+binary("DW_OP_shl", "integral", 12, "shl", "Push A shifted left by B bits.")
+binary("DW_OP_shr", "integral", 13, "shr", "Push A shifted right by B bits, filling with zeros.")
+binary("DW_OP_shra", "integral", 14, "shra", "Push A shifted right by B bits, filling with its sign.")
+binary("DW_OP_xor", "integral", 15, "xor", "Push the bitwise exclusive or.")
 
 
 section("Type conversion operations (A.2.5.4.3.3; DWARF 5 section 2.5.1.6).")
