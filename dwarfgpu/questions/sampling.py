@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.samples.annotation import Annotation, annotate
 from dwarfgpu.audits.samples.sample_files import read_samples
-from dwarfgpu.errors import UsageError
+from dwarfgpu.errors import DwarfGpuError, UsageError
+from dwarfgpu.expr.location_text import TextRenderer
+from dwarfgpu.expr.storages import Implicit
 from dwarfgpu.questions.document import NO_ANSWER, Document, Output
 from dwarfgpu.render import profiles
-from dwarfgpu.render.layout import WIDTH, laid_out
-from dwarfgpu.render.samples import annotation_json, annotation_page, annotation_text, compared_rows, compared_text
+from dwarfgpu.render import report as html
+from dwarfgpu.render.layout import WIDTH, counted, folded, laid_out, ranges_text, room, style, table
+from dwarfgpu.render.records import Record, fact, number
+from dwarfgpu.render.values import value_line
 from dwarfgpu.states.program import Program, open_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from dwarfgpu.audits.samples.annotation import Annotation, HotInstruction, HotLine
+    from dwarfgpu.audits.samples.sample_files import SampleCounts
+    from dwarfgpu.program.code.scopes import SourceCall
+    from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
@@ -82,3 +91,280 @@ def _profile(selection: Selection, annotation: Annotation, kind: str) -> Documen
         return Document({"profile_format": kind, "bytes": len(content)}, write, is_file=True)
     text = content.decode()
     return Document({"profile_format": kind, "profile": text}, text.splitlines(), is_file=True)
+
+
+# --- Text, JSON and the page ------------------------------------------------------------------------------------------
+
+
+MAX_LINES, MAX_LOOPS, MAX_HOT, MAX_VARIABLES = 24, 12, 4, 12
+"""How many lines, loops and instructions the text shows, and how many variables of an instruction."""
+MAX_JSON_HOT = 64
+"""How many instructions have their variables in JSON."""
+MAX_REASONS = 3
+MAX_VALUE = 40
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else ""
+
+
+def _reasons(counts: SampleCounts, most: int = MAX_REASONS) -> str:
+    """Return why most of the waves did not go on: ``WAITCNT 62%, SLEEP_WAIT 8%``, of all samples there."""
+    return ", ".join(f"{name} {100 * count / counts.samples:.0f}%" for name, count in counts.reasons.most_common(most))
+
+
+def _record(annotation: Annotation, *head: Any, tail: Any = "") -> Record:
+    """Return what is counted, beside what all samples have."""
+    total, lanes = annotation.placed, annotation.lane_count
+    facts = [
+        *head,
+        number("samples=counts.samples", "samples"),
+        fact("", "share", lambda row: _share(row.counts.samples, total), side="r"),
+        "active_lanes=counts.lanes",
+        fact("", "active", lambda row: _share(row.counts.lanes, row.counts.samples * lanes), side="r"),
+    ]
+    if annotation.has_stalls:
+        facts += [
+            "issued=counts.issued stalled=counts.stalled",
+            fact("stall_reasons", value=lambda row: dict(row.counts.reasons.most_common())),
+            fact("", "stalled", lambda row: _share(row.counts.stalled, row.counts.samples), side="r"),
+            fact("", "why", lambda row: _reasons(row.counts, 1)),
+        ]
+    return Record(*facts, tail)
+
+
+def _line_name(row: HotLine) -> str:
+    return f"{row.file.rpartition('/')[2]}:{row.line}" if row.file else row.function or "no line"
+
+
+def _records(annotation: Annotation) -> tuple[Record, Record, Record]:
+    """Return the records of lines, of loops and of instructions."""
+    text = fact("text", "source", text=lambda text: (text or "").strip())
+    has_text = any(row.text for row in annotation.lines())
+    tail = text if has_text else "text"
+    lines = _record(annotation, fact("", "line", _line_name), "file line? function", tail=tail)
+    loops = _record(
+        annotation,
+        fact("", "loop", lambda row: f"{'  ' * row.depth}{_loop_name(row)}"),
+        "low# high# depth function file first_line=first? last_line=last?",
+    )
+    instructions = _record(annotation, "address#", fact("instruction", value=lambda row: row.text), "calls")
+    return lines, loops, instructions
+
+
+def _loop_name(loop: Any) -> str:
+    if not loop.file or not loop.first:
+        return f"{loop.function or ''} {loop.low:#x}-{loop.high:#x}".strip()
+    last = f"-{loop.last}" if loop.last != loop.first else ""
+    return f"{loop.file.rpartition('/')[2]}:{loop.first}{last}"
+
+
+def _call_text(call: SourceCall) -> str:
+    source = call.source
+    where = f" ({source.file}:{source.line}:{source.column})" if source is not None and source.line else ""
+    return f"{call.function or call.linkage_name or 'code without a name'}{where}"
+
+
+def _place_of(variable: Variable) -> str:
+    """Return where a variable of lane 0 is, ``v3`` or ``private_lane#0x8``; the operations if these need a state."""
+    with suppress(DwarfGpuError):
+        place = variable.location(0).single
+        if place is not None and isinstance(place.storage, Implicit):
+            return f"always {value_line(variable.object(0), MAX_VALUE)}"
+        return TextRenderer(variable.frame.target.byte_order).entry(variable.location(0))
+    found = variable.locations_here()
+    return found[0].repaired or found[0].operations if found else "a constant"
+
+
+def _left_out(annotation: Annotation) -> Iterator[str]:
+    for reason, count in annotation.left_out.most_common():
+        yield f"{counted(count, 'sample')} {reason}"
+
+
+# --- Text -----------------------------------------------------------------------------------------------------------
+
+
+def annotation_text(annotation: Annotation, files: str) -> Iterator[str]:
+    """Yield what samples say: lines of the source, loops, and the instructions with most of them."""
+    samples, width = annotation.samples, room()
+    head = f"{samples.path}: {annotation.placed:,} of {counted(samples.count, 'sample')} are of {files}"
+    yield from folded(head, width, 2)
+    yield from (f"  left out: {text}" for text in _left_out(annotation))
+    if annotation.shared:
+        yield from folded(
+            f"  {counted(annotation.shared, 'sample')} fit several instructions of a line, and count at the first",
+            width,
+            4,
+        )
+    lines, loops, _instructions = _records(annotation)
+    rows = annotation.lines()
+    if rows:
+        yield ""
+        yield from lines.lines(rows[:MAX_LINES], width=width)
+    if len(rows) > MAX_LINES:
+        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+    around = annotation.loops()
+    if around:
+        yield ""
+        yield from loops.lines(around[:MAX_LOOPS], width=width)
+        if len(around) > MAX_LOOPS:
+            yield f"  ... and {counted(len(around) - MAX_LOOPS, 'more loop')} (--json has all)"
+    for each in annotation.instructions[:MAX_HOT]:
+        yield ""
+        yield from _instruction_text(annotation, each)
+
+
+def _instruction_text(annotation: Annotation, each: HotInstruction) -> Iterator[str]:
+    counts, width = each.counts, room()
+    share = _share(counts.samples, annotation.placed)
+    why = f": {_reasons(counts)}" if counts.reasons else ""
+    yield from folded(f"{style('name', f'{each.address:#x}')}  {each.text}", width, 4)
+    yield f"  {counted(counts.samples, 'sample')}, {share}{why}"
+    for depth, call in enumerate(each.calls):
+        inlined = "inlined into" if depth and each.calls[depth - 1].inlined else "in"
+        yield from folded(f"  {inlined} {_call_text(call)}", width, 4)
+    found = each.registers
+    if found is not None:
+        used = [(word, ", ".join(names)) for word, names in (("reads", found.read), ("writes", found.written))]
+        live = (f"{letter} {ranges_text(numbers)} ({len(numbers)})" for letter, numbers in found.live.items())
+        used.append(("live", ", ".join(live)))
+        text = "; ".join(f"{word} {names}" for word, names in used if names)
+        yield from folded(f"  {text}", width, 4)
+    for variable in each.variables[:MAX_VARIABLES]:
+        yield from folded(f"  {variable.name}: {_place_of(variable)}", width, 4)
+    more_of_them = len(each.variables) - MAX_VARIABLES
+    if more_of_them > 0:
+        yield f"  ... and {counted(more_of_them, 'more variable')} (--json has all)"
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def annotation_json(annotation: Annotation) -> dict[str, Any]:
+    """Return what samples say as JSON."""
+    lines, loops, instructions = _records(annotation)
+    samples = annotation.samples
+    return {
+        "samples_file": samples.path, "method": samples.method, "samples": samples.count, "placed": annotation.placed,
+        "left_out": dict(annotation.left_out.most_common()), "shared": annotation.shared,
+        "lane_count": annotation.lane_count,
+        "lines": [*map(lines.json, annotation.lines())],
+        "loops": [*map(loops.json, annotation.loops())],
+        "instructions": (
+            {**instructions.json(each), **({} if place >= MAX_JSON_HOT else _details_json(each))}
+            for place, each in enumerate(annotation.instructions)
+        ),
+    }  # fmt: skip
+
+
+def _details_json(each: HotInstruction) -> dict[str, Any]:
+    found = each.registers
+    variables = [{"name": variable.name, "location": _place_of(variable)} for variable in each.variables]
+    if found is None:
+        return {"variables": variables}
+    return {"variables": variables, "reads": [*found.read], "writes": [*found.written], "live": found.live}
+
+
+# --- Two builds -----------------------------------------------------------------------------------------------------
+
+
+def compared_rows(before: Annotation, after: Annotation) -> list[dict[str, Any]]:
+    """Return the lines of two builds, those whose share of the samples has changed most first."""
+    rows: dict[tuple[str | None, int, str | None], list[HotLine | None]] = {}
+    for place, annotation in enumerate((before, after)):
+        for row in annotation.lines():
+            name = row.file.rpartition("/")[2] if row.file else None
+            rows.setdefault((name, row.line, row.function), [None, None])[place] = row
+    found = []
+    for (file, line, function), pair in rows.items():
+        sides = [
+            {
+                "samples": 0 if row is None else row.counts.samples,
+                "share": 0.0 if row is None else round(row.counts.samples / annotation.placed, 6),
+                "stalled": 0 if row is None else row.counts.stalled,
+            }
+            for row, annotation in zip(pair, (before, after), strict=True)
+        ]
+        change = round(float(sides[1]["share"]) - float(sides[0]["share"]), 6)
+        found.append({"file": file, "line": line or None, "function": function, "before": sides[0], "after": sides[1],
+                      "change": change})  # fmt: skip
+    return sorted(found, key=lambda row: (-abs(row["change"]), row["file"] or "", row["line"] or 0))
+
+
+def compared_text(before: Annotation, after: Annotation, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what has changed between two builds, line by line of the source."""
+    for name, each in (("before", before), ("after", after)):
+        yield from folded(f"{name}: {each.samples.path}, {counted(each.placed, 'sample')}", room(), 2)
+    yield ""
+    cells = [("line", "before", "share", "after", "share", "change")]
+    for row in rows[:MAX_LINES]:
+        name = f"{row['file']}:{row['line']}" if row["file"] else row["function"] or "no line"
+        sides = (part for side in (row["before"], row["after"])
+                 for part in (f"{side['samples']:,}", f"{100 * side['share']:.1f}%"))  # fmt: skip
+        cells.append((name, *sides, f"{100 * row['change']:+.1f}%"))  # type: ignore[arg-type]
+    yield from table(cells, "lrrrrr", width=room(), is_headed=True)
+    if len(rows) > MAX_LINES:
+        yield f"  ... and {counted(len(rows) - MAX_LINES, 'more line')} (--json has all)"
+
+
+# --- The page -------------------------------------------------------------------------------------------------------
+
+ROOM = 900_000
+"""The bytes of each section of the page."""
+AROUND = 3
+"""How many lines of the source are shown around one with samples."""
+
+
+def annotation_page(annotation: Annotation, files: str, compared: list[dict[str, Any]] | None) -> Iterator[str]:
+    """Yield a page: the source with its samples, loops, and instructions with their variables and registers."""
+    lines, loops, _instructions = _records(annotation)
+    rows = annotation.lines()
+    sections = []
+    if compared is not None:
+        section = html.PageSection("compared", "Two builds", "line", ROOM, len(compared))
+        cells = (
+            (f"{row['file'] or row['function']}:{row['line'] or ''}", str(row["before"]["samples"]),
+             str(row["after"]["samples"]), f"{100 * row['change']:+.1f}%")
+            for row in compared[:200]
+        )  # fmt: skip
+        section.add(html.grid(("line", "before", "after", "change of the share"), cells, 1))
+        sections.append(section)
+    for name, title, noun, record, found in (
+        ("lines", "Lines", "line", lines, rows), ("loops", "Loops", "loop", loops, annotation.loops())
+    ):  # fmt: skip
+        section = html.PageSection(name, title, noun, ROOM, len(found))
+        if found:
+            section.add(html.grid(record.head, map(record.cells, found[:400]), 1))
+        section.left_out += max(0, len(found) - 400)
+        sections.append(section)
+    source = html.PageSection("source", "Source", "file", ROOM)
+    for blocks in _source_blocks(annotation, rows):
+        source.add(html.source_table(blocks, "samples"))
+    hot = html.PageSection("instructions", "Instructions", "instruction", ROOM, len(annotation.instructions))
+    for each in annotation.instructions:
+        head, *rest = _instruction_text(annotation, each)
+        hot.add(html.fold(head, [html.listing(line.strip() for line in rest)], is_name=True))
+    tiles = [html.Tile("Samples", f"{annotation.placed:,}", f"of {annotation.samples.count:,}, in {files}")]
+    tiles += [html.Tile("Left out", text) for text in _left_out(annotation)]
+    title = f"{annotation.samples.path.rpartition('/')[2]} annotated"
+    yield from html.page(title, tiles, [*sections, source, hot], "Samples beside their code, by dwarfgpu")
+
+
+def _source_blocks(annotation: Annotation, rows: list[HotLine]) -> Iterator[list[html.SourceBlock]]:
+    """Yield for each file its lines with samples, and some around them, with what was counted."""
+    text_of: dict[str, Callable[[int], str | None]] = {}
+    for each in annotation.instructions:
+        place, known = each.code.program.state.sources.at(each.address), each.line
+        if place is not None and known is not None:
+            text_of.setdefault(known[0], annotation.texts.read(place.file).line)
+    for file, line_of in text_of.items():
+        counts = {row.line: row.counts for row in rows if row.file == file}
+        shown = {line + more for line in counts for more in range(-AROUND, AROUND + 1) if line + more > 0}
+        blocks = []
+        for line in sorted(shown):
+            at, content = counts.get(line), line_of(line)
+            if at is None and content is None:
+                continue
+            share = "" if at is None else f"{at.samples:,}  {_share(at.samples, annotation.placed)}  {_reasons(at)}"
+            blocks.append(html.SourceBlock(file, line, content or "", (html.text(share.rstrip()),) if share else ()))
+        yield blocks

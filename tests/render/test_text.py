@@ -11,7 +11,7 @@ from dwarfgpu.execution.control.profile import Counts, ProfiledLine
 from dwarfgpu.execution.halts import ENDED, Halt
 from dwarfgpu.expr.location_json import JsonWriter
 from dwarfgpu.expr.location_text import TextRenderer
-from dwarfgpu.render.judging import judgement_text
+from dwarfgpu.questions.judging import judgement_text
 from dwarfgpu.render.layout import NARROWEST, TableLine, columns, laid_out
 from dwarfgpu.render.layout import shown as escaped
 from dwarfgpu.render.running import profile_text

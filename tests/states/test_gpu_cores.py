@@ -11,7 +11,7 @@ from dwarfgpu.code_cache import CodeCache
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.gpu_core.writing import CoreForm, LoadedImage, core_contents
-from dwarfgpu.render.cores import conversion_text, core_json, core_text
+from dwarfgpu.questions.files import conversion_text, core_json, core_text
 from dwarfgpu.render.layout import laid_out
 from dwarfgpu.states import gpu_cores
 from dwarfgpu.states.core_conversion import convert_core, memory_choice

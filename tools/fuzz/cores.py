@@ -20,7 +20,7 @@ from dwarfgpu.machines.gpu_core.save_area import HEADER
 from dwarfgpu.machines.gpu_core.writing import CoreForm
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.frames.wave_groups import wave_runs
-from dwarfgpu.render.cores import core_json, core_text
+from dwarfgpu.questions.files import core_json, core_text
 from dwarfgpu.states.core_conversion import convert_core
 from dwarfgpu.states.core_summary import core_rows
 from dwarfgpu.states.core_writing import write_core

@@ -6,7 +6,7 @@ import json
 
 from dwarfgpu.audits.judge.judgement import Judge
 from dwarfgpu.execution.control.running import launched_with
-from dwarfgpu.render.judging import judgement_json, judgement_text
+from dwarfgpu.questions.judging import judgement_json, judgement_text
 from dwarfgpu.states.program import open_program
 from fuzz.damage import Damaged
 from fuzz.frame import Asking, Chance, Drive, Setting, Steps

@@ -10,7 +10,7 @@ from dwarfgpu.audits.memory_model.file_reports import check_code
 from dwarfgpu.audits.memory_model.survey import accesses, outstanding_at
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.code.code_object import opened
-from dwarfgpu.render.memory_model import ACCESS, REPORT, checked_text
+from dwarfgpu.questions.memory_model import ACCESS, REPORT, checked_text
 from fuzz.damage import Damaged
 from fuzz.frame import Asking, Chance, Drive, Setting, Steps
 
