@@ -41,7 +41,7 @@ from dwarfgpu.program.code.frame_rows import Cie, Fde, Frames, UnwindRules
 from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.frames.frame import Frame
 from dwarfgpu.program.frames.variable import STATIC, Described, Variable, kind_of
-from dwarfgpu.render.call_frame_info import listed_text
+from dwarfgpu.render.dump import listed_text
 from dwarfgpu.states.program import Program
 
 __all__ = ["Bridge"]

@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audits": LAUNCHED,
     "render": EVALUATOR | PROGRAMS | {"dialects", "audits"},
     # the questions that a user can ask, whichever face asks
-    "questions": PROGRAMS | {"compilers", "targets", "dialects", "expr", "audits", "render"},
+    "questions": EVALUATOR | PROGRAMS | {"compilers", "dialects", "audits", "render"},  # each beside its words
     # one question about many inputs, over Dask
     "fleet": GROUND | {"program", "states", "render", "questions"},
     # the faces
@@ -205,7 +205,7 @@ BUDGETS = [
     Budget("execution", 22.5, 27.02, "instructions are executed in one compiled way"),
     Budget("program", 20.6, 22.11, "what an instruction does and where it leads is told once"),
     Budget("audits", 20.5, 24.18, "the checks read what an instruction does from one table"),
-    Budget("render questions", 22.8, 24.41, "a list is a listing, a value a node, a question stands beside its words"),
+    Budget("render questions", 22.8, 24.3, "a list is a listing, a value a node, a question stands beside its words"),
     Budget("cli repl dap gdbplugin compilers examples", 9.6, 9.60),
     Budget("fleet", 1.8, 1.96, "a helper with one caller is a part of it"),
 ]

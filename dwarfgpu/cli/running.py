@@ -288,8 +288,8 @@ def _show(
     options: Any,
 ) -> None:
     """Write what the kernel has printed, and what the run has come to."""
+    from dwarfgpu.questions.value_history import history_json, history_text
     from dwarfgpu.render.running import MOST_FINDINGS, report_json, report_text
-    from dwarfgpu.render.value_history import history_json, history_text
 
     most = MOST_FINDINGS if options.max_findings is None else options.max_findings
     if session.wants_json:

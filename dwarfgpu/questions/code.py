@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.program.code.instructions import Disassembler, ListedInstruction, Listing, ProgramCode
 from dwarfgpu.questions.document import ASSEMBLY, Document, Output
-from dwarfgpu.questions.sources import function_json, function_offset, numbered_lines, places_of
+from dwarfgpu.questions.sources import (
+    InstructionLines,
+    function_json,
+    function_offset,
+    numbered_lines,
+    padded_bytes,
+    places_of,
+)
 from dwarfgpu.questions.waves import masks_by
 from dwarfgpu.render.layout import problem_json, shown, wrapped
-from dwarfgpu.render.source import InstructionLines, padded_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.build_comparison import compare_builds
+from dwarfgpu.audits.coverage.code_scope import CodeScope, distinct_names
 from dwarfgpu.audits.coverage.sums import file_coverage, selector
-from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
+from dwarfgpu.audits.coverage.tally import REASONS, CoverageSum, Tally
 from dwarfgpu.errors import NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, opened
 from dwarfgpu.questions.document import NO_ANSWER, Document
 from dwarfgpu.questions.selection import Selection, source_of
-from dwarfgpu.render import coverage as render
+from dwarfgpu.render.layout import counted, room, shown, style, table, wrapped
+from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from dwarfgpu.audits.coverage.availability import VariableAvailability
+    from dwarfgpu.audits.coverage.build_comparison import BuildComparison, VariableChange
+    from dwarfgpu.audits.coverage.sums import FileCoverage, UnitCoverage
     from dwarfgpu.questions.registry import Arguments
+    from dwarfgpu.render.pictures import Strip, StripPart
 
 WORST = 10
 """How many functions, units or variables are shown if nothing else is said."""
@@ -36,7 +43,7 @@ def coverage(selection: Selection, arguments: Arguments) -> Document:
         share = document.data["located"] / size if size else None
         if share is None or 100 * share < least:
             document.status = NO_ANSWER
-            what = "no variable has a scope" if share is None else f"{render.percent(share)} has a location"
+            what = "no variable has a scope" if share is None else f"{percent(share)} has a location"
             document.hints.append(f"{what}: less than {least:g}%")
     return document
 
@@ -65,15 +72,15 @@ def _document(selection: Selection, arguments: Arguments) -> Document:
             raise UsageError(message, kind="no_debug_info", hint="compile it with -g")
         compared = compare_builds(file, other, **read_as, wanted=lambda: selector(function, variable))
         return Document(
-            render.comparison_json(compared),
-            lambda _output: render.comparison_text(compared, worst or WORST),
+            comparison_json(compared),
+            lambda _output: comparison_text(compared, worst or WORST),
             problems=(*file.dwarf.problems, *other.dwarf.problems),
         )
     if function is None and variable is None and not arguments.has("svg"):
         sums = file_coverage(file, **read_as)
         return Document(
-            render.file_json(sums, worst),
-            lambda _output: render.file_text(sums, worst or WORST),
+            file_json(sums, worst),
+            lambda _output: file_text(sums, worst or WORST),
             rows="functions",
             row={"file": file.name},
             problems=sums.problems,
@@ -96,16 +103,16 @@ def _chosen(
     total = sum_of(records)
     if arguments.has("svg"):
         drawn = _worst_functions(records, worst or WORST) if function is None else records[:worst]
-        title = f"{file.name}: {render.percent(total.share)} of the scopes of {total.variables} variables"
-        lines = list(render.coverage_svg(title, drawn))
+        title = f"{file.name}: {percent(total.share)} of the scopes of {total.variables} variables"
+        lines = list(coverage_svg(title, drawn))
         return Document({"svg": "\n".join(lines)}, lines, is_file=True)
     if worst is not None:
         records = sorted(records, key=_missing)[:worst]
     name = function if variable is None else variable if function is None else f"{function} > {variable}"
-    data = {"file": file.name, **render.SUM.json(total), "variables_listed": map(render.VARIABLE.json, records)}
+    data = {"file": file.name, **SUM.json(total), "variables_listed": map(VARIABLE.json, records)}
     return Document(
         data,
-        lambda _output: render.variables_text(records, total, name or file.name),
+        lambda _output: variables_text(records, total, name or file.name),
         rows="variables_listed",
         row={"file": file.name},
         problems=file.dwarf.problems,
@@ -144,3 +151,296 @@ def _nothing(file: CodeObject, function: str | None, variable: str | None) -> No
         where = f"{file.name}" if function is None else f"`{function}`"
         message = f"there is no variable `{variable}` in {where}"
     return NotFound("no_variable", message, hint=hint)
+
+
+# --- Coverage as text and JSON ----------------------------------------------------------------------------------------
+
+
+NAME = 32
+"""The length of a name that has a line of its own above the rest of its row."""
+CALL = " > "
+"""Between a function and the call that is inlined in it."""
+
+
+def percent(share: float | None) -> str:
+    """Return a share for people. Only all is 100%, and only nothing is 0%."""
+    if share is None:
+        return "-"
+    text = f"{100 * share:.1f}%"
+    if text == "100.0%" and share < 1:
+        return "99.9%"
+    return "0.1%" if text == "0.0%" and share > 0 else text
+
+
+# --- A file -------------------------------------------------------------------------------------------------------
+
+
+def file_text(coverage: FileCoverage, worst: int) -> Iterator[str]:
+    """Yield the text about a file: kinds, reasons, and its units and functions, worst first."""
+    yield from sum_text(shown(coverage.name), coverage.sum)
+    if coverage.scopes_without_code:
+        yield f"{counted(coverage.scopes_without_code, 'function')} or inlined calls have no code, and do not count"
+    yield from _kinds(coverage.sum)
+    if len(coverage.units) > 1:
+        yield from _parts("units", coverage.units, worst)
+    yield from _parts("functions", coverage.functions, worst)
+
+
+def sum_text(name: str, total: CoverageSum) -> Iterator[str]:
+    """Yield the number of variables, and the share of their scopes with a location."""
+    if not total.variables and not total.statics:
+        yield f"{style('name', name)}: no variables"
+        return
+    text = f": {counted(total.variables, 'variable')}"
+    if total.size:
+        text += f", locations cover {percent(total.share)} of their scopes"
+        if total.repaired != total.written:
+            text += f" (repaired {percent(total.share_repaired)})"
+    first, *rest = wrapped(name + text)
+    yield style("name", name) + first[len(name) :] if first.startswith(name) else first
+    yield from rest
+    partly = total.variables - total.whole - total.nowhere
+    yield f"  {total.whole} everywhere, {partly} in part, {total.nowhere} nowhere in their scope"
+    if total.statics:
+        yield f"  {total.statics_located} of {total.statics} outside of functions have a location"
+
+
+def _kinds(total: CoverageSum) -> Iterator[str]:
+    if not total.size:
+        return
+    written, repaired = dict(total.written), dict(total.repaired)
+    has_repairs = written != repaired
+    names = [*repaired, *(name for name in written if name not in repaired)]
+    rows = [("kind", "as written", "repaired" if has_repairs else "")]
+    rows += [
+        (name, _part(written.get(name, 0), total.size), _part(repaired.get(name, 0), total.size) if has_repairs else "")
+        for name in names
+    ]
+    yield ""
+    yield from table(rows, "lrr", is_headed=True)
+    if total.missing:
+        yield ""
+        rows = [("no location because", "as written", "")]
+        rows += [(name, _part(count, total.size), REASONS[name]) for name, count in total.missing]
+        yield from table(rows, "lrl", is_headed=True, width=room())
+
+
+def _part(count: int, size: int) -> str:
+    return percent(count / size) if count else "-"
+
+
+def _parts(noun: str, parts: Sequence[UnitCoverage | CodeScope], worst: int) -> Iterator[str]:
+    if not parts:
+        return
+    rows: list[tuple[str, ...]] = [(f"{noun}, worst first", "variables", "nowhere", "located", "repaired", "bytes")]
+    names = distinct_names([part for part in parts[:worst] if isinstance(part, CodeScope)])
+    for part in parts[:worst]:
+        name, total = names[part] if isinstance(part, CodeScope) else part.name, part.sum
+        has_repairs = total.written != total.repaired
+        rows.append((name, *_cells(total, total.variables, total.nowhere, has_repairs=has_repairs)))
+    yield from _ranked(rows, "lrrrrr", NAME, len(parts), worst)
+
+
+def _cells(total: CoverageSum, *counts: int, has_repairs: bool = True) -> tuple[str, ...]:
+    repaired = percent(total.share_repaired) if has_repairs else ""
+    return *map(str, counts), percent(total.share), repaired, str(total.size)
+
+
+def _ranked(rows: list[tuple[str, ...]], sides: str, longest: int, count: int, worst: int) -> Iterator[str]:
+    yield ""
+    yield from table(rows, sides, longest=longest, is_headed=True)
+    if count > worst:
+        yield f"  and {count - worst} more: --worst {count} shows all"
+
+
+def file_json(coverage: FileCoverage, worst: int | None) -> dict[str, Any]:
+    """Return the JSON about a file; of functions and units the worst, or all."""
+    return {
+        "file": coverage.name,
+        **SUM.json(coverage.sum),
+        "scopes_without_code": coverage.scopes_without_code,
+        "repairs": dict(coverage.repairs),
+        "units": [{"unit": unit.name, **SUM.json(unit.sum)} for unit in coverage.units[:worst]],
+        "functions": [{**FUNCTION.json(each), **SUM.json(each.sum)} for each in coverage.functions[:worst]],
+    }
+
+
+FUNCTION = Record(
+    "function=name section=unit.section", fact("offset", value=lambda scope: scope.unit.offset + scope.offset)
+)
+KINDS = (
+    fact("kinds", value=lambda counted: dict(counted.written)),
+    fact("kinds_repaired", value=lambda counted: dict(counted.repaired)),
+    fact("missing", value=lambda counted: dict(counted.missing)),
+)
+"""The bytes of each kind of location, and of each reason why there is none."""
+SUM = Record(
+    "variables everywhere=whole nowhere bytes=size located located_repaired",
+    *KINDS,
+    "static_variables=statics static_located=statics_located",
+)
+
+
+# --- Variables ----------------------------------------------------------------------------------------------------
+
+
+def variables_text(records: Sequence[VariableAvailability], total: CoverageSum, name: str) -> Iterator[str]:
+    """Yield the text about some variables: where each has which kind of location, and why not."""
+    yield from sum_text(name, total)
+    before: tuple[str, ...] | None = None
+    for record in records:
+        calls = record.calls
+        if calls != before:
+            yield ""
+            yield from wrapped(CALL.join(calls) or "outside of functions")
+            before = calls
+        yield from _variable(record)
+
+
+def _variable(record: VariableAvailability) -> Iterator[str]:
+    name = shown(record.name)
+    size = record.size
+    where = percent(record.located / size if size else float(bool(record.written)))
+    line = "" if record.line is None else f", line {record.line}"
+    text = f"  {name}: {where}, {record.kind} {record.type_name}{line}"
+    first, *rest = wrapped(text, room())
+    yield first.replace(name, style("name", name), 1)
+    yield from (f"    {part}" for part in rest)
+    if record.scope is None:
+        kinds = [kind for kind, _count in record.written] or [record.reason or "no location"]
+        repaired = [kind for kind, _count in record.repaired]
+        note = f" (repaired: {', '.join(repaired) or 'no location'})" if repaired != kinds and record.repairs else ""
+        yield f"    {', '.join(kinds)}{note}"
+    rows = [
+        (
+            f"{span.low:#x}-{span.high:#x}",
+            span.written or f"none: {span.reason}",
+            "" if span.repaired == span.written else f"repaired: {span.repaired or 'no location'}",
+        )
+        for span in islice(record.spans(), MAX_SPANS + 1)
+    ]
+    yield from table(rows[:MAX_SPANS], "lll", indent=4)
+    if len(rows) > MAX_SPANS:
+        yield "    and more: --json has all"
+    if record.repairs:
+        yield from (f"    {part}" for part in wrapped(f"repaired by {', '.join(record.repairs)}", room(4)))
+
+
+MAX_SPANS = 64
+"""How many parts of a scope are shown for a variable."""
+
+
+VARIABLE = Record(
+    "name kind type=type_name line calls section=die.unit.section offset=die.section_offset bytes=size located",
+    *KINDS,
+    "repairs reason*",
+    fact("spans", value=lambda record: [*record.spans()]),
+)
+
+
+# --- Two builds ---------------------------------------------------------------------------------------------------
+
+
+def comparison_text(comparison: BuildComparison, worst: int) -> Iterator[str]:
+    """Yield the text about two builds."""
+    rows: list[tuple[str, ...]] = [("", "variables", "everywhere", "nowhere", "located", "repaired", "bytes")]
+    for name, total in zip(comparison.names, comparison.sums, strict=True):
+        rows.append((name, *_cells(total, total.variables, total.whole, total.nowhere)))
+    yield from table(rows, "lrrrrrr", longest=NAME - 12, is_headed=True)
+    counts = f"{len(comparison.worse)} worse, {len(comparison.better)} better, {comparison.same} the same"
+    yield f"{counts}, {len(comparison.gone)} gone, {len(comparison.new)} new"
+    for title in CHANGES:
+        changes = getattr(comparison, title)
+        if changes:
+            yield from _changes(title, changes, worst)
+
+
+def _changes(title: str, changes: Sequence[VariableChange], worst: int) -> Iterator[str]:
+    from dwarfgpu.audits.coverage.build_comparison import share_of
+
+    rows: list[tuple[str, ...]] = [(title, "before", "after", "change")]
+    for change in changes[:worst]:
+        shares = [None if total is None else share_of(total) for total in (change.before, change.after)]
+        difference = "" if change.change is None else f"{100 * change.change:+.1f}"
+        rows.append((change_name(change), *map(percent, shares), difference))
+    yield from _ranked(rows, "lrrr", 48, len(changes), worst)
+
+
+def change_name(change: VariableChange) -> str:
+    """Return what a variable, or a function, of a comparison is called."""
+    key = change.key
+    if not key.name:
+        return CALL.join(key.calls) or "outside of functions"
+    line = "" if key.line is None else f" (line {key.line})"
+    return CALL.join((*key.calls, key.name)) + line
+
+
+CHANGES = ("functions", "worse", "better", "gone", "new")
+"""The lists of a comparison."""
+
+
+def comparison_json(comparison: BuildComparison) -> dict[str, Any]:
+    """Return the JSON of a comparison."""
+    sums = zip(comparison.names, comparison.sums, strict=True)
+    return {
+        "files": [{"file": name, **SUM.json(total)} for name, total in sums],
+        "same": comparison.same,
+        **{title: [*map(_change_json, getattr(comparison, title))] for title in CHANGES},
+    }
+
+
+def _change_json(change: VariableChange) -> dict[str, Any]:
+    key = change.key
+    named = {"name": key.name, "type": key.type, "line": key.line} if key.name else {}
+    return {
+        "calls": list(key.calls),
+        **named,
+        "before": change.before and SUM.json(change.before),
+        "after": change.after and SUM.json(change.after),
+        "change": change.change,
+    }
+
+
+# --- A picture ----------------------------------------------------------------------------------------------------
+
+
+def coverage_svg(title: str, records: Iterable[VariableAvailability]) -> Iterator[str]:
+    """Draw a strip for each variable over the addresses of its function, with the kinds that the repairs give."""
+    from dwarfgpu.render.pictures import StripGroup, strip_svg
+
+    groups: dict[Any, list[VariableAvailability]] = {}
+    for record in records:
+        if record.scope is not None:
+            groups.setdefault(record.scope.function, []).append(record)
+    drawn = []
+    for function, variables in groups.items():
+        spans = f"{function.spans[0][0]:#x}-{function.spans[-1][1]:#x}" if function.spans else "no code"
+        drawn.append(StripGroup(f"{function.name}  {spans}", tuple(map(strip_of, variables))))
+    yield from strip_svg(title, drawn)
+
+
+def strip_of(record: VariableAvailability) -> Strip:
+    """Return the strip of a variable over the addresses of its function."""
+    from dwarfgpu.render.pictures import NOTHING, OUTSIDE, Strip, StripPart
+
+    assert record.scope is not None  # noqa: S101 (there are no addresses outside of functions)
+    parts: list[StripPart] = []
+    place = 0  # how many bytes of the function are before what follows
+    function = record.scope.function
+    for span in record.spans():
+        start = function.before(span.low)
+        if start > place:
+            parts.append(StripPart(start - place, OUTSIDE, "out of scope"))
+        size = function.before(span.high) - start
+        if not size:
+            continue
+        where = f"{span.low:#x}-{span.high:#x}: "
+        what = span.repaired or f"no location: {span.reason or 'the repaired expression gives none'}"
+        written = "" if span.written == span.repaired else f" (as written: {span.written or 'none'})"
+        parts.append(StripPart(size, span.repaired or NOTHING, where + what + written))
+        place = start + size
+    if place < function.size:
+        parts.append(StripPart(function.size - place, OUTSIDE, "out of scope"))
+    calls = record.calls[1:]
+    label = ("  " * len(calls)) + record.name + (f" ({calls[-1]})" if calls else "")
+    return Strip(label, tuple(parts), percent(record.located / record.size if record.size else None))

@@ -16,7 +16,7 @@ from dwarfgpu.program.code.frame_rows import DecodedFrameEntry, Entry, FrameAt, 
 from dwarfgpu.progress import counted
 from dwarfgpu.questions.document import Document, Output
 from dwarfgpu.render import dump as render
-from dwarfgpu.render.call_frame_info import at_json, at_text, listed_json, listed_text
+from dwarfgpu.render.dump import at_json, at_text, listed_json, listed_text
 from dwarfgpu.render.layout import paragraphs, plain, problem_json
 
 if TYPE_CHECKING:

@@ -11,25 +11,47 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu.encoding.demangle import demangled, without_parameters
 from dwarfgpu.errors import DwarfGpuError, NotFound, UsageError
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened, runnable
 from dwarfgpu.questions.document import BAD_FILE, Document, Output, listing
 from dwarfgpu.questions.selection import Selection, source_of
 from dwarfgpu.regular_files import whole_output
-from dwarfgpu.render.backtrace import standing_text
-from dwarfgpu.render.layout import WIDTH, counted, fitted, labelled, plain, room, shown, style
-from dwarfgpu.render.records import Record, fact
+from dwarfgpu.render.backtrace import source_text, standing_text
+from dwarfgpu.render.layout import (
+    WIDTH,
+    beside,
+    counted,
+    fitted,
+    labelled,
+    labels,
+    plain,
+    problem_json,
+    room,
+    shown,
+    style,
+    table,
+    wrapped,
+)
+from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.states.program import Program, is_state, open_core, open_program, paths_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from dwarfgpu.execution.launch.devices import QueuedPacket
+    from dwarfgpu.program.code.loaded import LoadedCode
+
+    Json = dict[str, Any]
+    from dwarfgpu.program.code.code_lookup import AtAddress, Named, SymbolInfo
+    from dwarfgpu.program.code.code_object import CodeObjectContents, ContainerEntry
+    from dwarfgpu.program.code.file_summary import DwarfSummary, FileSummary, SectionInfo, UnitSummary
     from dwarfgpu.states.core_conversion import ConversionSummary
     from dwarfgpu.states.gpu_cores import OpenedCore
 
     Rows = dict[str, list[dict[str, Any]]]
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from dwarfgpu.execution.launch.launch import Launched
     from dwarfgpu.questions.debugger import Debugger
@@ -220,20 +242,26 @@ def generate_core_file(debugger: Debugger, arguments: Arguments) -> None:
 # --- What is there --------------------------------------------------------------------------------------------------
 
 
+def info_sharedlibrary(selection: Selection, arguments: Arguments) -> Document:
+    attached, pattern = selection.attached, arguments.pattern()
+    loaded = selection.opened.state.loaded if attached is None else attached.stopped.loaded
+    codes = [code for code in loaded.codes if pattern.search(code.file.name)]
+    return listing("files", FILES, codes, files_table, empty="No shared libraries matched.")
+
+
 def info_agents(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.execution.launch import devices
-    from dwarfgpu.render import machines as render
 
     arguments.none()
     what = arguments.command.name.removeprefix("info ")
     machine = selection.machine
     parts = list(getattr(devices, what)(machine.stopped)) if machine.has_waves else []
-    ids, record = machine.stopped.machine.ids, getattr(render, what.upper())
+    ids, record = machine.stopped.machine.ids, DEVICES[what]
 
     def text(_named: Any) -> Iterator[str]:
         yield from record.screen(parts, lambda part: selection.wave_number in part.waves)
         if what == "packets":
-            yield from render.packet_problems(parts)
+            yield from packet_problems(parts)
 
     named = [evolve(part, waves=tuple(ids[wave] for wave in part.waves)) for part in parts]
     return listing(what, record, named, text, empty=f"No {what} are currently active.")
@@ -284,19 +312,17 @@ def info_file(selection: Selection, arguments: Arguments) -> Document:
     if arguments.has("pc") or arguments.has("name"):
         return _look_up(file, arguments)
     from dwarfgpu.program.code import file_summary
-    from dwarfgpu.render import files as render
 
     summary, units = file_summary.summary(file), arguments.has("units")
     return Document(
-        render.summary_json(summary, units=units),
-        lambda _output: render.summary_text(summary, units=units),
+        summary_json(summary, units=units),
+        lambda _output: summary_text(summary, units=units),
         problems=summary.problems,
     )
 
 
 def _look_up(file: CodeObject, arguments: Arguments) -> Document:
     from dwarfgpu.program.code import code_lookup
-    from dwarfgpu.render import files as render
 
     addresses: list[Any] = []
     names: list[Any] = []
@@ -314,8 +340,8 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
     def lines(output: Output) -> Iterator[str]:
         for address in addresses:
-            yield from render.address_text(address)
-        yield from render.named_text(names)
+            yield from address_text(address)
+        yield from named_text(names)
 
     data: dict[str, Any] = {"file": file.name, "addresses": [*map(plain, addresses)], "names": [*map(plain, names)]}
     rows = (*data["addresses"], *data["names"])
@@ -323,7 +349,6 @@ def _look_up(file: CodeObject, arguments: Arguments) -> Document:
 
 
 def info_images(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render.files import contents_json, contents_text
 
     path = arguments.words[0] if arguments.words else selection.opened.file.image.path
     if path is None:
@@ -342,7 +367,6 @@ def info_images(selection: Selection, arguments: Arguments) -> Document:
 
 
 def snapshot(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render import machines as render
     from dwarfgpu.states import snapshot_files
     from dwarfgpu.states.gpu_cores import has_gpu_state
 
@@ -369,7 +393,7 @@ def snapshot(selection: Selection, arguments: Arguments) -> Document:
 
     def text(output: Output) -> Iterable[str]:
         if action == "info":
-            return render.summary_text(summary)
+            return snapshot_text(summary)
         return [f"{summary['name']}: {problem}" for problem in summary["problems"] or ("ok",)]
 
     data = {key: value for key, value in summary.items() if key not in ("wave_ids", "is_sound")}
@@ -631,10 +655,10 @@ def core_json(opened: OpenedCore, parts: Rows) -> dict[str, Any]:
     plain_parts, loaded = plain(parts), opened.loaded()
     for row in plain_parts["waves"]:
         row["frame"] = standing_text(loaded, row["pc"])
-    return {**SUMMARY.json(opened), **plain_parts, "problems": [*map(PROBLEM.json, opened.problems)]}
+    return {**CORE.json(opened), **plain_parts, "problems": [*map(PROBLEM.json, opened.problems)]}
 
 
-SUMMARY = Record(
+CORE = Record(
     "files=files.names companion=files.companion has_host=files.has_host r_version=core.r_version",
     "kernel_interface=core.state.ioctl bytes=core.memory.size",
     fact("ranges", value=lambda opened: len(opened.core.memory.starts)),
@@ -658,3 +682,387 @@ def conversion_json(summary: ConversionSummary) -> dict[str, Any]:
     data: dict[str, Any] = plain(summary)
     data["bytes"] = data.pop("bytes_")
     return data
+
+
+# --- Files as text and JSON -------------------------------------------------------------------------------------------
+
+
+MANY_SECTIONS = 60
+TYPES = {
+    "REL": "relocatable, not linked",
+    "EXEC": "executable",
+    "DYN": "shared object or position-independent program",
+    "CORE": "core file",
+}
+
+
+# --- Listings -----------------------------------------------------------------------------------------------------
+
+
+def contents_text(contents: CodeObjectContents) -> list[str]:
+    """Return a line for each image of a file, below the place where it is stored."""
+    places: dict[str, list[ContainerEntry]] = {}
+    for entry in contents.entries:
+        places.setdefault(entry.note, []).append(entry)
+    rows = iter(table([_entry_row(entry) for group in places.values() for entry in group], "lllrrl"))
+    lines = []
+    for place, group in places.items():
+        lines += [style("kind", line) for line in wrapped(place)]
+        for entry in group:
+            row, index = next(rows), f"@{entry.index}"
+            lines.append(row.replace(index, style("number", index), 1))
+    return lines
+
+
+def _entry_row(entry: ContainerEntry) -> tuple[str, ...]:
+    # an image without a URI is in compressed data: its offset counts from the start of that
+    offset = f"{'+' if entry.format == 'compressed' else ''}{entry.offset:#x}" if entry.size else ""
+    target = entry.target_id or entry.triple or "-"
+    return f"@{entry.index}", entry.kind or "-", target, offset, str(entry.size), entry.format
+
+
+def contents_json(contents: CodeObjectContents) -> dict[str, Any]:
+    """Return all images of a file as a JSON object."""
+    return {
+        "file": contents.name,
+        "entries": plain(contents.entries),
+        "problems": [problem_json(error) for error in contents.problems],
+    }
+
+
+# --- Summaries ----------------------------------------------------------------------------------------------------
+
+
+def summary_text(summary: FileSummary, *, units: bool = False) -> list[str]:
+    """Return the summary of a file as lines."""
+    image = summary.image
+    bits = f"{image.address_size * 8}-bit {image.byte_order}-endian"
+    kind = image.type_name
+    pairs: list[tuple[str, str | None]] = [
+        ("target", _target(summary)),
+        ("machine", f"{image.machine_name}, ELF {bits}, OS ABI {image.osabi_name}"),
+        ("type", f"{kind} ({TYPES[kind]})" if kind in TYPES else kind),
+    ]
+    flags, made = summary.flags, None if summary.hsa is None else summary.hsa.producer
+    generic = f", generic version {flags.generic_version}" if flags is not None and flags.generic_version else ""
+    names = ", ".join(shown(without_parameters(demangled(name))) for name in summary.kernels)
+    pairs += [
+        ("code object", None if summary.code_object_version is None else f"version {summary.code_object_version}"),
+        (
+            "flags",
+            None if flags is None else f"{image.flags:#x}: xnack {flags.xnack}, sramecc {flags.sramecc}{generic}",
+        ),
+        ("compiled to", None if image.name == summary.name else image.path),
+        ("made by", None if made is None else f"{made.name} {made.major}.{made.minor}"),
+        ("build ID", image.build_id or "none"),
+        ("kernels", f"{len(summary.kernels)}: {names}" if names else None),
+        ("debug file", summary.debug_file),
+        ("holds", "code objects: `dwarfgpu ls` lists them" if summary.has_embedded else None),
+        *(() if summary.dwarf is None else _dwarf(summary.dwarf)),
+    ]
+    lines = [style("kind", shown(summary.name)), *labels(pairs)]
+    if units and summary.dwarf is not None:
+        lines += [style("name", "units"), *(line for unit in summary.dwarf.units for line in _unit(unit))]
+    lines += _sections(summary.sections)
+    notes = image.notes()
+    if notes:
+        lines.append(style("name", "notes"))
+        rows = [(shown(note.owner), note.type_name, counted(len(note.data), "byte"), note.place) for note in notes]
+        lines += table(rows, "llrl", indent=2)
+    if summary.missing:
+        lines.append(style("name", "missing"))
+    for missing in summary.missing:
+        hint = f" ({missing.hint})" if missing.hint else ""
+        lines += beside("  ", wrapped(f"{missing.what}: {missing.consequence}{hint}", 76), 4)
+    return lines
+
+
+def _target(summary: FileSummary) -> str:
+    target = summary.target
+    if not target.is_known:
+        return f"not known: {target.reason}"
+    lanes = ""
+    if target.target.lane_count > 1:
+        sizes = summary.wave_sizes
+        if len(sizes) > 1:
+            lanes = f", waves of {' and '.join(map(str, sizes))} lanes"
+        else:
+            lanes = f", waves of {target.target.lane_count} lanes"
+            lanes += "" if sizes else " (its default: no kernel says)"
+    name = target.target.name
+    return f"{name}{''.join(f':{feature}' for feature in target.target.features)}{lanes}"
+
+
+def _dwarf(dwarf: DwarfSummary) -> list[tuple[str, str]]:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in dwarf.kinds.items())
+    total = f"{len(dwarf.units)}: " if len(dwarf.kinds) > 1 else ""
+    pairs = [("units", f"{total}{kinds}" if dwarf.units else "not readable")]
+    if dwarf.units:
+        sizes = " and ".join(f"{size}-byte" for size in sorted(dwarf.address_sizes))
+        versions = _share({f"version {version}": count for version, count in sorted(dwarf.versions.items())})
+        pairs.append(("DWARF", f"{versions}; {_share(dwarf.formats)}, {sizes} addresses"))
+    pairs += [("producer", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.producers.items()]
+    pairs += [
+        ("attributes", f"{name} ({reason}; {counted(count, 'unit')})")
+        for (name, reason), count in dwarf.dialects.items()
+    ]
+    pairs += [("augmentation", f"{text} ({counted(count, 'unit')})") for text, count in dwarf.augmentations.items()]
+    return pairs
+
+
+def _share(counts: dict[str, int]) -> str:
+    """Return ``A``, or ``A (2), B (1)`` if there are several."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{text} ({count})" for text, count in counts.items())
+
+
+def _unit(unit: UnitSummary) -> list[str]:
+    head = f"  {unit.section}+{unit.offset:#x}  {unit.kind}, version {unit.version}"
+    lines = [head, *(f"    {line}" for line in wrapped(unit.name or "(no name)", 76))]
+    if unit.split_name:
+        lines += [f"    {line}" for line in wrapped(f"entries in {unit.split_name}", 76)]
+    return lines
+
+
+def _sections(sections: tuple[SectionInfo, ...]) -> list[str]:
+    if not sections:
+        return labelled("sections", "none")
+    listed = list(sections)
+    if len(listed) > MANY_SECTIONS:
+        names = (".eh_frame", ".text")
+        listed = [section for section in listed if "debug_" in section.name or section.name in names]
+        listed = listed[:MANY_SECTIONS]
+    rows = [("", "type", "flags", "address", "offset", "bytes", "")]
+    for section in listed:
+        packed = f"{section.compression}, {section.data_size}" if section.compression else ""
+        place = f"{section.address:#x}", f"{section.offset:#x}", str(section.size)
+        rows.append((section.name, section.type, section.flags, *place, packed))
+    first, *lines = table(rows, "lllrrrl", longest=24)
+    lines = [style("name", "sections") + style("dim", first.ljust(12)[8:]), *lines]
+    if len(listed) < len(sections):
+        lines.append(f"  and {len(sections) - len(listed)} more, which --json has")
+    for section in sections:
+        if section.error:
+            lines += [f"    {line}" for line in wrapped(section.error, 76)]
+    return lines
+
+
+def summary_json(summary: FileSummary, *, units: bool = False) -> dict[str, Any]:
+    """Return the summary of a file as a JSON object. ``units`` lists each unit."""
+    document = SUMMARY.json(summary)
+    if units and summary.dwarf is not None:
+        document["units"] = plain(summary.dwarf.units)
+    return document
+
+
+def _rows(name: str, counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [{name: text, "units": count} for text, count in counts.items()]
+
+
+DWARF = Record(
+    fact("units", value=lambda dwarf: len(dwarf.units)),
+    "kinds versions formats address_sizes",
+    fact("producers", value=lambda dwarf: _rows("producer", dwarf.producers)),
+    fact("attribute_dialects", value=lambda dwarf: [
+        {"dialect": name, "reason": reason, "units": count} for (name, reason), count in dwarf.dialects.items()
+    ]),
+    fact("augmentations", value=lambda dwarf: _rows("text", dwarf.augmentations)),
+)  # fmt: skip
+SUMMARY = Record(
+    "file=name path=image.path address_size=image.address_size byte_order=image.byte_order "
+    "machine=image.machine machine_name=image.machine_name osabi=image.osabi osabi_name=image.osabi_name "
+    "abi_version=image.abi_version type=image.type_name flags=image.flags entry=image.entry "
+    "code_object_version build_id=image.build_id",
+    fact("segments", value=lambda summary: len(summary.image.segments)),
+    "symbols target=target.target.name target_id=target.target_id target_known=target.is_known "
+    "target_reason=target.reason noted_target wave_sizes settings=flags kernels hsa",
+    fact("notes", value=lambda summary: summary.image.notes()),
+    "debug_file has_embedded",
+    nested("dwarf", DWARF),
+    "sections missing",
+    fact("problems", value=lambda summary: [*map(problem_json, summary.problems)]),
+)
+
+
+# --- Addresses and names ------------------------------------------------------------------------------------------
+
+
+def address_text(place: AtAddress) -> list[str]:
+    """Return what is at an address as lines: the calls there, the innermost first."""
+    where = [symbol_text(place.symbol)] if place.symbol is not None else []
+    where += [place.section] if place.section else []
+    lines = [style("number", f"{place.address:#x}") + f"  {shown(' in '.join(where))}".rstrip()]
+    for frame in place.frames:
+        lines.append(f"  {style('name', shown(frame.function or '??'))} at {source_text(frame.source)}")
+        if frame.inlined:
+            lines[-1] += style("dim", "  (inlined)")
+    if not place.frames and place.source is not None:
+        lines.append(f"  at {source_text(place.source)}")
+    lines += [
+        f"  variable {style('name', shown(variable.name))} declared at {source_text(variable.declared)}"
+        for variable in place.variables
+    ]
+    if place.text is not None:
+        lines.append(f"  {place.source.line if place.source else 0:>6}  {shown(place.text.expandtabs(4))}")
+    if place.range is not None:
+        low, high = place.range
+        stop = "a statement begins here" if place.is_statement and low == place.address else ""
+        lines.append(style("dim", f"  line range {low:#x} to {high:#x}{'; ' + stop if stop else ''}"))
+    if place.unit is not None:
+        lines.append(style("dim", f"  unit {shown(place.unit)}"))
+    return lines
+
+
+def symbol_text(symbol: SymbolInfo) -> str:
+    """Return ``<name+4>``."""
+    return f"<{symbol.name}+{symbol.offset:#x}>" if symbol.offset else f"<{symbol.name}>"
+
+
+def named_text(meanings: Sequence[Named]) -> list[str]:
+    """Return what a name means; a type that many units repeat is shown once."""
+    groups: dict[tuple[object, ...], list[Named]] = {}
+    for named in meanings:
+        declared = named.declared
+        place = None if declared is None else (declared.file, declared.line, declared.column)
+        key = (named.kind, named.tag, named.name, named.linkage_name, place, named.byte_size, named.ranges)
+        groups.setdefault(key, []).append(named)
+    return [line for group in groups.values() for line in _named(group)]
+
+
+def _named(group: list[Named]) -> list[str]:
+    named = group[0]
+    kind = named.kind if named.tag is None else f"{named.kind} ({named.tag})"
+    lines = [f"{style('name', shown(named.name))}  {kind}"]
+    declared, symbol = named.declared, named.symbol
+    code = ", ".join(f"{low:#x} to {high:#x}" for low, high in named.ranges)
+    is_elsewhere = named.kind == "function" and symbol is None
+    unit = f" in unit {named.unit}" if named.unit else ""
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    pairs = [
+        ("linkage", named.linkage_name if named.linkage_name and named.linkage_name != named.name else None),
+        ("declared", None if declared is None else source_text(declared)),
+        ("code", code or ("none in this file" if is_elsewhere else None)),
+        ("symbol", None if symbol is None else _symbol(symbol)),
+        ("size", f"{named.byte_size} bytes" if named.byte_size is not None and symbol is None else None),
+        ("entry", None if named.offset is None else f"{named.section}+{named.offset:#x}{unit}{more}"),
+    ]
+    return lines + labels(pairs, indent=2)
+
+
+def _symbol(symbol: SymbolInfo) -> str:
+    where = f" in {symbol.section}" if symbol.section else " (undefined)"
+    if symbol.address is None:
+        memory = "in local memory" if symbol.is_local_memory else "common"
+        size = counted(symbol.size, "byte")
+        return f"{symbol.bind} {symbol.type} {memory}, {size} aligned to {symbol.alignment}: the loader places it"
+    return f"{symbol.bind} {symbol.type} at {symbol.address:#x}, {counted(symbol.size, 'byte')}{where}"
+
+
+# --- Snapshots ----------------------------------------------------------------------------------------------------
+
+
+def snapshot_text(summary: Json) -> list[str]:
+    """Return the contents of a snapshot as lines."""
+    memory = [
+        (row["space"], f"{counted(row['bytes'], 'byte')} in {counted(row['extents'], 'extent')}")
+        for row in summary["memory"]
+    ]
+    ids, count = summary["wave_ids"], summary["wave_count"]
+    names = ", ".join(ids) + (", ..." if 0 < len(ids) < count else "")
+    pairs = [
+        ("target", f"{summary['target']}, waves of {summary['lane_count']} lanes"),
+        ("waves", f"{count}: {names}" if names else str(count)),
+        ("registers", summary["registers"] or "none"),
+        ("dispatches", "; ".join(summary["dispatches"]) or "none"),
+        ("code objects", "; ".join(summary["code_objects"]) or "none"),
+        *(memory or [("memory", "none")]),
+    ]
+    problems = [style("error", problem) for problem in summary["problems"]]
+    return [style("kind", shown(summary["name"])), *labels(pairs), *problems]
+
+
+# --- Agents, queues, dispatches and files -------------------------------------------------------------------------
+
+
+def _sizes(sizes: tuple[int, int, int] | None) -> str:
+    return "?" if sizes is None else f"[{','.join(map(str, sizes))}]"
+
+
+def _size(sizes: tuple[int, int, int] | None) -> str:
+    return "" if sizes is None else _sizes(sizes)
+
+
+def _count(waves: Sequence[int]) -> str:
+    return str(len(waves))
+
+
+AGENTS = Record(
+    "number:Id",
+    fact("", "State", lambda _agent: "A"),  # stopped, as in ROCgdb
+    fact("", "Target Id", lambda agent: f"AMDGPU Agent {agent.number}"),
+    "architecture:Architecture",
+    fact("lane_count", "Lanes", text="wave{}".format),
+    fact("waves", "Waves", text=_count),
+)
+QUEUES = Record(
+    fact("", "Id", lambda queue: queue.index),
+    fact("", "Target Id", lambda queue: f"AMDGPU Queue {queue.agent}:{queue.number}"),
+    "agent number address waves kind:Type read:Read write:Write size:Size",
+    fact("", "Address", lambda queue: hexadecimal(queue.address)),
+)
+"""A value that is not in the memory of the machine is left blank."""
+PACKETS = Record(
+    fact("", "Packet", lambda row: f"{row.queue}:{row.index}"),
+    "queue index",
+    fact("address", "Address", text=hex),
+    "state:State kind:Type",
+    fact("grid", "Grid", text=_size),
+    fact("work_group", "Workgroup", text=_size),
+    "kernel:Kernel waves problems",
+)
+DISPATCHES = Record(
+    fact("", "Id", lambda row: row.dispatch.id),
+    fact("", "Target Id", lambda row: f"AMDGPU Dispatch {row.agent}:{row.queue}:{row.dispatch.id}"),
+    "agent queue dispatch",
+    fact("", "Grid", lambda row: _sizes(row.dispatch.grid)),
+    fact("", "Workgroup", lambda row: _sizes(row.dispatch.work_group)),
+    fact("", "Fence", lambda row: row.fence),
+    fact("waves", "Waves", text=_count),
+    fact("", "Kernel Function", lambda row: row.dispatch.kernel or "??"),
+    "fence",
+)
+DEVICES = {"agents": AGENTS, "queues": QUEUES, "packets": PACKETS, "dispatches": DISPATCHES}
+
+
+def packet_problems(packets: Iterable[QueuedPacket]) -> Iterator[str]:
+    """Yield what the texts forbid of packets."""
+    for row in packets:
+        for problem in row.problems:
+            yield from (style("error", line) for line in wrapped(f"{row.queue}:{row.index}: {problem}"))
+
+
+def _address(which: int) -> Callable[[LoadedCode], str]:
+    def value(code: LoadedCode) -> str:
+        return "" if code.text is None else f"{code.text[which]:#0{2 + 2 * code.file.image.address_size}x}"
+
+    return value
+
+
+FILES = Record(
+    "file=file.name",
+    fact("from", value=lambda code: code.text and code.text[0]),
+    fact("to", value=lambda code: code.text and code.text[1]),
+    fact("", "From", _address(0)),
+    fact("", "To", _address(1)),
+    fact("has_dwarf=file.has_dwarf", "Syms Read", text=lambda has_dwarf: "Yes" if has_dwarf else "Yes (*)"),
+    fact("", "File", lambda code: code.file.name),
+)
+"""The loaded files of code, with the addresses of their instructions."""
+
+
+def files_table(codes: Sequence[LoadedCode]) -> Iterator[str]:
+    """Yield the loaded files of code."""
+    yield from FILES.screen(codes)
+    if not all(code.file.has_dwarf for code in codes):
+        yield from fitted("(*): the file has no debugging information.")

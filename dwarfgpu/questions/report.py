@@ -19,16 +19,14 @@ from dwarfgpu.program.code.source_files import LineAt, SourceFile, SourceTexts
 from dwarfgpu.program.frames.all_waves import by_place
 from dwarfgpu.program.frames.lanes import UNUSED, Lanes, lanes_of_wave
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_groups, wave_runs
-from dwarfgpu.questions.coverage import sum_of
+from dwarfgpu.questions.coverage import percent, strip_of, sum_of
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.sources import sources_of
 from dwarfgpu.regular_files import whole_output
 from dwarfgpu.render import report as html
 from dwarfgpu.render.backtrace import line_text, standing_text
-from dwarfgpu.render.coverage import percent, strip_of
 from dwarfgpu.render.faults import fault_text, faults_in
 from dwarfgpu.render.kernels import KERNEL_COLUMNS, kernel_row, kernel_text
-from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.lanes import stop_text
 from dwarfgpu.render.layout import WIDTH, counted, laid_out, ranges_text
 from dwarfgpu.render.pictures import (
@@ -41,6 +39,7 @@ from dwarfgpu.render.pictures import (
     histogram_svg,
     kinds_of,
 )
+from dwarfgpu.render.wave_map import lanes_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

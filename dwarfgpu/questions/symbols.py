@@ -18,11 +18,10 @@ from dwarfgpu.program.types.declaration import HEAD, declaration, declaration_wi
 from dwarfgpu.program.types.model import Hidden, Struct, Type, Typedef
 from dwarfgpu.program.types.reader import find_type
 from dwarfgpu.questions.document import Document, Output
-from dwarfgpu.questions.sources import places_of
-from dwarfgpu.render.explanations import variable_json
+from dwarfgpu.questions.explaining import variable_json
+from dwarfgpu.questions.sources import LocationWords, declarations, places_of, symbol_lines, type_json
 from dwarfgpu.render.layout import error_json, plain, problem_json, shown
 from dwarfgpu.render.records import Record
-from dwarfgpu.render.source import LocationWords, declarations, symbol_lines, type_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,9 +40,13 @@ from dwarfgpu.questions.selection import (
     text_or_input,
 )
 from dwarfgpu.questions.settings import SETTINGS
+from dwarfgpu.render.layout import shown
 from dwarfgpu.render.profiles import FORMATS
+from dwarfgpu.render.records import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dwarfgpu.questions.registry import Arguments
     from dwarfgpu.questions.selection import Selection
 
@@ -154,13 +158,20 @@ DATA_FORMAT = LETTERS
 # --- Questions that are a list of what another layer knows ----------------------------------------------------------
 
 
-def shared_libraries(selection: Selection, arguments: Arguments) -> Document:
-    from dwarfgpu.render.machines import FILES, files_table
+def sources(selection: Selection, arguments: Arguments) -> Document:
+    files, pattern = selection.frame.state.sources, arguments.pattern()
+    by_code: dict[str, dict[str, None]] = {}
+    for code, unit in files.units():
+        known = (file.path for file in files.of_unit(code, unit) if pattern.search(file.path))
+        by_code.setdefault(code.file.name, {}).update(dict.fromkeys(known))
 
-    attached, pattern = selection.attached, arguments.pattern()
-    loaded = selection.opened.state.loaded if attached is None else attached.stopped.loaded
-    codes = [code for code in loaded.codes if pattern.search(code.file.name)]
-    return listing("files", FILES, codes, files_table, empty="No shared libraries matched.")
+    def lines(_rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+        for name, paths in by_code.items():
+            yield f"{shown(name)}:"
+            yield from (f"  {shown(path)}" for path in paths or ("(no source files)",))
+
+    rows = [(name, path) for name, paths in by_code.items() for path in paths]
+    return listing("sources", Record("file=0 path=1"), rows, lines)
 
 
 # --- The table ------------------------------------------------------------------------------------------------------
@@ -319,7 +330,7 @@ COMMANDS = (
                  "is the host's part and FILE.gpu the GPU's, with -gpu FILE is the GPU's part alone. The version of "
                  "the runtime is that of the attached core file, or 12. Unknown registers become 0. An existing file "
                  "is not overwritten."),
-    question("info sharedlibrary", "the files of code that are loaded, and where", shared_libraries,
+    question("info sharedlibrary", "the files of code that are loaded, and where", "files.info_sharedlibrary",
              group=FILES, aliases="dll files target", operands="[REGEXP]",
              shell=shell(LOOK, "files", FILE, MAYBE_STATE, SYSROOT, FORCE,
                          operand("[REGEXP]", "searched in their names")),
@@ -655,7 +666,7 @@ COMMANDS = (
                  "line. `x/i` then shows the first instruction, whose address is $_."),
     question("info source", "the source file of the frame", "sources.info_source", group=SOURCE,
             help="The file of the frame, or the one that was listed last."),
-    question("info sources", "the source files of the program", "sources.info_sources", group=SOURCE,
+    question("info sources", "the source files of the program", sources, group=SOURCE,
              operands="[REGEXP]",
             help="The files that line tables name, for each code file. With REGEXP only those whose paths match."),
     question("info macro", "the definition of a macro at the line of the frame", "macros.info_macro", group=SOURCE,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
+from dwarfgpu.program.frames.address_aliases import View, Views
 from dwarfgpu.program.frames.register_contents import registers_of
 from dwarfgpu.program.frames.selectors import wave_of
 from dwarfgpu.questions.document import Document, Output, listing
 from dwarfgpu.questions.selection import Selection, needs_state
 from dwarfgpu.render.layout import beside, folded, paragraphs, range_text, room, shown, style, table, wrapped
-from dwarfgpu.render.records import Record, fact, hexadecimal
+from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 from dwarfgpu.render.written_text import without_styles
 from dwarfgpu.targets.amdgpu import address_spaces, numbers
 from dwarfgpu.targets.amdgpu.processors import ALTERNATIVES, Processor, processor_named, processors
@@ -67,7 +68,6 @@ SPACE = Record(
 def address_aliases(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.code.encoding_context import setting
     from dwarfgpu.program.frames.address_aliases import needs_wave, parse_address, views_of
-    from dwarfgpu.render.machines import VIEWS, views_text
 
     text = arguments.needed()
     machine: Any = None
@@ -119,6 +119,39 @@ def address_aliases(selection: Selection, arguments: Arguments) -> Document:
                 yield from (place.rstrip(), f"      {how}")
 
     return Document(VIEWS.json(views), lines)
+
+
+def views_text(views: Views) -> list[str]:
+    """Return all views of an address as lines, one a line."""
+    first = views.asked
+    whose = [f"wave {views.wave}"] if views.wave is not None else []
+    whose += [f"lane {first.lane}"] if first.lane is not None else []
+    name = f"{first.space.name}#{first.address:#x}"
+    lines = [style("kind", name) + (f" of {', '.join(whose)}" if whose else "")]
+    has_machine = any(view.available is not None for view in views.views)
+    head = ("address", "lane", "valid", "there" if has_machine else "", "how")
+    rows = [head, *(_row(view, with_machine=has_machine) for view in views.views)]
+    lines += table(rows, "lrrrl")
+    if views.note:
+        lines.append(f"  {views.note}")
+    return lines
+
+
+def _row(view: View, *, with_machine: bool) -> tuple[str, ...]:
+    lane = "" if view.lane is None else str(view.lane)
+    there = f"{view.available:#x}" if with_machine and view.available is not None else ""
+    return f"{view.space.name}#{view.address:#x}", lane, f"{view.length:#x}", there, view.formula or "itself"
+
+
+VIEW = Record(
+    "space=space.number space_name=space.name address lane valid_bytes=length available_bytes=available formula?"
+)
+VIEWS = Record(
+    "target=target.name wave",
+    nested("address=asked", VIEW),
+    fact("views", value=lambda views: [*map(VIEW.json, views.views[1:])]),
+    "note?",
+)
 
 
 # --- Registers ------------------------------------------------------------------------------------------------------

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.document import Document
 from dwarfgpu.questions.execution import session
 from dwarfgpu.questions.optimized_code import source_hint
 from dwarfgpu.regular_files import check_output, whole_output
-from dwarfgpu.render.value_history import history_json, history_svg, history_text
+from dwarfgpu.render.layout import counted, fitted, ranges_text, room
+from dwarfgpu.render.records import Record, fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from dwarfgpu.execution.control.running import Running
-    from dwarfgpu.execution.control.value_history import ValueHistory
+    from dwarfgpu.execution.control.running import CodePosition, Running
+    from dwarfgpu.execution.control.value_history import PastValue, ValueHistory, Writers
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Arguments
 
@@ -130,3 +134,140 @@ def _typed(debugger: Debugger, arguments: Arguments) -> Document:
             yield from (f"{'':5}  {one}" for one in rest)
 
     return Document({"lines": lines[first:]}, text)
+
+
+# --- History as text and JSON -----------------------------------------------------------------------------------------
+
+
+MOST_ROWS = 200
+"""The rows that a picture shows."""
+MOST_OF_TEXT = 20
+"""The rows that text shows."""
+MOST_BESIDE_FILE = 10
+"""The rows that text shows where a file has all."""
+
+
+def values_text(values: Sequence[Any], *, is_pointer: bool = False, is_of_lane: bool = False) -> str:
+    """Return the values of lanes that have one: ``7`` where all have the same, else ``{[0-31]=1, [32]=5}``.
+
+    ``is_of_lane``: a single lane was asked for, which needs no number.
+    """
+    number = hex if is_pointer else _number
+    lanes: dict[Any, list[int]] = {}
+    for lane, value in enumerate(values):
+        if value is not None:
+            lanes.setdefault(value, []).append(lane)
+    if len(lanes) == 1 and (is_of_lane or None not in values):
+        return number(next(iter(lanes)))
+    return f"{{{', '.join(f'[{ranges_text(found)}]={number(value)}' for value, found in lanes.items())}}}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _place(row: PastValue) -> str:
+    return "(before)" if row.position is None else _line(row.position)
+
+
+def _line(position: CodePosition) -> str:
+    return f"{(position.file or '').rpartition('/')[2]}:{position.line}"
+
+
+def _of_place(name: str) -> Callable[[PastValue], Any]:
+    return lambda row: None if row.position is None else getattr(row.position, name)
+
+
+def _writers(writers: Writers | None) -> str:
+    return "; ".join(f"{wave} lane{'s'[: len(lanes) > 1]} {ranges_text(lanes)}" for wave, lanes in writers or ())
+
+
+def _waves(waves: Sequence[str]) -> str:
+    return ", ".join(waves[:2]) + (f" and {len(waves) - 2} more" if len(waves) > 2 else "")
+
+
+def _record(
+    *, is_pointer: bool = False, is_of_lane: bool = False, has_declarations: bool = False, has_writers: bool = False
+) -> Record:
+    text = partial(values_text, is_pointer=is_pointer, is_of_lane=is_of_lane)
+    return Record(
+        fact("time", "instructions", side="r"), fact("waves", "wave", text=_waves),
+        fact("", "line", value=_place), *(fact(name, value=_of_place(name)) for name in ("file", "line", "function")),
+        fact("writers?*", "written by" if has_writers else None, text=_writers),
+        fact("declared", "declared at" if has_declarations else None),
+        fact("values", "value", lambda row: row.values.tolist(), text),
+    )  # fmt: skip
+
+
+PAST = _record()
+
+
+def history_text(history: ValueHistory, path: str | None = None, flag: str = "-to") -> Iterator[str]:
+    """Yield the first rows of a history; the option ``flag`` names a file for all of them."""
+    if history.problem is not None:
+        yield from fitted(history.problem.message, 4)
+        return
+    most = MOST_OF_TEXT if path is None else MOST_BESIDE_FILE
+    where = " where a line begins (changes in between are not shown)"
+    where = ": a row for each store that changed them" if history.is_shared else where
+    where += " (weak memory: late stores have the line before they were seen)" if history.sees_late else ""
+    yield from fitted(f"the values of {history.text}{where}", 4)
+    declared = history.declarations
+    if len(declared) > 1:
+        name = history.text if history.text.isidentifier() else f"a name in {history.text}"
+        yield from fitted(f"{name} means different variables, declared at {'; '.join(declared)}", 4)
+    rows = _merged(history.rows)
+    shown = rows[:most]
+    record = _record(
+        is_pointer=history.is_pointer, is_of_lane=history.lane is not None, has_declarations=len(declared) > 1,
+        has_writers=any(row.writers for row in shown),
+    )  # fmt: skip
+    yield from record.lines(shown, width=room())
+    if history.stored_again is not None:
+        position, writers = history.stored_again
+        yield from fitted(f"  the last store, at {_line(position)}, changed nothing: {_writers(writers)}", 4)
+    if history.is_never_stored:
+        yield f"  nothing was stored to {history.text}"
+    more = len(rows) + history.left - most
+    if more > 0:
+        all_rows = f"; {flag} FILE.csv writes all" if path is None else ""
+        yield from fitted(f"  ... and {counted(more, 'more row')}{all_rows}", 6)
+    if path is not None:
+        yield f"written: {path}"
+    if history.gap is not None:
+        yield from fitted(history.gap, 4)
+    if left := [f"lanes {ranges_text(lanes)} of {_waves(waves)}" for lanes, waves in history.lacks_last.items()]:
+        yield from fitted(f"the last value may be missing in {'; '.join(left[:most])}{' ...' * (len(left) > most)}", 4)
+
+
+def _merged(rows: Sequence[PastValue]) -> list[PastValue]:
+    """Return rows that differ in nothing but the wave as one."""
+    found: dict[Any, list[PastValue]] = {}
+    for row in rows:
+        same = row.time, _of_place("file")(row), _of_place("line")(row), row.declarations, row.writers
+        found.setdefault((*same, tuple(row.values.tolist())), []).append(row)
+    return [evolve(same[0], waves=tuple(wave for row in same for wave in row.waves)) for same in found.values()]
+
+
+def history_json(history: ValueHistory) -> dict[str, Any]:
+    """Return a history as JSON."""
+    problem: dict[str, Any] = {} if history.problem is None else {"problem": history.problem.message}
+    problem |= {} if history.gap is None else {"incomplete": history.gap}
+    missing = [{"waves": waves, "lanes": lanes} for lanes, waves in history.lacks_last.items()]
+    problem |= {"last_value_missing": missing} if missing else {}
+    rows = [*map(PAST.json, _merged(history.rows))]
+    return {"expression": history.text, "rows": rows, "rows_left_out": history.left, **problem}
+
+
+def history_svg(text: str, rows: Sequence[PastValue]) -> Iterator[str]:
+    """Draw a row for each time and a cell for each lane."""
+    from dwarfgpu.render.pictures import HeatCell, heat_map_svg  # each `run` imports this module
+
+    drawn = []
+    for row in rows[:MOST_ROWS]:
+        values = row.values.tolist()
+        numbers = ((value, None if isinstance(value, str) else value) for value in values)
+        cells = (HeatCell("" if each is None else _number(each), number, each is None) for each, number in numbers)
+        line = "before" if row.position is None else f"line {row.position.line}"
+        drawn.append((f"{_waves(row.waves)} {line}", tuple(cells)))
+    return heat_map_svg(f"{text}, from the first instruction to the last", drawn)

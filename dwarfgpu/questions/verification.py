@@ -17,10 +17,10 @@ from dwarfgpu.audits.verify.rule_table import RULES, rule_named
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, Unread, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.types.model import contradiction, resolved
+from dwarfgpu.questions import expressions as render
 from dwarfgpu.questions.document import BAD_FILE, NO_ANSWER, OK, USAGE, Document, Output, listing
 from dwarfgpu.questions.expressions import bytes_of, encoding_of, variables_called
 from dwarfgpu.questions.table import ENCODING, FINDINGS
-from dwarfgpu.render import operations as render
 from dwarfgpu.render import verification as text_of
 from dwarfgpu.render.layout import counted, fitted, plain, problem_json, shown
 from dwarfgpu.render.verification import FINDING, RULE, rule_counts, rule_text, rules_text, sarif
@@ -352,7 +352,7 @@ def _verify_expression(selection: Selection, arguments: Arguments) -> Document:
 
 def _verify_variables(selection: Selection, arguments: Arguments) -> Document:
     from dwarfgpu.program.frames.variable import all_variables, checked
-    from dwarfgpu.render.explanations import findings_text
+    from dwarfgpu.questions.explaining import findings_text
 
     frame = selection.frame
     variables: Iterable[Variable]

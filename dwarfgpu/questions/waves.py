@@ -16,7 +16,6 @@ from dwarfgpu.program.frames.selectors import numbers_in, waves_of
 from dwarfgpu.program.frames.wave_groups import Cohort, wave_runs, work_group_runs
 from dwarfgpu.questions.document import Document, listing
 from dwarfgpu.questions.variables import expression_document
-from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.lanes import (
     dispatch_position,
     folded,
@@ -36,7 +35,7 @@ from dwarfgpu.render.lanes import (
 )  # fmt: skip
 from dwarfgpu.render.layout import fitted, lanes_text, problem_json, style
 from dwarfgpu.render.records import Record, column, fact
-from dwarfgpu.render.wave_map import places_map, values_grid, values_map
+from dwarfgpu.render.wave_map import lanes_svg, places_map, values_grid, values_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

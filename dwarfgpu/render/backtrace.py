@@ -358,3 +358,11 @@ def standing_text(loaded: Loaded, pc: int | None, *, short: bool = False) -> str
     if call.source is not None and call.source.file is not None:
         where = f" at {_marked(call.source, code, 0 if code is None else code.in_file(pc), short=short)}"
     return f"{'' if starts else f'{pc:#x} in '}{shown(call.function or '??')} (){where}"
+
+
+def source_text(source: SourceLine | None) -> str:
+    """Return ``file:line:column`` without the parts that are not known."""
+    if source is None:
+        return "??"
+    numbers = [str(number) for number in (source.line, source.column) if number]
+    return ":".join([shown(source.file or "??"), *numbers])

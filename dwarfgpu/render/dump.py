@@ -1,16 +1,34 @@
-"""Debug sections as text and as JSON: the entries of a unit with their attributes, and parts of sections."""
+"""The sections of debugging information as text and as JSON: entries, tables, call frame information."""
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from dwarfgpu import budget
 from dwarfgpu.audits.dump.entries import Lists, Reference, ShownAttribute, ShownEntry, ShownUnit
+from dwarfgpu.dwarf_constants import DW_EH_PE_omit
 from dwarfgpu.encoding.operands import dwarf_format
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression
+from dwarfgpu.program.code.frame_rows import (
+    Cie,
+    DecodedFrameEntry,
+    DecodedInstruction,
+    ExpressionBytes,
+    Fde,
+    FrameAt,
+    Frames,
+    Instructions,
+    Rule,
+    UnwindRules,
+    encoding_text,
+    rule_json,
+)
 from dwarfgpu.render.layout import aligned, beside, counted, cut, error_json, labels, plain, room, shown, style, wrapped
+from dwarfgpu.render.records import Record, fact, hexadecimal, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -322,3 +340,310 @@ def _rows_json(table: Table) -> list[dict[str, Any]]:
         }
         for row in table.rows
     ]
+
+
+# --- Call frame information -------------------------------------------------------------------------------------------
+
+
+NO_INFORMATION = "no unwind information"
+_LABEL = 12
+"""The width of the column of registers, after which rules begin."""
+
+
+# --- Text ---------------------------------------------------------------------------------------------------------
+
+
+def listed_text(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") -> list[str]:
+    """Return an entry as lines: its header, instructions and the changes of rows; ``name`` is that of its code."""
+    entry = listed.entry
+    head = f"{entry.section}+{entry.offset:#x}"
+    if isinstance(entry, Cie):
+        lines = [style("kind", f"{head}  CIE"), *_cie_header(entry, frames)]
+    elif isinstance(entry, Fde):
+        cie, segment = f"{entry.cie.offset:#x}", hexadecimal(entry.segment)
+        pairs = ("CIE", cie), ("segment", segment), ("LSDA", _pointer(entry.lsda))
+        lines = [_fde_head(entry, name), *labels(pairs, indent=2)]
+    else:
+        return [style("kind", f"{head}  terminator")]
+    lines += instructions_text(listed.instructions, entry, frames)
+    before: UnwindRules | None = None
+    for row in listed.rows:
+        lines += [f"  {style('name', 'rows')}"] if before is None else []
+        lines += row_text(row, frames, entry=entry, before=before)
+        before = row
+    if listed.initial.cfa is not None or listed.initial.registers:
+        rules = _rules(listed.initial.cfa, listed.initial.registers, entry, frames)
+        lines += [f"  {style('name', 'rules')}", *rules]
+    if listed.error is not None:
+        first, *rest = wrapped(f"error: {listed.error}", room(2))
+        lines += [f"  {style('error', first)}", *(f"  {line}" for line in rest)]
+    return lines
+
+
+def at_text(frame_at: FrameAt, frames: Frames, *, name: str = "") -> list[str]:
+    """Return the row of one address as lines."""
+    lines = [_fde_head(frame_at.fde, name)]
+    return lines if frame_at.row is None else lines + row_text(frame_at.row, frames, entry=frame_at.fde)
+
+
+def _fde_head(fde: Fde, name: str) -> str:
+    head = f"{fde.section}+{fde.offset:#x}  FDE {fde.low:#x} to {fde.high:#x}"
+    return style("kind", f"{head}  {shown(name)}".rstrip())
+
+
+def _cie_header(cie: Cie, frames: Frames) -> list[str]:
+    pairs: list[tuple[str, str | None]] = [
+        ("version", f"{cie.version}{', DWARF64' if cie.offset_size == 8 else ''}"),
+        ("augmentation", f'"{cie.augmentation}"' if cie.augmentation else None),
+    ]
+    how = cie.format
+    if how is not None:
+        segment = f", segment selectors of {how.segment_size}" if how.segment_size else ""
+        pairs += [
+            ("addresses", f"{how.form.address_size} bytes{segment}"),
+            ("alignment", f"code {how.code_alignment}, data {how.data_alignment}"),
+            ("returns to", frames.register_name(cie.return_address or 0)),
+            ("locations", encoding_text(how.pointers) if how.pointers else None),
+        ]
+    pairs += [
+        ("LSDA", encoding_text(cie.lsda_encoding) if cie.lsda_encoding != DW_EH_PE_omit else None),
+        ("personality", _pointer(cie.personality)),
+        ("frames", "of signals" if cie.is_signal_frame else None),
+    ]
+    return labels(pairs, indent=2)
+
+
+def _pointer(pointer: Any) -> str | None:
+    if pointer is None:
+        return None
+    return f"the address at {pointer.address:#x}" if pointer.indirect else f"{pointer.address:#x}"
+
+
+def instructions_text(listed: Instructions, entry: Cie | Fde, frames: Frames) -> list[str]:
+    """Return a line for each instruction, with its expression below; repeated nops are counted."""
+    lines = [f"  {style('name', 'instructions')}"] if listed.instructions else []
+    location = entry.low if isinstance(entry, Fde) else None
+    nops = 0
+    for instruction in listed.instructions:
+        if instruction.name == "DW_CFA_nop":
+            nops += 1
+            if nops > 1:
+                lines.pop()
+            times = f" ({nops} times)" if nops > 1 else ""
+            lines.append(f"    {instruction.offset - nops + 1:#06x}  {instruction.name}{times}")
+            continue
+        nops = 0
+        words, location = _words(instruction, location, frames)
+        lines.append(f"    {instruction.offset:#06x}  {style('name', instruction.name)} {words}".rstrip())
+        for operand, value in instruction.pairs():
+            if operand.role == "expression":
+                lines += [f"{' ' * 12}{line}" for line in code_text(frames.code(value, entry), room(12))]
+    return lines
+
+
+def _words(instruction: DecodedInstruction, location: int | None, frames: Frames) -> tuple[str, int | None]:
+    """Return the operands of an instruction except expressions, and the location after it."""
+    words = []
+    for operand, value in instruction.pairs():
+        role = operand.role
+        if role == "register":
+            words.append(frames.register_name(value))
+        elif role == "space":
+            words.append(frames.space_name(value))
+        elif role == "offset":
+            words.append(f"{value:+d}")
+        elif role == "delta":
+            location = None if location is None else location + value
+            words.append(f"{value}" + ("" if location is None else f" -> {location:#x}"))
+        elif role == "address":
+            location = value
+            words.append(f"{value:#x}")
+        elif role != "expression":
+            words.append(str(value))
+    return " ".join(words), location
+
+
+def row_text(row: UnwindRules, frames: Frames, *, entry: Cie | Fde, before: UnwindRules | None = None) -> list[str]:
+    """Return a row as lines: all of it, or what has changed since the row before."""
+    lines = [f"    {style('number', f'{row.start:#x}')} to {row.end:#x}"]
+    if row.is_empty:
+        return [f"{lines[0]}  {NO_INFORMATION}"]
+    if before is None or before.is_empty:
+        return lines + _rules(row.cfa, row.registers, entry, frames)
+    changed: dict[int, Rule | None] = {}
+    if row.registers is not before.registers:  # rows between which no rule changes share them
+        changed = {number: rule for number, rule in row.registers.items() if before.registers.get(number) != rule}
+        changed |= dict.fromkeys(number for number in before.registers if number not in row.registers)
+    same_cfa = row.cfa == before.cfa
+    if same_cfa and not changed:
+        return [f"{lines[0]}  as before"]
+    return lines + _rules(row.cfa, changed, entry, frames, with_cfa=not same_cfa)
+
+
+def _rules(cfa: Any, registers: Any, entry: Cie | Fde, frames: Frames, *, with_cfa: bool = True) -> list[str]:
+    lines = []
+    if with_cfa:
+        lines += _rule("CFA", _cfa_lines(cfa, entry, frames))
+    for numbers, rule in _grouped(registers):
+        first, last = frames.register_name(numbers[0]), frames.register_name(numbers[-1])
+        name = first if len(numbers) == 1 else f"{first} to {last}"
+        lines += _rule(name, _rule_lines(rule, entry, frames))
+    return lines
+
+
+def _rule(name: str, lines: list[str]) -> list[str]:
+    return beside(f"      {style('name', name)}{' ' * max(1, _LABEL - len(name))}", lines, 6 + _LABEL)
+
+
+def _grouped(registers: dict[int, Any]) -> Iterator[tuple[list[int], Any]]:
+    """Yield registers with consecutive numbers that have equal rules as one group."""
+    places = enumerate(sorted(registers))
+    for (_, rule), group in groupby(places, lambda place: (place[1] - place[0], registers[place[1]])):
+        yield [number for _, number in group], rule
+
+
+def _cfa_lines(cfa: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
+    if cfa is None:
+        return ["not defined"]
+    if cfa.word == "expression":
+        return code_text(frames.code(cfa.block, entry), room(6 + _LABEL))
+    place = frames.register_name(cfa.register) + (f"{cfa.offset:+d}" if cfa.offset else "")
+    default = frames.target.default_space.number
+    return [place if cfa.space == default else f"{frames.space_name(cfa.space)}#{place}"]
+
+
+def _rule_lines(rule: Any, entry: Cie | Fde, frames: Frames) -> list[str]:
+    """Return a rule: ``at`` says where the register is saved, ``is`` gives its value."""
+    if rule is None:
+        return ["no rule"]
+    word = rule.word
+    if word in ("offset", "val_offset"):
+        place = f"CFA{rule.offset:+d}" if rule.offset else "CFA"
+        return [f"at {place}" if word == "offset" else f"is {place}"]
+    if word == "register":
+        return [f"in {frames.register_name(rule.register)}"]
+    if word in ("expression", "val_expression"):
+        code = code_text(frames.code(rule.block, entry), room(9 + _LABEL))
+        return beside("at " if word == "expression" else "is ", code, 3)
+    return [str(word).replace("_", " ")]
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def listed_json(listed: DecodedFrameEntry, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """Return an entry as a JSON object with every row complete."""
+    entry = listed.entry
+    document: dict[str, Any] = {"section": entry.section, "offset": entry.offset, "end": entry.end}
+    if isinstance(entry, Cie):
+        document = {"kind": "cie", **document, **_cie_json(entry, frames)}
+        document |= _rules_json(listed.initial.cfa, listed.initial.registers, frames, entry)
+    elif isinstance(entry, Fde):
+        document = {"kind": "fde", **document, **_fde_json(entry, name)}
+        document["rows"] = list(_unwind_rows_json(listed.rows, frames, entry))
+    else:
+        return {"kind": "terminator", **document}
+    document["instructions"] = [_instruction_json(instruction, entry, frames) for instruction in listed.instructions]
+    return document | error_json(listed.error)
+
+
+FREE_RULES = 1 << 14
+"""The rows of an entry have so many rules in full; beyond that a row says that its rules are as before."""
+
+
+def _unwind_rows_json(rows: Iterable[UnwindRules], frames: Frames, entry: Cie | Fde) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an entry. Of very many rules those that change are written, and paid from the budget."""
+    count = 0
+    before: Any = None
+    for row in rows:
+        count += len(row.registers)
+        if count > FREE_RULES and row.registers is before:
+            head = {"start": row.start, "end": row.end}
+            cfa = None if row.cfa is None else _rule_json(row.cfa, frames, entry)
+            yield head | {"cfa": cfa, "registers": None, "as_before": True, "unwind_information": not row.is_empty}
+            continue
+        if count > FREE_RULES:
+            budget.spend(16 * len(row.registers))
+        before = row.registers
+        yield row_json(row, frames, entry)
+
+
+def at_json(frame_at: FrameAt, frames: Frames, *, name: str = "") -> dict[str, Any]:
+    """Return the row of one address as a JSON object."""
+    fde = frame_at.fde
+    head = {"address": frame_at.address, "section": fde.section, "offset": fde.offset}
+    document = head | _fde_json(fde, name)
+    document["row"] = None if frame_at.row is None else row_json(frame_at.row, frames, fde)
+    return document | error_json(frame_at.error)
+
+
+FDE = Record("cie=cie.offset start=low stop=high")
+POINTERS = Record("segment", nested("lsda", Record("address indirect")))
+CIE = Record("version", fact("format", value=lambda cie: f"DWARF{cie.offset_size * 8}"), "augmentation")
+CIE_FORMAT = Record(
+    "address_size=format.form.address_size segment_selector_size=format.segment_size "
+    "code_alignment_factor=format.code_alignment data_alignment_factor=format.data_alignment "
+    "return_address_register=return_address"
+)
+CIE_POINTERS = Record(
+    "pointer_encoding=format.pointers lsda_encoding",
+    nested("personality", Record("address indirect")),
+    "signal_frame=is_signal_frame augmentation_data",
+)
+
+
+def _fde_json(fde: Fde, name: str) -> dict[str, Any]:
+    return {**FDE.json(fde), "symbol": name.strip("<>") or None, **POINTERS.json(fde)}
+
+
+def _cie_json(cie: Cie, frames: Frames) -> dict[str, Any]:
+    if cie.format is None:
+        return CIE.json(cie)
+    register = {"return_address_register_name": frames.register_name(cie.return_address or 0)}
+    return {**CIE.json(cie), **CIE_FORMAT.json(cie), **register, **CIE_POINTERS.json(cie)}
+
+
+def _instruction_json(instruction: DecodedInstruction, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    operands = []
+    for operand, value in instruction.pairs():
+        document: dict[str, Any] = {"kind": operand.role}
+        if operand.role == "expression":
+            document |= _code_json(value, entry, frames)
+        else:
+            document["value"] = value
+        if operand.role == "register":
+            document["name"] = frames.register_name(value)
+        elif operand.role == "space":
+            document["name"] = frames.space_name(value)
+        operands.append(document)
+    return {"offset": instruction.offset, "instruction": instruction.name, "operands": operands}
+
+
+def row_json(row: UnwindRules, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    """Return a row in the form of the case format, with names."""
+    rules = _rules_json(row.cfa, row.registers, frames, entry)
+    return {"start": row.start, "end": row.end, **rules, "unwind_information": not row.is_empty}
+
+
+def _rules_json(cfa: Any, registers: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    named = {
+        str(number): {"name": frames.register_name(number), **_rule_json(registers[number], frames, entry)}
+        for number in sorted(registers)
+    }
+    return {"cfa": None if cfa is None else _rule_json(cfa, frames, entry), "registers": named}
+
+
+def _rule_json(rule: Any, frames: Frames, entry: Cie | Fde) -> dict[str, Any]:
+    document = rule_json(rule)
+    if "register" in document:
+        document["register_name"] = frames.register_name(document["register"])
+    if "space" in document:
+        document["space_name"] = frames.space_name(document["space"])
+    if "expr" in document:
+        document |= _code_json(rule.block, entry, frames)
+    return document
+
+
+def _code_json(block: ExpressionBytes, entry: Cie | Fde, frames: Frames) -> dict[str, Any]:
+    document = code_json(frames.code(block, entry))
+    return {"expr": document.pop("bytes"), **document}

@@ -12,8 +12,7 @@ from dwarfgpu.machines.protocol import SIGNALS, WaveStop, signal_of, stop_json
 from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.lanes import ACTIVE, INACTIVE, UNKNOWN, UNUSED, Lanes, LaneStatus
 from dwarfgpu.program.frames.wave_positions import InDispatch, Triple, group_text, place_of, unknown_mask, waves_of
-from dwarfgpu.render.backtrace import file_text, line_text, standing_text
-from dwarfgpu.render.files import source_text
+from dwarfgpu.render.backtrace import file_text, line_text, source_text, standing_text
 from dwarfgpu.render.layout import (
     aligned,
     counted,

@@ -12,11 +12,11 @@ from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.program.frames.wave import Wave
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.values.objects import Object
-from dwarfgpu.render.lane_svg import lanes_svg
 from dwarfgpu.render.pictures import heat_map_svg, heat_rows
 from dwarfgpu.render.report import macros, text
 from dwarfgpu.render.values import Look, value_line
 from dwarfgpu.render.variables import VariablesRenderer, missing_word
+from dwarfgpu.render.wave_map import lanes_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

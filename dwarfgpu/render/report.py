@@ -21,7 +21,7 @@ from attrs import Factory, define
 
 from dwarfgpu.audits.verify.findings import LIMITS
 from dwarfgpu.immutable import frozen
-from dwarfgpu.render import lane_svg, pictures
+from dwarfgpu.render import pictures, wave_map
 from dwarfgpu.render.findings import times, who
 from dwarfgpu.render.layout import counted, shown
 from dwarfgpu.render.verification import severities_text
@@ -118,7 +118,7 @@ def style_sheet() -> str:
         f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}",
         f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}",
         ":root[data-theme=light] { color-scheme: light; }",
-        *map(pictures.page_style, (pictures.style(), pictures.heat_style(), lane_svg.STYLE)),
+        *map(pictures.page_style, (pictures.style(), pictures.heat_style(), wave_map.STYLE)),
         _resource("report.css"),
     ))  # fmt: skip
 

@@ -353,7 +353,7 @@ class VariablesRenderer:
 
     def lane_document(self, answer: LaneAnswer) -> Json:
         """Return what one lane has: its state, and a value or a reason."""
-        from dwarfgpu.render.value_json import value_json
+        from dwarfgpu.render.values import value_json
 
         result: Json = {"state": answer.state}
         if answer.value is not None:
@@ -608,7 +608,7 @@ def _short(answer: LaneAnswer, text: str) -> str:
 
 def heading(values: Values) -> Iterator[str]:
     """Yield how many waves there are, and where they are."""
-    from dwarfgpu.render.files import source_text
+    from dwarfgpu.render.backtrace import source_text
 
     call = None if values.frame is None else values.frame.call
     where = "at no known place" if values.pc is None else f"at pc {values.pc:#x}"

@@ -9,7 +9,7 @@ from dwarfgpu.program.frames.all_waves import all_waves
 from dwarfgpu.program.frames.lanes import lanes_of_wave
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.values.objects import constant
-from dwarfgpu.render.lane_svg import lanes_svg
+from dwarfgpu.render.wave_map import lanes_svg
 
 KERNEL = "fixtures/asm/lane-pc.gfx90a.w64.co"
 STATE = "dwarfgpu/examples/variables.json"

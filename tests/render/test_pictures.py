@@ -12,8 +12,7 @@ import dwarfgpu
 from dwarfgpu.audits.coverage.availability import FileAvailability
 from dwarfgpu.program.code.code_object import opened
 from dwarfgpu.program.frames.lanes import lanes_of_wave
-from dwarfgpu.render.coverage import coverage_svg, strip_of
-from dwarfgpu.render.lane_svg import lanes_svg
+from dwarfgpu.questions.coverage import coverage_svg, strip_of
 from dwarfgpu.render.pictures import (
     COLOURS,
     NOTHING,
@@ -25,6 +24,7 @@ from dwarfgpu.render.pictures import (
     strip_bar,
     strip_svg,
 )
+from dwarfgpu.render.wave_map import lanes_svg
 from tests.builders.commands import run
 
 SVG = "{http://www.w3.org/2000/svg}"

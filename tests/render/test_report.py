@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from dwarfgpu.render import lane_svg, pictures
+from dwarfgpu.render import pictures, wave_map
 from dwarfgpu.render import report as html
 from tests.builders.parameters import for_each
 
@@ -53,7 +53,7 @@ def test_colours_can_be_told_apart_on_each_paper(scheme):
             assert contrast(colours[scheme], paper) >= 3, name
             assert contrast(colours[scheme], pictures.COLOURS[pictures.NOTHING][scheme]) >= 2, name
     paper, ink = (html.PALETTE[name][scheme] for name in ("paper", "ink"))
-    for colour in lane_svg.COLOURS:
+    for colour in wave_map.COLOURS:
         assert contrast(colour, "#111111") >= 4.5  # an active lane
         assert contrast(mixed(colour, paper, 0.4), ink) >= 4.5  # one that waits
     for (one, first), (other, second) in combinations(pictures.COLOURS.items(), 2):

@@ -27,10 +27,10 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, ListTable, list_ta
 from dwarfgpu.program.code import code_lookup, code_object, encoding_context
 from dwarfgpu.program.code import file_summary as filesummary
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
-from dwarfgpu.render import call_frame_info as render_frames
+from dwarfgpu.questions import files as render_files
 from dwarfgpu.render import dump as render_entries
+from dwarfgpu.render import dump as render_frames
 from dwarfgpu.render import dump as render_parts
-from dwarfgpu.render import files as render_files
 from dwarfgpu.render import kernels as render_kernels
 from dwarfgpu.render import verification as render_verification
 from dwarfgpu.render.layout import plain

@@ -512,7 +512,7 @@ def test_a_got_relocation_of_an_instruction_hides_no_kernels(tmp_path, require_t
 def test_symbols_in_local_memory_have_an_alignment_and_no_address(tmp_path, require_tool):
     from dwarfgpu.program.code.code_lookup import named
     from dwarfgpu.program.code.code_object import opened
-    from dwarfgpu.render.files import _symbol
+    from dwarfgpu.questions.files import _symbol
 
     path = assembled(tmp_path, require_tool, ".globl tile\n.amdgpu_lds tile, 64, 16\ns_endpgm\n")
     (found,) = named(opened(str(path)), "tile")

@@ -14,7 +14,8 @@ from dwarfgpu.program.code.code_lookup import at_address, line_table, named, par
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels, list_contents, opened
 from dwarfgpu.program.code.file_summary import summary
 from dwarfgpu.program.code.kernel_parameters import DescribedKernel
-from dwarfgpu.render import files, kernels
+from dwarfgpu.questions import files
+from dwarfgpu.render import kernels
 from dwarfgpu.render.layout import plain
 from tests.builders.dwarf import build, die, entry, unit
 from tests.builders.elf import SHT_NOBITS, ElfBuilder

@@ -4,7 +4,7 @@ from dwarfgpu.cfi.rules import Offset, RegisterOffset
 from dwarfgpu.errors import DwarfGpuError, IllFormed, NotFound
 from dwarfgpu.program.code import code_object, frame_rows
 from dwarfgpu.program.code.frame_rows import Cie, Fde
-from dwarfgpu.render import call_frame_info as render
+from dwarfgpu.render import dump as render
 from tests.builders import compiled
 from tests.builders.elf import ElfBuilder
 from tests.builders.errors import raised

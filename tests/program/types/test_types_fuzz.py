@@ -13,8 +13,7 @@ from dwarfgpu.program.types.model import known_size
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Address, ObjectSurroundings
-from dwarfgpu.render.value_json import value_json
-from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.values import Look, value_json, value_text
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.dwarf import die, dwarf, unit
 from tests.builders.programs import Dumped, Unloaded

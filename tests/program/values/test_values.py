@@ -34,8 +34,7 @@ from dwarfgpu.program.values.objects import Object, constant
 from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, ObjectPlace, cannot_access
 from dwarfgpu.render.numbers import check_format, general
-from dwarfgpu.render.value_json import value_json
-from dwarfgpu.render.values import Look, value_text
+from dwarfgpu.render.values import Look, value_json, value_text
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each
 
