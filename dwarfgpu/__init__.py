@@ -19,11 +19,10 @@ start at once.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 TYPE_CHECKING = False  # importing `typing` would double the time of `dwarfgpu --version`
 if TYPE_CHECKING:
-    from typing import Any
-
     from dwarfgpu.dialects import get as dialect
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.errors import (

@@ -8,6 +8,7 @@ linear in a file or in the lanes that are asked for costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     F = TypeVar("F", bound=Callable[..., Any])
 
     def remembered(function: F) -> F:

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.regular_files import signals_raise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from subprocess import CompletedProcess, Popen
 
     from typing_extensions import Self

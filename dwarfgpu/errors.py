@@ -8,11 +8,9 @@ translated or reworded. A leaf that says nothing but its kind has no class of it
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 
 class Where:

@@ -7,6 +7,7 @@ or a core file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.states import hosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from dwarfgpu.program.frames.answers import Values
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.reasons import ValueSource

@@ -14,14 +14,13 @@ methods when it is called first. docs/decisions/0001-attrs.md has the figures.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["frozen", "immutable"]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from attrs import frozen
     from attrs import frozen as immutable
 else:

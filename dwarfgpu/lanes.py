@@ -8,6 +8,7 @@ has no answer in some slots it raises `LaneFault`, and only those slots end with
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attrs import field
@@ -17,8 +18,6 @@ from dwarfgpu.errors import DwarfGpuError, UsageError, shown
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from dwarfgpu.bits import Array, Bits, Flags, Positions
 
 S = TypeVar("S")

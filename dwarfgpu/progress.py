@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     T = TypeVar("T")
 
 DELAY = float("inf") if os.environ.get("DWARFGPU_PROGRESS") == "off" else 1.0

@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,7 +20,6 @@ from weakref import WeakKeyDictionary
 from dwarfgpu.errors import MalformedFile, MissingFile, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
     from mmap import mmap
 
 MAX_READ = 1 << 28

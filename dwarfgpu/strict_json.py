@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, Unread
 from dwarfgpu.immutable import immutable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 MAX_INTEGER_BITS = 8192
 """Wider integers are refused; the widest register there is has 2048 bits."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from dwarfgpu.errors import DwarfGpuError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.objfile.info.unit import Unit
 
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -13,8 +14,6 @@ from dwarfgpu.execution.checks import findings as f
 from dwarfgpu.execution.halts import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from dwarfgpu.audits.verify.findings import Severity
     from dwarfgpu.execution.control.check_report import CheckReport, NamedFinding
     from dwarfgpu.execution.control.report import RunReport

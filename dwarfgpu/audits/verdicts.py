@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from attrs import Factory, evolve
@@ -17,8 +18,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from dwarfgpu.audits.verify.findings import CheckRule, FileFinding, Severity
     from dwarfgpu.audits.verify.reports import FileReport
 

@@ -9,6 +9,7 @@ the innermost activation of a thread to the outermost one, and says why it ends 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,8 +30,6 @@ from dwarfgpu.lanes import Diverge, LaneFault, LaneSet
 from dwarfgpu.targets.target import Scope, Target, TargetRegister, UnspecifiedRegister
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.bits import Bits
     from dwarfgpu.cfi import rules
     from dwarfgpu.cfi.rows import UnwindRules

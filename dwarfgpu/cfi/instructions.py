@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
@@ -18,8 +19,6 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.cfi.rows import RuleState
 
 

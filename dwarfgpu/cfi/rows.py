@@ -6,6 +6,7 @@ made on demand: `row_at` makes one row, and reads no instructions beyond the end
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import field
@@ -17,8 +18,6 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.encoding.pointers import FrameFormat
     from dwarfgpu.targets.target import Target
 

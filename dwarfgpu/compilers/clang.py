@@ -7,18 +7,14 @@ import re
 import shutil
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dwarfgpu import progress
 from dwarfgpu.children import Children, PrivateFolder
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 OLDEST, NEWEST = 13, 24
 """The versions that are looked for by number."""

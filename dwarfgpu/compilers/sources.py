@@ -12,8 +12,8 @@ import hashlib
 import os
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dwarfgpu.children import PrivateFolder, folder_of_run
 from dwarfgpu.code_cache import CodeCache
@@ -23,11 +23,7 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.progress import announce, is_watched
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.targets.resolve import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dwarfgpu.targets.target import Target
+from dwarfgpu.targets.target import Target
 
 LANGUAGES: Mapping[str, str] = {".cl": "cl", ".hip": "hip", ".cpp": "hip", ".cu": "hip"}
 """What files are compiled as, by the end of their names: those of `SOURCES`."""

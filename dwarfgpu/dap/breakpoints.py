@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from dwarfgpu.questions.values import LogText
 from dwarfgpu.render.lanes import stop_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.dap.session import DebugSession
     from dwarfgpu.execution.control.debugging import Debugging
 

@@ -8,8 +8,9 @@ import secrets
 import select
 import signal
 import socket
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.children import end_with
 from dwarfgpu.dap.session import DebugSession
@@ -17,9 +18,6 @@ from dwarfgpu.dap.wire import Wire
 from dwarfgpu.errors import UsageError
 from dwarfgpu.progress import show_on
 from dwarfgpu.regular_files import signals_raise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HOST = "127.0.0.1"
 MAX_PORT = (1 << 16) - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,8 +10,6 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.dap.session import DebugSession
 
     Json = dict[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from queue import SimpleQueue
@@ -21,8 +22,6 @@ from dwarfgpu.questions.execution import KernelRun, session
 from dwarfgpu.regular_files import check_mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.dap.breakpoints import ClientPoints
     from dwarfgpu.dap.variables import Parts
     from dwarfgpu.execution.control.debugging import Debugging

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from dwarfgpu.program.frames.wave_positions import group_text, place_of
 from dwarfgpu.questions.sources import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.dap.requests import RequestArguments
     from dwarfgpu.program.frames.frame import Frame
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -14,8 +15,6 @@ from dwarfgpu.questions.execution import STEPS
 from dwarfgpu.questions.stopping import CommandsOfStops, stopped, why_stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.dap.requests import RequestArguments
     from dwarfgpu.dap.session import DebugSession
     from dwarfgpu.execution.control.debugging import Debugging

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Json = dict[str, Any]
 
 MAX_HEADER = 1 << 12

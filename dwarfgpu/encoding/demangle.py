@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LIBRARIES = ("libstdc++.so.6", "libc++abi.so.1", "libc++.so.1", "libc++abi.1.dylib", "libc++.1.dylib")
 MAX_LENGTH = 1 << 12

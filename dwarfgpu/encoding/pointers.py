@@ -6,20 +6,15 @@ bit means that the number is the address of a stored address.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attrs import field
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.dwarf_constants import names
 from dwarfgpu.encoding import operands
+from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from dwarfgpu.encoding.cursor import Cursor
-
 
 SPEC = "LSB 5.0, 10.5.1"
 

@@ -8,14 +8,12 @@ Other numbers are of processors with named barriers. A work-group of one wave ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch, number_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GROUP = -1
 """The barrier of a work-group."""

@@ -8,6 +8,7 @@ copy of a batch costs a copy of two lists, and waves that part share what they h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ import numpy as np
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.execution.lane_patterns import LocalPlaces
 
 VCC, VCC_HI, M0, EXEC, EXEC_HI = 106, 107, 124, 126, 127

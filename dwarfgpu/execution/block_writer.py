@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from dwarfgpu.isa.semantics.floats import quieted
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW, flag
 from dwarfgpu.isa.semantics.rounding import direction, in_direction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LONGEST = 256
 """The instructions of a block."""

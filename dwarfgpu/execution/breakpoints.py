@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,6 @@ from dwarfgpu.errors import UsageError
 from dwarfgpu.execution.halts import executing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu

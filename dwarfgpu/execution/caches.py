@@ -10,6 +10,7 @@ a clean word, and writes back a dirty one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ import numpy as np
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from dwarfgpu.execution.device_memory import MemorySegment
 
 Words = Any

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
@@ -62,8 +63,6 @@ from dwarfgpu.machines.protocol import (
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, LOCAL, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.weak_memory import OutstandingNow

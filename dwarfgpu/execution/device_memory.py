@@ -6,6 +6,7 @@ All of it is the storage of the machine itself, so what a wave writes is what a 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from dwarfgpu.execution.faults import MEMORY_VIOLATION, MachineFault, NamedBuffe
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.machines.extents import Extents
 
 Lanes = Any

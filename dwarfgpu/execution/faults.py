@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import WaveStop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MEMORY_VIOLATION = "MEMORY_VIOLATION"
 ADDRESS_ERROR = "ADDRESS_ERROR"

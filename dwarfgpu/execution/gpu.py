@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.protocol import KnownRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint, Condition
     from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device import Device

@@ -6,15 +6,13 @@ ISA documents, "Data Parallel Processing (DPP)", "Sub-Dword Addressing (SDWA)" a
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import WaveBatch, as_written
 from dwarfgpu.execution.faults import MachineFault, UnknownInstruction
-
-if TYPE_CHECKING:
-    from dwarfgpu.isa.instruction import GpuInstruction
+from dwarfgpu.isa.instruction import GpuInstruction
 
 Lanes = Any
 BYTES = (0, 1, 2, 3)

@@ -16,6 +16,7 @@ commas between operations, ``DW_OP_breg7 RSP+8``, a block as its length and its 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
@@ -27,8 +28,6 @@ from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_r
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.expr.table import Operation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias
 
 from attrs import field
@@ -14,8 +15,6 @@ from dwarfgpu.lanes import LaneSet
 from dwarfgpu.machines.protocol import Backend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.bits import Bits
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.locations import Entry, Location

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu import bits as b
@@ -22,8 +23,6 @@ from dwarfgpu.expr.values import ImplicitPointerValue, Value
 from dwarfgpu.lanes import LaneFault, uniform_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dwarfgpu.bits import Bits
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.expr.evaluation import Evaluation, Result

@@ -7,15 +7,13 @@ bytes, chooses it; it is never guessed from them: 0xE9 alone means three differe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from dwarfgpu.encoding import cursor
 from dwarfgpu.errors import DialectConflict
 from dwarfgpu.expr import table
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Path: TypeAlias = tuple[int, ...]
 

@@ -7,6 +7,7 @@ is as it was before the operation, and each part of the slots can go on from the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import evolve
@@ -31,8 +32,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import LaneSet, refuse, shared_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.bits import Array, Bits, Positions
     from dwarfgpu.expr.context import Context, FrameInfo, UnitInfo
     from dwarfgpu.expr.instruction import Expression, Step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.encoding import operands
@@ -14,8 +15,6 @@ from dwarfgpu.expr.values import Value
 from dwarfgpu.immutable import immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.table import Operand, Operation
 

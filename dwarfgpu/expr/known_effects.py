@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from attrs import evolve
@@ -16,8 +17,6 @@ from dwarfgpu.expr.pieces import runs
 from dwarfgpu.expr.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.expr.rules import Rules
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import AddressSpace, Target

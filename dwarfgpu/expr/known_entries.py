@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from dwarfgpu.errors import shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.expr.table import Operation
     from dwarfgpu.targets.target import Target
 

@@ -7,17 +7,13 @@ called) is in notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dwarfgpu.encoding import operands
 from dwarfgpu.expr.asm import UNDECODED, encode
 from dwarfgpu.expr.instruction import Expression, Instruction, decode, implied_register, operands_of, registers_of
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.targets.target import Target
+from dwarfgpu.targets.target import Target
 
 MAX_DEPTH = 16
 """How deep expressions are shown in expressions; below that as bytes."""

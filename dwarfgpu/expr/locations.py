@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +17,6 @@ from dwarfgpu.lanes import LaneSet, refuse, uniform_flag
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.bits import Bits, Positions
     from dwarfgpu.machines.protocol import Backend
 

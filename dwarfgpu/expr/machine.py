@@ -6,6 +6,7 @@ where some of them fail, these end with their error and the others continue.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -17,8 +18,6 @@ from dwarfgpu.expr.evaluation import ENDED, Evaluation
 from dwarfgpu.lanes import LaneFault, LaneResults, LaneSet, lane_number, run_in_parts, shared_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.expr.context import Context
     from dwarfgpu.expr.evaluation import Return, Trace
     from dwarfgpu.expr.instruction import Expression

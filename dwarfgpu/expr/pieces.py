@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from dwarfgpu.expr.storages import Composite, Part, Undefined
 from dwarfgpu.lanes import uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.bits import Bits
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dwarfgpu import bits as b
@@ -17,8 +18,6 @@ from dwarfgpu.expr.arithmetic import computable, with_one_type
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.bits import Flags
 
 KINDS = frozenset(("any", "value", "integral", "location"))

@@ -13,6 +13,7 @@ is evaluated in the caller, what its size makes wrong is a warning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attrs import evolve
@@ -25,8 +26,6 @@ from dwarfgpu.expr.known_entries import EMPTY, REGISTER_OPERATIONS, UNKNOWN, Ent
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.expr.context import ResultKind
     from dwarfgpu.expr.known_effects import Entries, ReportedSeverity
     from dwarfgpu.expr.rules import Rules

@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dask.bag import Bag
 
     from dwarfgpu.fleet.answers import Question, Row

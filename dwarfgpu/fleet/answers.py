@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
@@ -22,8 +23,6 @@ from dwarfgpu.regular_files import check_mappings, forget_changed_mappings, open
 from dwarfgpu.states.program import is_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.fleet.inputs import Input
     from dwarfgpu.program.code.code_object import CodeObject
 

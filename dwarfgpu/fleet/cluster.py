@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome, Journal, PartWriter
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from distributed import Client, Future
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from attrs import evolve
@@ -16,9 +16,6 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile, UsageError
 from dwarfgpu.fleet.remote_files import FOLDER, MANIFEST, expanded, is_url, mirror_of_run
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 LISTS = (".csv", ".tsv", ".txt", ".list")
 """The suffixes of lists."""

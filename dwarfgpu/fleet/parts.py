@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pyarrow as pa
 
     from dwarfgpu.fleet.answers import Question, Row

@@ -9,18 +9,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu import regular_files
 from dwarfgpu.children import folder_of_run
 from dwarfgpu.errors import MalformedFile, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 FOLDER = ".dgs"
 """The end of the name of a snapshot that is a folder."""

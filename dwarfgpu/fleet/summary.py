@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import Factory, define
@@ -14,8 +15,6 @@ from dwarfgpu.render.layout import shown
 from dwarfgpu.render.pictures import OUTSIDE, Strip, StripPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.fleet.parts import AnswerFolder, InputOutcome
 
 MOST_VALUES = 4096

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from dwarfgpu.questions.table import COMMANDS
 from dwarfgpu.render.layout import WIDTH, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.registry import Command
     from dwarfgpu.states.program import Attached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from dwarfgpu.program.types import model
 from dwarfgpu.program.types.model import known_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
 

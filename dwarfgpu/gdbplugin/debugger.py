@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from dwarfgpu.render import written_text
 from dwarfgpu.render.layout import plain_style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.render.written_text import StyleName
     from dwarfgpu.states.program import Attached

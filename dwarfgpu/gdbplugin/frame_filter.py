@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gdb
 from gdb.FrameDecorator import FrameDecorator, SymValueWrapper
 
 from dwarfgpu.dwarf_constants import DW_AT_decl_line
 from dwarfgpu.errors import DwarfGpuError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 NAME = "dwarfgpu"
 LOCALS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,6 @@ from dwarfgpu.states.program import Attached, Program
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.targets.target import Target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from dwarfgpu.gdbplugin.commands import one_line_errors
 from dwarfgpu.questions.settings import MAX_NUMBER, READING, SETTINGS, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.gdbplugin.frame_filter import FrameFilter
 
 SHARED = ("print ", *READING, "caller-registers")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gdb
 from gdb.unwinder import Unwinder
@@ -20,9 +20,7 @@ from dwarfgpu.gdbplugin.host import gdb_host
 from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
 from dwarfgpu.machines.gdb.process import GdbProcess, is_wave, number_of
 from dwarfgpu.states.gdb_process import Unwound
-
-if TYPE_CHECKING:
-    from dwarfgpu.targets.target import TargetRegister
+from dwarfgpu.targets.target import TargetRegister
 
 NAME = "dwarfgpu"
 STACK_TOP = 1 << 60

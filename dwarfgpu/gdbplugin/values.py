@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.questions.settings import MAX_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.values.objects import Object
     from dwarfgpu.program.values.storage import Address

@@ -8,14 +8,11 @@ may not are decoded too, as LLVM does; the text has a comment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from dwarfgpu.isa.instruction import OperandKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VECTOR = 256
 ACCUMULATION = 768

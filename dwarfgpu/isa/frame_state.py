@@ -17,17 +17,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import decode
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand, OperandKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 Scalar: TypeAlias = "tuple[int, int] | None"
 """A symbol and a constant; None is unknown."""

@@ -7,17 +7,14 @@ met.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from dwarfgpu.errors import Unsupported
 from dwarfgpu.isa.codes import CodeKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GENERATIONS = (8, 9, 10, 11, 12)
 ALIASES = {"gfx940": "gfx942", "gfx941": "gfx942", "gfx1154": "gfx1150"}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from dwarfgpu.bits import Array
     from dwarfgpu.targets.target import TargetRegister
 

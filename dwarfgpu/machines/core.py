@@ -6,14 +6,13 @@ file: a write changes this copy of the process.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from dwarfgpu.machines.gpu_core.file_memory import FileMemory, Stretch
 from dwarfgpu.machines.protocol import Capabilities, WaveBackend, check_size, memory_unavailable, register_unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 
 

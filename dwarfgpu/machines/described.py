@@ -6,6 +6,7 @@ what is described in one view can be read through every other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -18,8 +19,6 @@ from dwarfgpu.machines.protocol import Capabilities, register_unavailable
 from dwarfgpu.machines.typed_contents import register_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dwarfgpu.bits import Bits
     from dwarfgpu.machines.typed_contents import Contents
     from dwarfgpu.targets.target import Target, TargetRegister

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate, compress, repeat
 from operator import add, le
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.columns import Cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.bits import Array
 
 INSTANCE_SHIFT = 32

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from array import array
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
@@ -29,8 +30,6 @@ from dwarfgpu.targets.amdgpu.address_spaces import SIZE, Apertures, GenericView,
 from dwarfgpu.targets.amdgpu.numbers import GENERIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.machines.protocol import CrashChange, LastChange, TrapTable, WaveStop
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister

@@ -10,6 +10,7 @@ its machine in columns overrides the gathered ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from dwarfgpu.errors import DwarfGpuError, EvaluationError, NotSetYet, UsageErro
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister
 

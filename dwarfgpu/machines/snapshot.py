@@ -7,6 +7,7 @@ never changed: what is written to a snapshot stays in memory.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from dwarfgpu.regular_files import check_output, open_input, read_input, signals
 from dwarfgpu.strict_json import Node, NotACase, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from dwarfgpu.targets.target import Target

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MalformedFile
@@ -35,7 +36,6 @@ from dwarfgpu.machines.typed_contents import noting
 from dwarfgpu.regular_files import OnlyWrites, mapped, open_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from dwarfgpu.strict_json import Node

@@ -7,6 +7,7 @@ A number with a point or an exponent is a float of the width of what holds it. `
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import isinf
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from dwarfgpu.machines.columns import unit_bits, unit_count
 from dwarfgpu.machines.protocol import check_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.strict_json import Node
     from dwarfgpu.targets.target import TargetRegister
 

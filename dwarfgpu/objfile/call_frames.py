@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,8 +33,6 @@ from dwarfgpu.objfile.info.readers import CODES, order_code
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
 
 

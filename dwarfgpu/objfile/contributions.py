@@ -6,6 +6,7 @@ past that header.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -14,8 +15,6 @@ from dwarfgpu.errors import DwarfGpuError, MalformedFile
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
 
 ADDRESS_SIZES = frozenset((1, 2, 4, 8))

@@ -5,6 +5,7 @@ It is in `.debug_macro` (DWARF 5, 6.3), or in `.debug_macinfo` (DWARF 2 to 4, 6.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.section_source import SectionSource, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.info.unit import Unit
 
 DEFINE, UNDEF, START_FILE, END_FILE = 1, 2, 3, 4

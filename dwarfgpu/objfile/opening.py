@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from dwarfgpu.objfile.elf.image import BYTES, Image
 from dwarfgpu.regular_files import MAX_READ, read_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.objfile.containers.bundle import Container
 
 

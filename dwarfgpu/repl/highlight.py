@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from prompt_toolkit.styles import Style
 from pygments.lexer import Lexer, RegexLexer, bygroups, inherit, words
@@ -17,10 +18,6 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Pu
 
 from dwarfgpu.questions.document import ASSEMBLY, OPERATIONS
 from dwarfgpu.render.written_text import styled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 COLORS: dict[Any, str] = {
     Comment: "2",

@@ -7,6 +7,7 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,8 +30,6 @@ from dwarfgpu.repl.highlight import STYLE, CommandLexer
 from dwarfgpu.repl.terminal import PROMPT, FirstPrompt, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator
-
     from prompt_toolkit.completion import CompleteEvent
     from prompt_toolkit.document import Document
     from prompt_toolkit.key_binding import KeyPressEvent

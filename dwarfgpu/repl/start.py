@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from dwarfgpu.questions.settings import READING
 from dwarfgpu.repl.terminal import FirstPrompt, Terminal, errors_are_ours, is_dumb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.repl.prompt import Prompt
     from dwarfgpu.repl.terminal import Session
 

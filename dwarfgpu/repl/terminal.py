@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -15,7 +16,6 @@ from dwarfgpu.render.layout import WIDTH, shown
 from dwarfgpu.render.written_text import SafeStream, StyleName, without_styles, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     class Session(Protocol):
         """What the command line keeps for all its commands."""

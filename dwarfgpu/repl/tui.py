@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application
@@ -37,8 +38,6 @@ from dwarfgpu.repl.highlight import STYLE, CommandLexer
 from dwarfgpu.repl.terminal import PROMPT, Terminal, errors_are_ours, keys_wait, toolbar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from prompt_toolkit import PromptSession
     from prompt_toolkit.formatted_text import StyleAndTextTuples
     from prompt_toolkit.key_binding import KeyPressEvent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -17,8 +18,6 @@ from dwarfgpu.objfile.elf.header import PT_LOAD
 from dwarfgpu.regular_files import whole_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.states.stopped import Stopped
 

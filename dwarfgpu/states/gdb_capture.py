@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError
@@ -19,8 +20,6 @@ from dwarfgpu.program.types.model import Pointer, known_size, resolved
 from dwarfgpu.targets.target import AddressSpace, Scope, TargetRegister
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.program import Attached

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,6 @@ from dwarfgpu.states.memory_image import empty_image, identifies, image_in_memor
 from dwarfgpu.states.stopped import HOST, USUAL, OpenOptions, Stopped, part_of, without_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from dwarfgpu.objfile.elf.core import CoreThread
 
 MAX_OPENED = 256

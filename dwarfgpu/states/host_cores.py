@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
@@ -19,10 +19,6 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.regular_files import places_of
 from dwarfgpu.states.gpu_cores import has_gpu_state
 from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 AT_PHNUM = 5
 """How many program headers the executable has (<elf.h>)."""

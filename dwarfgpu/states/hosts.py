@@ -6,6 +6,7 @@ debugger and on a snapshot.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,8 +15,6 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.reasons import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.wave import Wave
     from dwarfgpu.states.program import Attached

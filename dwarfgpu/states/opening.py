@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, NotFound, UsageError
@@ -13,8 +14,6 @@ from dwarfgpu.regular_files import open_input, read_input, unreadable
 from dwarfgpu.states.stopped import USUAL, OpenOptions, Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from dwarfgpu.machines.machine import LoadedCodeObject as SnapshotCode
     from dwarfgpu.machines.machine import Machine
 

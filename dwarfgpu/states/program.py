@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import operator
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -16,8 +17,6 @@ from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy, opened
 from dwarfgpu.regular_files import open_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from typing_extensions import Self
 
     from dwarfgpu.machines.protocol import WaveBackend

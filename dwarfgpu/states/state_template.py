@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -27,8 +28,6 @@ from dwarfgpu.strict_json import parse
 from dwarfgpu.targets.target import AddressSpace, Scope, TargetRegister
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.states.program import Program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field
@@ -15,8 +16,6 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.program.frames.execution import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dwarfgpu.objfile.elf.core import CoreFile
     from dwarfgpu.program.frames.frame import Stack
     from dwarfgpu.program.frames.wave import Wave

@@ -6,13 +6,11 @@ first use, so a target with a thousand registers costs a dozen rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.lanes import lane_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Piece = tuple[int, int, int]
 """Part of a storage: (address space number, byte address, byte size)."""

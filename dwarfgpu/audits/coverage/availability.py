@@ -7,6 +7,7 @@ declares is left out, and a variable outside of functions has no scope, but may 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -30,8 +31,6 @@ from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.audits.coverage.tally import Counts
     from dwarfgpu.objfile.info.dies import Die

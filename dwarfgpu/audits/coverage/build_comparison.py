@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 @frozen

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import lt, sub
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.coverage.kinds import Meaning
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally
 from dwarfgpu.audits.noting import noted
 from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.pc_ranges import AddressSpans
 from dwarfgpu.objfile.info.scopes import qualified_name
+from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.program.code.kernel_parameters import is_body, listed_name
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from dwarfgpu.audits.coverage.kinds import Meaning
-    from dwarfgpu.objfile.info.unit import Unit
 
 FUNCTIONS = frozenset((dw.DW_TAG_subprogram, dw.DW_TAG_inlined_subroutine))
 MAX_CHAIN = 256

@@ -6,6 +6,7 @@ location whose kind depends on the state of the machine is `OPEN`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from dwarfgpu.program.code.repairs import UNWRITTEN, Site, at_local, is_allowed,
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from dwarfgpu.audits.coverage.code_scope import CodeScope
     from dwarfgpu.audits.coverage.unit_walk import VariableSite
     from dwarfgpu.encoding.operands import Format

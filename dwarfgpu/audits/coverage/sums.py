@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.coverage.availability import FileAvailability, VariableAvailability
 from dwarfgpu.audits.coverage.code_scope import CodeScope
 from dwarfgpu.audits.coverage.tally import CoverageSum, Tally, bytes_of, repairs_of
 from dwarfgpu.audits.coverage.unit_walk import STATIC
 from dwarfgpu.audits.noting import noted
+from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen, immutable
+from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, Policy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.errors import DwarfGpuError
-    from dwarfgpu.objfile.info.unit import Unit
 
 
 @immutable

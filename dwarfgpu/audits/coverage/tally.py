@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -22,8 +23,6 @@ from dwarfgpu.audits.coverage.kinds import (
 from dwarfgpu.immutable import frozen, immutable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from dwarfgpu.audits.coverage.availability import VariableAvailability
     from dwarfgpu.audits.coverage.code_scope import CodeScope
 

@@ -7,6 +7,7 @@ no object for it. Entries that are written in a rare way are decoded as a `Die` 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -22,8 +23,6 @@ from dwarfgpu.objfile.lists.list_encoding import ListContext, read_list
 from dwarfgpu.objfile.lists.quick_lists import quick_locations, quick_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
     from dwarfgpu.audits.coverage.kinds import LocationKinds
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.dies import Attribute, Die

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,8 +23,6 @@ from dwarfgpu.program.types.declaration import entry_name
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.forms import Class
     from dwarfgpu.objfile.info.unit import Unit

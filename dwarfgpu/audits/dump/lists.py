@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from dwarfgpu.objfile.info.forms import class_of
 from dwarfgpu.objfile.lists.list_encoding import Bounds, ListContext, kind_name, list_tables, raw_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.debug_file import DebugFile
     from dwarfgpu.objfile.info.unit import Unit

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Kind: TypeAlias = Literal["number", "rare", "address", "text", "bytes", "code", "source"]
 """How a cell is shown: an address in hexadecimal, a source by its number of lines; a rare number is mostly 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import compress
 from operator import attrgetter
@@ -19,8 +20,6 @@ from dwarfgpu.program.code.code_lookup import free_bytes, line_table
 from dwarfgpu.program.code.dumped_expressions import ExpressionDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.objfile.dwarf import Dwarf
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section

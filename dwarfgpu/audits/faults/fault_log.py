@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from dwarfgpu.audits.faults.wave_faults import NULL, PAGE
 from dwarfgpu.errors import NotFound
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 ROCR, HIP, AMDGPU = "ROCr", "HIP", "amdgpu"
 FAULT, QUEUE, HANG, DUMP = "memory access fault", "queue error", "GPU hang", "core dump"

@@ -7,6 +7,7 @@ where each wave then waits at a barrier, has ended, or cannot leave its loop, be
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from dwarfgpu.audits.faults.rehearsal import spin_of
 from dwarfgpu.machines.protocol import QUIET, LastChange
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.isa.instruction import GpuInstruction

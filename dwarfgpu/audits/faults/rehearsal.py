@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -26,14 +27,10 @@ from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind, OperandRole
 from dwarfgpu.lanes import lanes_in
+from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.protocol import BLOCK, KnownRange, LastChange
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.machines.machine import Machine
-    from dwarfgpu.targets.target import TargetRegister
+from dwarfgpu.targets.target import TargetRegister
 
 LONGEST = 2000
 """So many instructions are executed."""

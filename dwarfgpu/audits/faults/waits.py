@@ -6,6 +6,7 @@ and one that stands behind it may have passed it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,6 @@ from dwarfgpu.program.frames.wave_groups import wave_groups
 from dwarfgpu.program.frames.wave_positions import Triple, place_of, waves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.program.code.scopes import SourceLine
     from dwarfgpu.states.stopped import Stopped

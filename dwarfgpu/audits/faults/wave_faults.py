@@ -7,6 +7,7 @@ outstanding are tried as well, with the addresses that their registers make, unl
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice, product
 from operator import itemgetter
@@ -38,8 +39,6 @@ from dwarfgpu.program.types.model import Array, Pointer, Struct, known_size, nam
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
     from dwarfgpu.machines.protocol import CrashChange, KnownRange, WaveStop
     from dwarfgpu.program.code.scopes import SourceLine

@@ -7,6 +7,7 @@ not certain: there a visit can be any of several.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ import numpy as np
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Hashable, Iterable, Sequence
-
     from dwarfgpu.audits.judge.statement_record import StatementStop
 
 MAX_ALIGNED = 2048

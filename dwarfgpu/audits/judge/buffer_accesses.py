@@ -7,6 +7,7 @@ loads. One instruction may access what several statements do, and has the line o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
@@ -14,8 +15,6 @@ from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.audits.judge.statement_record import WorkItem
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.batch import WaveBatch

@@ -6,6 +6,7 @@ elsewhere, and it ends when its wave goes back there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.execution.device import Device
     from dwarfgpu.targets.target import TargetRegister
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,6 @@ from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rul
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.audits.judge.location_ends import LocationGap
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch

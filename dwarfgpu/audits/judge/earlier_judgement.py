@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.audits.judge.comparison import ComparedPart
 from dwarfgpu.audits.verdicts import is_less
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.audits.judge.judgement import JudgedPart
 
 TOLERANCE = 0.01

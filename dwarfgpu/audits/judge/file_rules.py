@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.audits.verify import entries, expressions, lists
 from dwarfgpu.audits.verify.file_check import FileCheck
 from dwarfgpu.audits.verify.findings import NOTE, CheckRule, FileFinding, Problem
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.dies import Die
+from dwarfgpu.objfile.info.unit import Unit
+from dwarfgpu.program.code.code_object import CodeObject
 from dwarfgpu.program.types.reader import TYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dwarfgpu.objfile.info.dies import Die
-    from dwarfgpu.objfile.info.unit import Unit
-    from dwarfgpu.program.code.code_object import CodeObject
 
 LEFT_OUT = "list-several-places", "expression-deprecated"
 """The rules that say nothing false about a value: judge reads each place of a variable, whatever the words for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.execution.halts import Halt
 

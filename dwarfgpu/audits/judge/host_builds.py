@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,6 @@ from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.statement_record import WorkItem
     from dwarfgpu.execution.control.running import Running

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,8 +46,6 @@ from dwarfgpu.program.code.kernel_parameters import listed_name
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.comparison import BuildJudgement
     from dwarfgpu.audits.judge.undefined_values import UndefinedBehaviour

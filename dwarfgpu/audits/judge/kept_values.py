@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.judge.recorded_values import OPTIMIZED_OUT, Leaf, Recorded, RecordedValue, has_fixed_leaves
@@ -10,8 +11,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.lists.list_encoding import ListEntry, matching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.variable import Variable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -21,8 +22,6 @@ from dwarfgpu.program.frames.answers import LaneAnswer, answer
 from dwarfgpu.program.frames.variable import STATIC, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.judgement import Judge
     from dwarfgpu.audits.judge.sightings import Sighting

@@ -7,6 +7,7 @@ is said is kept until the lane goes on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from dwarfgpu.lanes import first_lane
 from dwarfgpu.program.frames.lane_state import LanePc, Simt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.execution.batch import WaveBatch

@@ -7,6 +7,7 @@ the variable, too, if it is a constant: compilers give a variable its first valu
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import GpuInstruction, OperandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
 

@@ -7,6 +7,7 @@ code, only where something else is written to its registers, and begins behind w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, OperandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.source_functions import FunctionTexts

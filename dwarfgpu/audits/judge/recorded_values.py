@@ -8,6 +8,7 @@ build.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,8 +29,6 @@ from dwarfgpu.targets.amdgpu.address_spaces import SIZE
 from dwarfgpu.targets.amdgpu.numbers import GENERIC, PRIVATE_LANE, PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.variable import Variable

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from dwarfgpu.audits.judge.recorded_values import NoValue, Recorded, RecordedVal
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-
     from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementStop, WorkItem
 
 KnownValue = tuple[RecordedValue, frozenset[str]]

@@ -8,17 +8,15 @@ sum is: it is measured by the terms of the statement that assigns the variable.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.language.parser import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 _ASSIGNED = r"(?<![.>\w])\b{}\s*([-+*/]?)=(?!=)([^;]*)"
 _CHANGED_OTHERWISE = r"(?:&|\+\+|--)\s*{0}\b|\b{0}\s*(?:\+\+|--|[.[])"

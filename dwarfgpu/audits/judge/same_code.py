@@ -5,6 +5,7 @@ Both say of the same registers what a variable is, so every instruction is compa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -24,8 +25,6 @@ from dwarfgpu.states.stopped import Stopped
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.statement_record import StatementStop
     from dwarfgpu.execution.control.running import Running

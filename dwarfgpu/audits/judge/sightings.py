@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from dwarfgpu.program.frames.frame import frames_at
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.abbrevs import Abbreviation

@@ -9,6 +9,7 @@ the variables that it may change can be anything from there on, and nothing is k
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -35,8 +36,6 @@ from dwarfgpu.program.language import syntax as s
 from dwarfgpu.program.types.model import Base, Enumeration, Type, stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.audits.judge.source_syntax import StatementText
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.types.reader import Types

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.program.language.source_text import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Attribute, Die
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from dwarfgpu.program.code.source_files import COMPILED, HERE, SourceFile, Sourc
 from dwarfgpu.program.language.source_text import has_own_lines, position_of, quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.execution.control.running import Running
 
 LONGEST_STATEMENT = 12

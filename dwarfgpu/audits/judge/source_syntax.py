@@ -7,18 +7,15 @@ is, so that what it may change is known.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from dwarfgpu.audits.judge.source_statements import end_of_statement
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.parser import parse
+from dwarfgpu.program.language.syntax import SyntaxNode
 from dwarfgpu.program.language.tokens import split_at_commas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.program.language.syntax import SyntaxNode
 
 UNSIGNED = {"uchar": "char", "ushort": "short", "uint": "int", "ulong": "long", "size_t": "long"}
 """The names that OpenCL C has for unsigned types."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from operator import add, floordiv, ge, gt, le, lshift, lt, mul, ne, rshift, sub
@@ -35,8 +36,6 @@ from dwarfgpu.program.types.model import Base, Enumeration, Pointer, Qualified, 
 from dwarfgpu.program.types.reader import Types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.source_execution import SourceFunction

@@ -8,6 +8,7 @@ one has inlined a function have the same contexts.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from dwarfgpu.program.frames.wave_positions import place_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.same_code import SameCode

@@ -6,6 +6,7 @@ lane is active. What a step is is counted in each activation of a function, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -24,8 +25,6 @@ from dwarfgpu.program.frames.answers import answer
 from dwarfgpu.program.frames.variable import PARAMETER, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.source_statements import SourceStatements

@@ -7,6 +7,7 @@ locations as a whole.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,6 @@ from dwarfgpu.lanes import Diverge, LaneFault, first_lane, lanes_in, mask_of
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit, RecordedCall
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.execution.batch import WaveBatch

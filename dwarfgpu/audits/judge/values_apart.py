@@ -7,6 +7,7 @@ all contradictions, those with most of them first; of two, that which is known t
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from dwarfgpu.audits.judge.located_variables import LocatedVariable
     from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop, WorkItem
     from dwarfgpu.audits.verify.findings import CheckRule

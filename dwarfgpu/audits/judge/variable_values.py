@@ -7,6 +7,7 @@ statement which does not name the variable, the register has got another use, an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +30,6 @@ from dwarfgpu.program.types.model import Pointer, known_size, stripped
 from dwarfgpu.program.values.storage import Located
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.audits.judge.call_record import InstructionVisit
     from dwarfgpu.audits.judge.followed_run import FollowedRun
     from dwarfgpu.audits.judge.source_functions import FunctionTexts

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from dwarfgpu.program.language.source_text import has_own_lines, without_comment
 from dwarfgpu.targets.amdgpu.memory_families import KNOWN_BUGS, FamilyRules, family_of, family_rules, mode_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from dwarfgpu.audits.memory_model.intents import MemoryIntent, StatedIntent
     from dwarfgpu.audits.memory_model.sequences import SequenceCell, SequenceStep
     from dwarfgpu.objfile.info.unit import Unit

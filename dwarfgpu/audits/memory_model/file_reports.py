@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from dwarfgpu.audits.memory_model.checker import CheckWish, MemoryCheck
 from dwarfgpu.audits.verify.reports import FileReport, each_file, each_image
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, opened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @frozen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from dwarfgpu.objfile.elf.header import PF_X, PT_LOAD
 from dwarfgpu.program.code.instructions import machine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
-
     from dwarfgpu.isa.memory_actions import MemoryAction
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.program.code.code_object import CodeObject

@@ -7,13 +7,12 @@ operations behind it. So "complete" always means: on every path.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.isa.memory_actions import CounterNames, Register, counters_of, covers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.audits.memory_model.function_code import FunctionCode
 
 BEFORE = -1

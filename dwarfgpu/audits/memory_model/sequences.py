@@ -7,8 +7,8 @@ Model"): so the table of a family, some hundreds of cells, comes out of the few 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -23,9 +23,6 @@ from dwarfgpu.targets.amdgpu.memory_families import (
     ScopeLevel,
     differences_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OPERATIONS = ("load", "store", "rmw", "rmw-return", "fence")
 ORDERINGS = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")

@@ -6,9 +6,10 @@ an ordering is implemented if nothing is missing on any path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dwarfgpu.audits.memory_model.checker import CheckedFunction, MemoryCheck, Requirement, SourcePosition, requirement
+from dwarfgpu.audits.memory_model.function_code import FunctionCode
 from dwarfgpu.audits.memory_model.intents import MemoryIntent
 from dwarfgpu.audits.memory_model.outstanding import BEFORE, OutstandingState
 from dwarfgpu.audits.memory_model.sequences import cell
@@ -17,11 +18,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.decoder import text as instruction_text
 from dwarfgpu.isa.memory_actions import GENERIC, LOCAL, has_bits
 from dwarfgpu.targets.amdgpu.memory_families import SCOPES, family_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.audits.memory_model.function_code import FunctionCode
 
 SHARED_SCOPES = tuple(reversed(SCOPES[2:]))
 """The scopes that need more than the order of the program, the widest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from dwarfgpu.program.code.source_files import SourceTexts
 from dwarfgpu.program.code.weighted_stacks import StackProfile, WeightedStack, stack_levels, stack_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.variable import Variable
     from dwarfgpu.states.program import Program

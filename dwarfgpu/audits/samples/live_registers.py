@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import Unsupported
@@ -10,8 +11,6 @@ from dwarfgpu.isa.decoder import decoder
 from dwarfgpu.isa.instruction import JUMPS, GpuInstruction, GpuOperand, OperandKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from dwarfgpu.program.code.instructions import ListedInstruction
 
 _FILES = {OperandKind.VGPR: ("v", 0), OperandKind.AGPR: ("a", 1024), OperandKind.SGPR: ("s", 2048)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from attrs import Factory, define
 
@@ -11,9 +12,6 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.immutable import frozen
 from dwarfgpu.regular_files import read_input
 from dwarfgpu.strict_json import NotACase, parse, parse_integer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOST_TRAP, STOCHASTIC = "host_trap", "stochastic"
 NEEDED = ("Exec_Mask", "Instruction", "Instruction_Comment")

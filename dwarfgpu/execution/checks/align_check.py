@@ -8,6 +8,7 @@ and RDNA 4, 3.3.3 and 9.5); scalar loads ignore the lowest two bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from dwarfgpu.execution.checks.kept_state import KeptState
 from dwarfgpu.execution.memory_access import OUTSIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.bounds_check import BoundsCheck
 

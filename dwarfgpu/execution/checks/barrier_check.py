@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from dwarfgpu.execution.checks.findings import (
 from dwarfgpu.execution.checks.kept_state import KeptState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder
 

@@ -7,6 +7,7 @@ only if no memory is there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,6 @@ from dwarfgpu.execution.faults import FREED, READ_ONLY, WRITE_ONLY, MachineFault
 from dwarfgpu.isa.semantics.numbers import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.findings import NamedArray
     from dwarfgpu.execution.device_memory import MemorySegment

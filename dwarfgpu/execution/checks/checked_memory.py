@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +45,6 @@ from dwarfgpu.isa.instruction import JUMPS, GpuInstruction
 from dwarfgpu.targets.amdgpu.geometry import GridPosition, geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.findings import CheckSettings
     from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment

@@ -8,6 +8,7 @@ is defined in the lanes in which it has been written.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -44,8 +45,6 @@ from dwarfgpu.isa.semantics.matrices import shape_of as matrix_of
 from dwarfgpu.isa.semantics.rows import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from dwarfgpu.execution.checks.findings import CheckSettings, FindingSide
     from dwarfgpu.execution.device_memory import GlobalMemory
     from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand

@@ -16,6 +16,7 @@ work-group below that *floor* are before its own. What else it knows, it counts 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,6 @@ from dwarfgpu.isa.memory_actions import counters_of, covers
 from dwarfgpu.targets.amdgpu.memory_families import family_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.execution.batch import WaveBatch
 
 Rows = Any

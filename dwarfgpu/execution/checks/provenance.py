@@ -8,18 +8,15 @@ Both words of an address must be of one buffer, so that a number that was made o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import M0, SCALARS, VCC, WaveBatch
 from dwarfgpu.execution.block_writer import SPECIAL, BlockWriter
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Column = Any
 UNCERTAIN = -1

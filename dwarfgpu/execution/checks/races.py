@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -38,8 +39,6 @@ from dwarfgpu.execution.device_memory import MemorySegment, first_of_row
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, LOCAL, SCRATCH, AccessShape
+from dwarfgpu.execution.batch import WaveBatch
 from dwarfgpu.execution.block_writer import BlockWriter, cell
 from dwarfgpu.execution.buffer_formats import COMPONENTS, BufferFormat, ElementAccess
 from dwarfgpu.execution.checks.undefined_registers import DEFINED
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment
 from dwarfgpu.execution.memory_access import OUTSIDE, MemoryAccess, Place
+from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 from dwarfgpu.isa.semantics.numbers import LOW
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.execution.batch import WaveBatch
-    from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand
 
 Lanes = Any
 _SCALAR_RESULT = re.compile(r"\bs\[(\d+)\] = ")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.execution.batch import NOTHING, UNSET, VCC, WaveBatch
 from dwarfgpu.isa.semantics.numbers import ALL, LOW
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAME = "undefined"
 """What a batch calls it."""

@@ -10,8 +10,9 @@ and ``us`` for the undefined bits.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -26,10 +27,6 @@ from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics.numbers import LOW
 from dwarfgpu.isa.semantics.rows import MEANINGS, InstructionMeaning
 from dwarfgpu.isa.semantics.undefined_bits import undefined_results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 Lanes = Any
 Cell = tuple[str, int]

@@ -7,16 +7,13 @@ same result again: ``x |= 4`` does. The code behind a load is followed as it sta
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from dwarfgpu.execution.faults import MachineFault
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa import memory_actions as actions
 from dwarfgpu.isa.instruction import CALLS, JUMPS, GpuInstruction, GpuOperand
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 MOST_FOLLOWED = 128
 """The instructions behind a load that are looked at."""

@@ -7,6 +7,7 @@ in order, none may remain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.memory_actions import MemoryAction, Register, needed_registers, register_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.block_writer import BlockWriter
     from dwarfgpu.execution.checks.order import KnownOrder

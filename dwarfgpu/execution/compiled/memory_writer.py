@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL, SCRATCH, SIZES, AccessShape, shape_of
 from dwarfgpu.execution.batch import EXEC, EXEC_HI
@@ -20,9 +19,7 @@ from dwarfgpu.execution.memory_access import has_base, local_offsets
 from dwarfgpu.immutable import frozen
 from dwarfgpu.isa.formulas import FLAG
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
-
-if TYPE_CHECKING:
-    from dwarfgpu.isa.semantics.llvm import Vectors
+from dwarfgpu.isa.semantics.llvm import Vectors
 
 _SCALAR_LOAD = re.compile(r"s_(buffer_)?load_(dword(?:x\d+)?|b\d+)$")
 LOW = 0xFFFF_FFFF

@@ -6,6 +6,7 @@ again where it is the turn of some at an instruction that the region does not ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from dwarfgpu.execution.compiled.layout import Cell, Exit
 from dwarfgpu.execution.turns import first_of, joining, nearest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.execution.compiled.block_code import CompiledRegion
     from dwarfgpu.execution.compiled.entrance import Entrance
     from dwarfgpu.execution.compiled.regions import CompiledRegions, CompiledRun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -34,8 +35,6 @@ from dwarfgpu.program.values.storage import Located
 from dwarfgpu.targets.amdgpu.initial_state import first_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.execution.checks.findings import CheckFinding, FindingSide
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.suppressions import Suppression

@@ -7,6 +7,7 @@ before it leads there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from time import process_time
@@ -21,8 +22,6 @@ from dwarfgpu.execution.turns import WIDEST
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Breakpoint
     from dwarfgpu.execution.gpu import Gpu

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
@@ -36,8 +37,6 @@ from dwarfgpu.program.frames.evaluator import SourceExpression, is_constant, var
 from dwarfgpu.program.values.objects import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.watching import Registers, RegisterWrite
     from dwarfgpu.execution.launch.launch import Launched

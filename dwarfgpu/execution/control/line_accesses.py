@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.access_shapes import GLOBAL, LOCAL
@@ -15,8 +16,6 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Bytes, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.objfile.info.dies import Die
 

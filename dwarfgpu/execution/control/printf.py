@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 from dwarfgpu.execution.launch.dispatch import UNWRITTEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.kernels.metadata import PrintfFormat
 
 _SPECIFIER = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import Struct, Type, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.execution.control.check_report import CheckReport
     from dwarfgpu.execution.control.profile import ProfiledLine
     from dwarfgpu.execution.control.running import CodePosition, Running

@@ -13,6 +13,7 @@ A function whose interface the compiler has changed (DW_CC_nocall) has no conven
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,6 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame

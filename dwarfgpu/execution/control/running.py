@@ -7,6 +7,7 @@ import os
 import re
 import time
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from io import StringIO
@@ -42,8 +43,6 @@ from dwarfgpu.regular_files import OnlyWrites, whole_output
 from dwarfgpu.states.program import Attached, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.breakpoints import Arrival, Breakpoint
     from dwarfgpu.execution.control.check_report import NamedFinding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from dwarfgpu.execution.launch.argument_values import objects_of
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.types.model import Type
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL, LOCAL
 from dwarfgpu.execution.control.watching import PRIVATE, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.program.frames.answers import Values

@@ -7,6 +7,7 @@ pointers that a line follows decide, and where one is not known nothing is said.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from dwarfgpu.program.frames.variable import all_variables, owner_of
 from dwarfgpu.program.types.model import Array, Base, Pointer, Qualified, Struct, Typedef, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.program.frames.local_memory import LocalObject

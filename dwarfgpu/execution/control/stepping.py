@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from dwarfgpu.isa.instruction import CALLS, JUMPS
 from dwarfgpu.program.code.kernel_parameters import is_body, source_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.device import Device
     from dwarfgpu.states.program import Attached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError, nearest_hint
@@ -10,8 +11,6 @@ from dwarfgpu.execution.checks.findings import CHECKS
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.execution.control.check_report import NamedFinding
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
@@ -40,8 +41,6 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import MAX_OBJECT, Bytes, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.execution.control.stepping import CodeFacts
     from dwarfgpu.objfile.info.dies import Die

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import PurePath
@@ -29,8 +30,6 @@ from dwarfgpu.program.frames.wave_groups import Cohort
 from dwarfgpu.program.types.model import Array, Pointer, Type, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.execution.control.running import CodePosition, Running
     from dwarfgpu.program.frames.answers import Values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.info.pc_ranges import covers
 from dwarfgpu.program.types.model import Type, byte_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
     from dwarfgpu.execution.launch.dispatch import PlannedDispatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -15,8 +16,6 @@ from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.queue import INVALID, PACKET_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.states.stopped import Stopped
 
 _SCOPES = {1: "a", 2: "s"}

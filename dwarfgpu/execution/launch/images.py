@@ -9,6 +9,7 @@ import io
 import math
 import re
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import UsageError, nearest_hint
@@ -16,8 +17,6 @@ from dwarfgpu.execution.launch.png import SIGNATURE, png_bytes, read_png
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
 
 HEADER_SIZE = 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,6 @@ from dwarfgpu.program.types.model import Array, Function, Pointer, Struct, Type,
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
     from dwarfgpu.states.program import Program

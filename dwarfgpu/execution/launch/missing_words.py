@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.program.values.objects import HIP_VECTOR
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from dwarfgpu.objfile.kernels.metadata import KernelArgument
     from dwarfgpu.program.code.code_object import CodeObject
 

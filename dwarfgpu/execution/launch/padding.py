@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.execution.checks.findings import CountedBits, Padding
 from dwarfgpu.program.types.model import Array, BaseClass, Member, Struct, Type, element_bits, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dwarfgpu.execution.launch.dispatch import PlannedBuffer
 
 MOST_DEPTH = 8

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,6 @@ from dwarfgpu.targets.amdgpu.initial_state import Scratch, Start, align, rows, s
 from dwarfgpu.targets.amdgpu.processors import Processor, processor_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dwarfgpu.execution.launch.kernarg import Kernarg
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.targets.target import Target

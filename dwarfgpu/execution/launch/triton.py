@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import CodeObject, check_has_kernels
 from dwarfgpu.regular_files import read_input
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MAX_SIZE = 1 << 20
 """Of the file; Triton writes some kilobytes."""

@@ -11,17 +11,14 @@ result is undefined if another value of an undefined bit of an operand could cha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from dwarfgpu.isa.formulas import FLAG, Formula, Term, bits_of
 from dwarfgpu.isa.semantics.columns import Columns
 from dwarfgpu.isa.semantics.functions import permute_bytes, reversed_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 
 Lanes = Any
 _LONG_CALLS = ("ones", "clz", "ctz", "cls", "reversed", "quads", "whole_quads", "replicated")

@@ -7,6 +7,7 @@ Spaces"), which a GDB without them refuses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,8 +28,6 @@ from dwarfgpu.machines.protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dwarfgpu.bits import Array, Bits
     from dwarfgpu.machines.gdb.process import GdbProcess
     from dwarfgpu.targets.target import AddressSpace, Target, TargetRegister

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gdb
 
 from dwarfgpu.errors import EvaluationError
 from dwarfgpu.machines.gdb.backend import LoadedFile, Refused, WavePlace
 from dwarfgpu.machines.machine import Dispatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")
 """``AMDGPU Wave 1:2:1:1 (0,0,0)/0``: agent, queue, dispatch and wave; the work-group, and the number in it."""

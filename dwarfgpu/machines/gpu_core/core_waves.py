@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +41,6 @@ from dwarfgpu.targets.amdgpu.processors import processor_named
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
     from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
     from dwarfgpu.machines.gpu_core.note import AgentEntry, CoreState, QueueEntry

@@ -6,7 +6,8 @@ import mmap
 import os
 import sys
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from attrs import frozen
 
@@ -14,9 +15,6 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.machines.columns import Cells
 from dwarfgpu.machines.extents import Extents
 from dwarfgpu.regular_files import open_input, watch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 """Linux then reserves no swap for pages that are never written; Python names the flag from 3.11 on."""

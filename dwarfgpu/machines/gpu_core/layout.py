@@ -7,12 +7,10 @@ emulator alone; for the others AMD's library gave the same answers for the same 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Bits = tuple[int, int]
 """A field of a word: its lowest bit and its width."""

@@ -6,6 +6,7 @@ one. Nothing is read before it is asked for, and a question about all waves is o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -16,7 +17,6 @@ from dwarfgpu.machines.extents import gathered_rows
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
 
     from dwarfgpu.bits import Array
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory

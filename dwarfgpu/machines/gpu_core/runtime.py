@@ -7,6 +7,7 @@ glibc for x86-64 (``<link.h>``), with a version of the HSA runtime's own.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -16,8 +17,6 @@ from dwarfgpu.machines.gpu_core.layout import CoreFamily, bits
 from dwarfgpu.targets.amdgpu.queue import PACKET_SIZE, QUEUE, READ_DISPATCH_ID_OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.machines.gpu_core.file_memory import FileMemory
     from dwarfgpu.machines.gpu_core.note import AgentEntry, QueueEntry
 

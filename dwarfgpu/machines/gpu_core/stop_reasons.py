@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.machines.protocol import EXCEPTIONS, REASONS, TRAP_REASONS, TRAPS, UNKNOWN_TRAP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dwarfgpu.machines.gpu_core.layout import CoreFamily
     from dwarfgpu.machines.protocol import TrapTable
 

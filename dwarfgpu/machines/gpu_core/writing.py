@@ -8,12 +8,14 @@ is not known: registers of which nothing is known are written as 0.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 from attrs import evolve, frozen
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.machines.gpu_core import layout
+from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
 from dwarfgpu.machines.gpu_core.note import (
     AGENT_SIZE,
     ALWAYS_TTMPS,
@@ -34,11 +36,6 @@ from dwarfgpu.machines.protocol import WAITS, WaveStop, trap_number
 from dwarfgpu.progress import counted
 from dwarfgpu.targets.amdgpu.numbers import LOCAL, PRIVATE_WAVE
 from dwarfgpu.targets.amdgpu.queue import KERNEL_DISPATCH_HEADER, PACKET_SIZE, QUEUE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from dwarfgpu.machines.gpu_core.layout import CoreFamily, RecordShape
 
 PAGE = 4096
 CONTROL_AT = 64

@@ -11,6 +11,7 @@ may be several in a row, too (LLVM, ``OffloadBinary.h``).
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHT_LLVM_OFFLOADING, malforme
 from dwarfgpu.objfile.elf.header import MAGIC as ELF_MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dwarfgpu.objfile.elf.image import Image
 
 

@@ -7,6 +7,7 @@ truncated file still shows the sections that are there.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
 
 MAGIC = b"\x7fELF"

@@ -6,6 +6,7 @@ notes are read when they are asked for, each on its own, so that what is broken 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -16,8 +17,6 @@ from dwarfgpu.objfile.elf.sections import Section
 from dwarfgpu.regular_files import MAX_READ
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.elf.notes import Note
     from dwarfgpu.objfile.elf.symbols import Symbol, SymbolTable

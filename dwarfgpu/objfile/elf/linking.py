@@ -8,16 +8,13 @@ table, have dynamic relocations as in a file that a linker made.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.objfile.elf import header as elf
 from dwarfgpu.objfile.elf.image import Image
 from dwarfgpu.objfile.elf.relocation import ABSOLUTE, AMDGPU, BASE, BRANCH, NEEDS_GOT, RELATIVE, relocate
+from dwarfgpu.objfile.elf.sections import Section
 from dwarfgpu.objfile.elf.symbols import SHN_ABS
-
-if TYPE_CHECKING:
-    from dwarfgpu.objfile.elf.sections import Section
 
 FIRST = 0x1000
 """The address of the first section."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, MalformedFile
@@ -17,8 +18,6 @@ from dwarfgpu.objfile.elf.header import ELFOSABI_AMDGPU_HSA, EM_AMDGPU, PT_NOTE,
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.elf.image import Image
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, Unsupported
@@ -10,8 +11,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf import header as elf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.objfile.elf.image import Image
 
 

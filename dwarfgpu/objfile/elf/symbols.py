@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import SHN_UNDEF, SHN_XINDEX, ElfLayout, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.elf.sections import Section
 
 TYPES = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 3: "SECTION", 4: "FILE", 5: "COMMON", 6: "TLS", 10: "GNU_IFUNC"}

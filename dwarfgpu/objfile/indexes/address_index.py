@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -18,8 +19,6 @@ from dwarfgpu.objfile.info.readers import CODES
 from dwarfgpu.objfile.info.scan import Plan, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation
     from dwarfgpu.objfile.info.dies import Die

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from dwarfgpu.objfile.info.unit_tables import numbers
 from dwarfgpu.objfile.section_source import SectionSource, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.encoding.cursor import ByteOrder
 
 SECTION = ".debug_names"

@@ -7,6 +7,7 @@ an index of its own. Before many questions, call `build`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from dwarfgpu.objfile.section_source import decode
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from dwarfgpu.objfile.indexes.address_index import VariableIndex
     from dwarfgpu.objfile.indexes.debug_names import NameEntry, NameTable
     from dwarfgpu.objfile.indexes.name_index import Kind

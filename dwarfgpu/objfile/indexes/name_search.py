@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.dies import Die
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.section_source import SectionSource
 

@@ -7,6 +7,7 @@ the code, the position to give is that many bytes later (`AbbreviationTable.at`)
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -18,8 +19,6 @@ from dwarfgpu.objfile.info.forms import AttributeDialect, class_of
 from dwarfgpu.objfile.info.readers import EntryLayout, Family, family
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.encoding.operands import Format
 
     T = TypeVar("T")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from dwarfgpu.objfile.info.unit import Unit, read_headers
 from dwarfgpu.objfile.section_source import ImageSections, SectionSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.split import Contributions, OpenSplit, SplitFile

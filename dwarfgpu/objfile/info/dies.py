@@ -6,6 +6,7 @@ after the other, parents when they are asked for, and no tree is built.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.info.readers import FAILURES, truncated
 from dwarfgpu.objfile.info.tree import after_children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.info.forms import Class
     from dwarfgpu.objfile.info.unit import Unit
 

@@ -12,6 +12,7 @@ come from, or by the rule of `dialect_for`, and results name it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from dwarfgpu import dwarf_constants as dw
@@ -21,8 +22,6 @@ from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.encoding.operands import Format
 
     Class: TypeAlias = Literal[

@@ -12,6 +12,7 @@ length is part of the run before it, because it nearly always is the last one, t
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -20,8 +21,6 @@ from dwarfgpu.errors import MalformedFile
 from dwarfgpu.objfile.info.forms import FIXED, FORMS, LOOKED_UP, NO_DATA, fixed_size, form, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.forms import Encoding
 

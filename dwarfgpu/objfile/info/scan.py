@@ -6,6 +6,7 @@ entry that is not wanted the scan only reads a list of sizes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dwarfgpu import dwarf_constants as dw
@@ -14,8 +15,6 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import FAILURES, truncated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.readers import Pick, Unpack
     from dwarfgpu.objfile.info.unit import Unit

@@ -5,6 +5,7 @@ Everything is read on first use, and can be freed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.info.unit_tables import STRING_SECTIONS, UnitTables
 from dwarfgpu.objfile.section_source import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.abbrevs import Abbreviation, AbbreviationTable
     from dwarfgpu.objfile.info.debug_file import DebugFile

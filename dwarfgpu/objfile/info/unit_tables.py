@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu import dwarf_constants as dw
@@ -18,8 +19,6 @@ from dwarfgpu.objfile.info import forms
 from dwarfgpu.objfile.info.readers import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.objfile.info.unit import Unit

@@ -7,13 +7,10 @@ speak, are read as GFX12.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Generations in order; 95 means gfx90a and gfx94x and gfx950, which the texts call GFX90A and GFX940
 GFX6, GFX8, GFX9, GFX90A, GFX10, GFX11, GFX12, GFX125 = 60, 80, 90, 95, 100, 110, 120, 125

@@ -8,6 +8,7 @@ after them; the CLRX assembler writes the same.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -21,8 +22,6 @@ from dwarfgpu.objfile.kernels import descriptor_fields as bits
 from dwarfgpu.objfile.kernels.metadata import KernelMetadata, LazyRecords, Metadata, read_metadata, target_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.objfile.elf.image import Image
 
 DESCRIPTOR = struct.Struct("<IIII q 20s III HH I")

@@ -8,7 +8,8 @@ answer, and says what is wrong.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from dwarfgpu.dwarf_constants import (
     DW_LLE_base_address,
@@ -24,10 +25,6 @@ from dwarfgpu.dwarf_constants import (
     DW_RLE_offset_pair,
 )
 from dwarfgpu.objfile.lists.list_encoding import MAX_ENTRIES, ListContext
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 Said = TypeVar("Said")
 

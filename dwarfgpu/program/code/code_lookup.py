@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,8 +18,6 @@ from dwarfgpu.program.code.completion_index import did_you_mean
 from dwarfgpu.program.code.scopes import NOWHERE, FunctionScope, SourceCall, SourceLine, functions_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.objfile.elf.symbols import Symbol
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit

@@ -7,6 +7,7 @@ the others.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from dwarfgpu.objfile.opening import open_container, open_image, open_stream
 from dwarfgpu.objfile.section_source import ImageSections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dwarfgpu.machines.protocol import TrapTable
     from dwarfgpu.objfile.containers.bundle import ContainerEntry as ContainerEntry  # noqa: PLC0414 (re-exported, for types alone)
     from dwarfgpu.objfile.dwarf import Dwarf

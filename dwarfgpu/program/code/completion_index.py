@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING
 from dwarfgpu.errors import DwarfGpuError, nearest, noting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from dwarfgpu.program.code.code_object import CodeObject
 
 _SYMBOLS = {"FUNC": "function", "GNU_IFUNC": "function", "AMDGPU_HSA_KERNEL": "function", "OBJECT": "variable"}

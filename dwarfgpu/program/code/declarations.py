@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -21,8 +22,6 @@ from dwarfgpu.program.types.declaration import Declarer, type_text
 from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
@@ -12,8 +13,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.encoding.operands import Format
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.objfile.info.unit import Unit

@@ -6,6 +6,7 @@ Unwinding a machine's frames is built on `row_at`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import field
@@ -36,8 +37,6 @@ from dwarfgpu.program.code.code_lookup import named
 from dwarfgpu.program.code.dumped_expressions import DumpedExpression, ExpressionDecoder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.expr.dialect import Dialect
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.objfile.elf.sections import Section

@@ -7,6 +7,7 @@ variables of callers follow as if the file had it. Where a file has rules, its r
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
@@ -50,8 +51,6 @@ from dwarfgpu.targets.amdgpu.numbers import AGPR_32, AGPR_64, PC_64, PRIVATE_WAV
 from dwarfgpu.targets.amdgpu.registers import sgpr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.cfi.rules import Rule
     from dwarfgpu.isa.frame_state import Clobbers, Lanes
     from dwarfgpu.program.code.loaded import LoadedCode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
@@ -13,12 +13,8 @@ from dwarfgpu.isa import tables
 from dwarfgpu.isa.decoder import SUFFIXES, decoder
 from dwarfgpu.isa.formats import bits_of, formats, insert
 from dwarfgpu.isa.formulas import CARRYING_ON_GFX8, Formula, formulas, single_name
+from dwarfgpu.isa.instruction import GpuInstruction, OperandRole
 from dwarfgpu.isa.memory_actions import MemoryAction, action_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.isa.instruction import GpuInstruction, OperandRole
 
 DOCUMENTS = {9: "Vega and CDNA3, chapter 12", 11: "RDNA3, chapter 16", 12: "RDNA4, chapter 16"}
 """The ISA documents of generations, and their chapters about instructions, with a section for each format."""

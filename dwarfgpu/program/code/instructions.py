@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import struct
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -21,8 +22,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.objfile.elf.header import EM_AMDGPU, SHF_ALLOC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.objfile.elf.image import Image
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.frames.execution import Execution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from dwarfgpu.errors import noting
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.objfile.kernels.metadata import KernelArgument

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain
@@ -24,8 +25,6 @@ from dwarfgpu.program.code.code_object import OFF, CodeObject, Policy
 from dwarfgpu.targets.amdgpu.numbers import PRIVATE_LANE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from dwarfgpu.cfi.activation import Information
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.encoding.operands import Format

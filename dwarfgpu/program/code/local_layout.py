@@ -8,6 +8,7 @@ first. If this fills the memory that the kernel has, they are there.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import field
@@ -20,8 +21,6 @@ from dwarfgpu.program.code.scopes import DECLARED
 from dwarfgpu.program.types.model import Array, Struct, Type, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.types.reader import Types

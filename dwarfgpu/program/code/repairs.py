@@ -8,8 +8,9 @@ can only exclude it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.expr.instruction import (
@@ -25,12 +26,7 @@ from dwarfgpu.expr.instruction import (
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.code_object import AUTO, OFF, Policy
 from dwarfgpu.targets.amdgpu.registers import LANE_BITS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dwarfgpu.targets.target import Target
-
+from dwarfgpu.targets.target import Target
 
 _CONSTANTS = ("DW_OP_lit", "DW_OP_const")
 _MOVES = frozenset(("DW_OP_dup", "DW_OP_swap", "DW_OP_over", "DW_OP_drop", "DW_OP_rot", "DW_OP_nop"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -12,8 +13,6 @@ from dwarfgpu.objfile.info.pc_ranges import SCOPES, covers, listed, scopes_at
 from dwarfgpu.objfile.info.scopes import enclosing_function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.objfile.indexes.lookup import Index
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.code_object import CodeObject

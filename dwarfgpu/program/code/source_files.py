@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dwarf_constants as dw
@@ -16,8 +17,6 @@ from dwarfgpu.program.code.code_lookup import line_table, tidy
 from dwarfgpu.regular_files import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.scopes import SourceCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 
 UNKNOWN = SourceCall("[unknown callers]", None, None, inlined=False, offset=None)

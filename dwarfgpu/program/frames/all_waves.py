@@ -7,6 +7,7 @@ of callers at one place are one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -24,8 +25,6 @@ from dwarfgpu.program.language.tokens import UnknownName, is_assignment
 from dwarfgpu.program.types.model import has_dynamic_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from dwarfgpu.states.program import Attached
 
     _Members = list[tuple[Frame, Sequence[int]]]

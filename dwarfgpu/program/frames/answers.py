@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -32,8 +33,6 @@ from dwarfgpu.program.values.objects import MAX_READ, Object, optimized_out
 from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import numpy as np
 
     from dwarfgpu.encoding.cursor import ByteOrder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -16,8 +17,6 @@ from dwarfgpu.program.frames.selectors import no_lanes
 from dwarfgpu.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.cfi.activation import Activation, End
     from dwarfgpu.program.code.scopes import SourceCall
     from dwarfgpu.program.frames.frame import Frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu import dialects
@@ -13,8 +14,6 @@ from dwarfgpu.expr.instruction import decode
 from dwarfgpu.objfile.dwarf import index_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 

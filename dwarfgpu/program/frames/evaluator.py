@@ -8,6 +8,7 @@ a : b``, the evaluation raises `Diverge`, and the caller evaluates each part of 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -47,8 +48,6 @@ from dwarfgpu.program.values.scalars import scalar_of
 from dwarfgpu.program.values.storage import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.frames.frame import Frame
     from dwarfgpu.program.frames.launch_record import LaunchArgument

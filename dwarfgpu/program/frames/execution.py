@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,8 +13,6 @@ from dwarfgpu.machines.protocol import Backend, Capabilities, memory_unavailable
 from dwarfgpu.objfile.elf.header import SHT_NOBITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.cfi.activation import TailCallSite
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode

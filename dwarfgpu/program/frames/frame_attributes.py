@@ -6,6 +6,7 @@ shown beside it, and nothing is unwound by them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from dwarfgpu import dwarf_constants as dw
@@ -17,8 +18,6 @@ from dwarfgpu.program.frames import call_sites
 from dwarfgpu.program.frames.variable import PARAMETER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.expr.values import Value
     from dwarfgpu.lanes import LaneSet

@@ -6,7 +6,8 @@ several lanes is kept for each of them, and means that of the lane in which it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from attrs import evolve
 
@@ -20,10 +21,6 @@ from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import byte_size, hidden, known_size, resolved
 from dwarfgpu.program.values.objects import Object
 from dwarfgpu.program.values.storage import Located, ObjectSurroundings, Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
 
 MAX_KEPT = 1 << 16
 """Of a value with more bytes no copy is kept."""

@@ -8,6 +8,7 @@ these for something else, so they are not read there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from dwarfgpu.program.values.objects import Object
 from dwarfgpu.targets.amdgpu.queue import DISPATCH_PACKET, PACKET_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.machines.protocol import KnownRange
     from dwarfgpu.objfile.info.dies import Die

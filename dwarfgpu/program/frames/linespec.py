@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from dwarfgpu.program.frames.names import Names
 from dwarfgpu.program.types.model import Array, Function, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.loaded import LoadedCode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attrs import field
@@ -14,8 +15,6 @@ from dwarfgpu.program.frames.variable import Variable, owner_of, variables_of
 from dwarfgpu.program.types.model import Pointer, Type, known_size, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.program.frames.frame import Frame
 
 _UNDEFINED = "DW_OP_LLVM_undefined"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import MissingContext, UsageError
@@ -11,8 +12,6 @@ from dwarfgpu.expr.storages import Register
 from dwarfgpu.lanes import LaneSet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.expr.locations import Location
     from dwarfgpu.machines.machine import Machine
     from dwarfgpu.program.code.encoding_context import EncodingContext

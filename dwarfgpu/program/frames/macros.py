@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from dwarfgpu.budget import remembered
@@ -13,8 +14,6 @@ from dwarfgpu.objfile.macros import DEFINE, END_FILE, START_FILE, MacroEvent, ma
 from dwarfgpu.program.code.code_lookup import line_table, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.program.code.loaded import LoadedCode
     from dwarfgpu.program.code.scopes import SourceLine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,8 +24,6 @@ from dwarfgpu.program.types.model import Enumeration, Method, StaticMember, Stru
 from dwarfgpu.program.types.reader import canonical, is_cplus, object_qualifiers, spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from dwarfgpu.objfile.indexes.name_index import Kind
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.objfile.info.unit import Unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import field
@@ -15,8 +16,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.program.code.repairs import repairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.cfi.activation import Activation
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.lanes import LaneSet

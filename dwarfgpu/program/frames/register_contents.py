@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.expr.locations import is_undefined
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.frames.frame import Frame, no_registers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.targets.target import TargetRegister
+from dwarfgpu.targets.target import TargetRegister
 
 NOT_SAVED, UNAVAILABLE = "not saved", "unavailable"
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_ATE_float, DW_ATE_signed, DW_ATE_unsigned
 from dwarfgpu.program.types import model as t
-
-if TYPE_CHECKING:
-    from dwarfgpu.targets.target import Target
+from dwarfgpu.targets.target import Target
 
 # Intel 64, volume 1, figures 3-8 (EFLAGS) and 10-3 (MXCSR)
 _EFLAGS = {

@@ -7,13 +7,12 @@ also named by its id, such as 1:2:1:1, where that is not one of the numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UnknownItem, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.machines.protocol import WaveBackend
     from dwarfgpu.targets.target import Target
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,6 @@ from dwarfgpu.program.values.storage import MAX_OBJECT, Located, NotSet, ObjectP
 from dwarfgpu.targets.target import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from dwarfgpu.expr.instruction import Expression
     from dwarfgpu.expr.values import Value
     from dwarfgpu.expr.verify import Finding

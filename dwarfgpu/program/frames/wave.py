@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from dwarfgpu.errors import DwarfGpuError, Handle, UnknownItem
@@ -14,8 +15,6 @@ from dwarfgpu.program.frames.wave_positions import waves_of
 from dwarfgpu.targets.amdgpu.processors import processor_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.cfi.activation import End
     from dwarfgpu.program.frames.execution import Execution
     from dwarfgpu.program.frames.launch_record import LaunchRecord

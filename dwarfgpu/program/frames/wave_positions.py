@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError, MissingContext, UsageError
@@ -9,8 +10,6 @@ from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition, geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dwarfgpu.machines.machine import Dispatch, Machine
     from dwarfgpu.machines.protocol import WaveBackend
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dwarfgpu import bits as b
@@ -12,8 +13,6 @@ from dwarfgpu.program.frames.wave_positions import InDispatch, Stoppable, place_
 from dwarfgpu.targets.amdgpu.geometry import AXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dwarfgpu.program.frames.launch_record import LaunchRecord
 
     class HasLaunch(Protocol):

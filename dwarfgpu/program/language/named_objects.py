@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from dwarfgpu.program.language.tokens import split_at_commas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 FIRST = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w*")
 """A name that is no member of something."""

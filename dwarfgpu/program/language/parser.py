@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dwarfgpu.errors import UsageError
@@ -11,8 +12,6 @@ from dwarfgpu.program.language.tokens import ASSIGNMENTS, STEPS, ExpressionError
 from dwarfgpu.program.types.model import Array, Dimension, Function, Lazy, MemberPointer, Qualified, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.program.language.arithmetic import DataModel
 
     Lookup = Callable[[str, str], "Type | None"]

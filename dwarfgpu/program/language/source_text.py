@@ -6,10 +6,7 @@ Everything keeps its position, in characters and in bytes, so that lines and col
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _TOKEN = re.compile(
     r"""(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))

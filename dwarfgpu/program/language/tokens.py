@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dwarfgpu.errors import UsageError
 from dwarfgpu.immutable import frozen
 from dwarfgpu.program.language.syntax import Character, Float, Integer, SyntaxNode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MAX_LENGTH = 1 << 16
 """The longest text that is read."""

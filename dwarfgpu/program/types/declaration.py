@@ -6,18 +6,14 @@ name, and -1 shows nothing but ``{...}`` of what has none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dwarfgpu import budget
 from dwarfgpu import dwarf_constants as dw
 from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.objfile.info.scopes import qualified_name
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import MAX_DEPTH, address_space, cycle, known_size
 from dwarfgpu.program.types.reader import DECLARATORS, TYPES, Types, speaks_cplus
-
-if TYPE_CHECKING:
-    from dwarfgpu.objfile.info.dies import Die
 
 _SPACES = {
     "global": "global",

@@ -7,6 +7,7 @@ a pointer to a large class costs nothing. Types can also be made without a file,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -17,8 +18,6 @@ from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.targets.resolve import EM_AMDGPU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die
     from dwarfgpu.objfile.info.unit import Unit

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dwarfgpu import dialects
 from dwarfgpu import dwarf_constants as dw
@@ -14,17 +15,12 @@ from dwarfgpu.encoding.cursor import Cursor
 from dwarfgpu.errors import DwarfGpuError, MalformedFile, noting
 from dwarfgpu.objfile.dwarf import Dwarf, index_of
 from dwarfgpu.objfile.indexes.address_index import FROM_ONE
+from dwarfgpu.objfile.info.dies import Attribute, Die
 from dwarfgpu.objfile.info.forms import LLVM_21, LLVM_OLD
 from dwarfgpu.objfile.info.scopes import qualified_name, scopes_of
+from dwarfgpu.objfile.info.unit import Unit
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.model import MAX_DEPTH, MAX_NUMBER, address_space, byte_size, contradiction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dwarfgpu.objfile.info.dies import Attribute, Die
-    from dwarfgpu.objfile.info.unit import Unit
-
 
 _FORTRAN = frozenset(getattr(dw, f"DW_LANG_Fortran{year}") for year in ("77", "90", "95", "03", "08", "18"))
 """The languages whose arrays have their first dimension contiguous, if they do not say otherwise (DWARF 5, 5.5)."""

@@ -7,10 +7,11 @@ read is an error of that object alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve
 
@@ -21,18 +22,13 @@ from dwarfgpu.expr.storages import Part
 from dwarfgpu.immutable import frozen, immutable
 from dwarfgpu.lanes import Diverge, LaneFault
 from dwarfgpu.notebooks import ShownInNotebooks
+from dwarfgpu.objfile.info.dies import Die
 from dwarfgpu.program.types import model as t
 from dwarfgpu.program.types.declaration import safe_text
 from dwarfgpu.program.types.model import byte_size, hidden, is_new, known_size, resolved, stripped
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 from dwarfgpu.program.values.storage import Address, Bytes, Located, ObjectPlace, Reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dwarfgpu.objfile.info.dies import Die
-
 
 MOST_SHOWN = 16
 """The members of a structure in its short text."""

@@ -7,7 +7,8 @@ the types whose layout is plain. An object of another layout has no contents her
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -18,9 +19,6 @@ from dwarfgpu.program.types.model import byte_size, known_size, stripped
 from dwarfgpu.program.types.reader import Types
 from dwarfgpu.program.values.objects import HIP_VECTOR, Object, constant
 from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 _NAME = re.compile(r"std::(?:__\w+::)*(\w+)(?:<|$)")
 LARGEST = 1 << 48

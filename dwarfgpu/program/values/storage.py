@@ -8,6 +8,7 @@ the evaluator: it evaluates what a type computes in the context that the text pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,6 @@ from dwarfgpu.objfile.dwarf import index_of
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, constant_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.bits import Array
     from dwarfgpu.encoding.cursor import ByteOrder
     from dwarfgpu.objfile.info.dies import Attribute, Die

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dwarfgpu.dwarf_constants import DW_AT_vtable_elem_location
@@ -13,8 +14,6 @@ from dwarfgpu.program.types.model import resolved, stripped
 from dwarfgpu.program.values.storage import Address, Located, ObjectPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dwarfgpu.objfile.info.dies import Attribute
     from dwarfgpu.program.values.objects import Object
 

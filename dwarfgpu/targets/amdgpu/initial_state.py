@@ -6,13 +6,12 @@ computes with numbers, or with arrays with one element a wave.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from dwarfgpu.targets.amdgpu.geometry import Geometry, GridPosition
     from dwarfgpu.targets.amdgpu.processors import Processor
 

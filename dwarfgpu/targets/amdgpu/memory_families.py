@@ -9,16 +9,14 @@ GFX6 to GFX10 is that of 2020 ("Memory Model Code Sequences GFX6-GFX10"), which 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import evolve, fields
 
 from dwarfgpu.errors import Unsupported, UsageError, nearest_hint
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu.processors import processor_named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCOPES = ("singlethread", "wavefront", "workgroup", "agent", "system")
 """The synchronization scopes, the narrowest first (AMDGPU usage, "Memory Scopes")."""

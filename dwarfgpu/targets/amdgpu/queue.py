@@ -6,14 +6,13 @@ they and the HSA structures at the beginning are those of ROCr (``amd_hsa_queue.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from dwarfgpu.errors import UsageError, shown
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     Kind = Literal["number", "signed", "address", "words", "unknown", "reserved"]
 
 

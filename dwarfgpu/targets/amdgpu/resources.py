@@ -8,14 +8,13 @@ resource_kv.h, resource_ai.h, resource_nv.h, resource_gfx11.h, resource_gfx12.h)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.targets.amdgpu.queue import BitRange, Structure, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dwarfgpu.targets.amdgpu.processors import Processor
 
 CLAUSE = 'ISA documents, "Buffer Resource Descriptor"'
