@@ -19,7 +19,7 @@ from dwarfgpu.errors import DwarfGpuError, IllFormed, Unsupported
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.cfi.rows import RuleState
+    from dwarfgpu.cfi.rules import RuleState
 
 
 SPEC = "DWARF 5, 7.24"
@@ -125,7 +125,7 @@ def _address(cursor: Cursor, how: FrameFormat, offset: int) -> int:
 
 # --- The table of call frame instructions -------------------------------------------------------------------------
 # A row is declared by decorating the function that is its meaning: what it does to the row of rules under
-# construction (`dwarfgpu.cfi.rows.RuleState`). Decoding, listing and running all read the rows; no second list
+# construction (`dwarfgpu.cfi.rules.RuleState`). Decoding, listing and running all read the rows; no second list
 # of instructions exists.
 
 KINDS: dict[str, tuple[str, str, str]] = {

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field
-
 from dwarfgpu.budget import remembered
 from dwarfgpu.cfi.instructions import DecodedInstruction, instructions
-from dwarfgpu.cfi.rules import CfaRule, RegisterOffset, Rule
+from dwarfgpu.cfi.rules import CfaRule, Initial, Rule, RuleState
 from dwarfgpu.errors import DwarfGpuError, IllFormed
 from dwarfgpu.immutable import frozen
 
@@ -170,130 +168,12 @@ def _spans(fde: Description, state: RuleState) -> Iterator[tuple[int, int]]:
 
 
 def _run(state: RuleState, instruction: DecodedInstruction, entry: Entry) -> None:
+    row = instruction.row
+    state.spec = row.spec
     try:
-        state.run(instruction)
-    except DwarfGpuError as error:
-        raise error.at(section=entry.section, offset=instruction.offset, operation=instruction.name) from None
-
-
-# --- The row under construction -----------------------------------------------------------------------------------
-
-
-@frozen
-class Initial:
-    """The rules that the initial instructions of a CIE make, with which every row begins."""
-
-    cfa: CfaRule | None = None
-    registers: dict[int, Rule] = field(factory=dict)
-
-
-class RuleState:
-    """The row under construction."""
-
-    def __init__(
-        self,
-        target: Target | None = None,
-        initial: Initial = Initial(),  # noqa: B008 (it is immutable)
-        location: int | None = None,
-        limit: int = 0,
-    ) -> None:
-        """Begin with the rules of the CIE at the first address of an FDE; ``limit`` is the highest address.
-
-        Without a location, the state runs the initial instructions of a CIE, which have no address.
-        """
-        self.cfa = initial.cfa
-        self.location = location
-        self._limit = limit
-        self._target = target
-        self._spec = ""
-        self._initial = initial.registers
-        self._registers = dict(initial.registers)
-        self._snapshot: dict[int, Rule] | None = None
-        # restore_state undoes the changes recorded since the last remember_state, whose position is in `_marks`. So a
-        # deep stack takes no more memory than the instructions that built it.
-        self._changes: list[tuple[int, Rule | None]] = []
-        self._marks: list[tuple[int, CfaRule | None]] = []
-
-    @property
-    def default_space(self) -> int:
-        """The number of the target's default address space."""
-        return 0 if self._target is None else self._target.default_space.number
-
-    def run(self, instruction: DecodedInstruction) -> None:
-        self._spec = instruction.row.spec
         for operand, value in instruction.pairs():
             if operand.role == "offset" and not -(1 << 63) <= value < 1 << 63:
-                raise IllFormed("overflow", f"the offset {value:#x} has more than 64 bits", spec=self._spec)
-        instruction.row.run(self, *instruction.operands)
-
-    # --- Location -------------------------------------------------------------------------------------------------
-
-    def location_for(self, what: str) -> int:
-        """Return the current location; refuse the instruction ``what`` if there is none."""
-        if self.location is None:
-            message = f"{what} is not allowed in the initial instructions, which have no address"
-            raise IllFormed("bad_cie", message, spec="A.6.4.1")
-        return self.location
-
-    def go_to(self, location: int) -> None:
-        if location > self._limit:
-            message = f"the location {location:#x} is after the last address {self._limit:#x}"
-            raise IllFormed("overflow", message, spec=self._spec)
-        self.location = location
-
-    # --- The CFA --------------------------------------------------------------------------------------------------
-
-    def cfa_with_register(self) -> RegisterOffset:
-        """Return the CFA rule, which must use a register."""
-        if self.cfa is None:
-            raise IllFormed("no_cfa_rule", "there is no current CFA rule", spec=self._spec)
-        if not isinstance(self.cfa, RegisterOffset):
-            raise IllFormed("cfa_rule_is_expression", "the current CFA rule is an expression", spec=self._spec)
-        return self.cfa
-
-    def check_space(self, space: int) -> None:
-        """Refuse an address space that the target does not define."""
-        if self._target is not None and self._target.space(space) is None:
-            message = f"{self._target.name} has no address space {space:#x}"
-            raise IllFormed("bad_address_space", message, spec=self._spec)
-
-    # --- Registers ------------------------------------------------------------------------------------------------
-
-    def snapshot(self) -> dict[int, Rule]:
-        """Return the current rules of registers; the same object until one changes."""
-        if self._snapshot is None:
-            self._snapshot = dict(self._registers)
-        return self._snapshot
-
-    def restore_rule(self, register: int) -> None:
-        """Restore the initial rule of a register; if it had none, remove its current rule."""
-        if self.location is None:
-            message = "the initial instructions define the initial rules, so they cannot restore them"
-            raise IllFormed("bad_cie", message, spec=self._spec)
-        self.set_rule(register, self._initial.get(register))
-
-    def set_rule(self, register: int, rule: Rule | None) -> None:
-        if self._marks:
-            self._changes.append((register, self._registers.get(register)))
-        self._put(register, rule)
-
-    def _put(self, register: int, rule: Rule | None) -> None:
-        self._snapshot = None
-        if rule is None:
-            self._registers.pop(register, None)
-        else:
-            self._registers[register] = rule
-
-    # --- The stack ------------------------------------------------------------------------------------------------
-
-    def remember(self) -> None:
-        """Push the rules on the stack."""
-        self._marks.append((len(self._changes), self.cfa))
-
-    def restore(self) -> None:
-        """Restore the rules of the last `remember`, including the CFA rule, as every unwinder does."""
-        if not self._marks:
-            raise IllFormed("restore_without_remember", "no state is remembered", spec="DWARF 5, 6.4.2.4 (2)")
-        mark, self.cfa = self._marks.pop()
-        while len(self._changes) > mark:
-            self._put(*self._changes.pop())
+                raise IllFormed("overflow", f"the offset {value:#x} has more than 64 bits", spec=row.spec)
+        row.run(state, *instruction.operands)
+    except DwarfGpuError as error:
+        raise error.at(section=entry.section, offset=instruction.offset, operation=instruction.name) from None

@@ -17,7 +17,7 @@ import numpy as np
 from dwarfgpu.isa.frame_state import RETURN_HIGH, RETURN_LOW
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.lane_patterns import LocalPlaces
+    from dwarfgpu.execution.local_places import LocalPlaces
 
 VCC, VCC_HI, M0, EXEC, EXEC_HI = 106, 107, 124, 126, 127
 FLAT_SCRATCH = 130

@@ -25,7 +25,8 @@ from dwarfgpu.execution.batch import M0, WaveBatch, number_of
 from dwarfgpu.execution.block_writer import BlockWriter, cell, needed
 from dwarfgpu.execution.device_memory import WORDS, GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import ADDRESS_ERROR, MEMORY_VIOLATION, MachineFault, UnknownInstruction
-from dwarfgpu.execution.lane_patterns import LocalPlaces, start_of_row
+from dwarfgpu.execution.lane_patterns import start_of_row
+from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.isa.instruction import GpuInstruction, GpuOperand, OperandKind
 from dwarfgpu.isa.semantics import functions
 from dwarfgpu.isa.semantics.functions import merged

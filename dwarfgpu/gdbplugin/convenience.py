@@ -11,8 +11,8 @@ import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.gdb.backend import Refused
 from dwarfgpu.machines.gdb.process import byte_order, number_of, selected_frame
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.program.frames.evaluator import Evaluator, type_named
 from dwarfgpu.program.frames.history import MAX_KEPT, NOTHING, Frozen, Kept, Remembered, number
 from dwarfgpu.program.types import model

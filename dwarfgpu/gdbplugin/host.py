@@ -11,7 +11,7 @@ import gdb
 
 from dwarfgpu.errors import DwarfGpuError, UsageError
 from dwarfgpu.immutable import frozen
-from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.backend import GdbBackend
 from dwarfgpu.machines.gdb.process import (
     CallerProcess,
     GdbProcess,
@@ -21,6 +21,7 @@ from dwarfgpu.machines.gdb.process import (
     threads_of,
     watch,
 )
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.program.code.code_object import AUTO, CodeObject, opened
 from dwarfgpu.states.gdb_process import HOST_DIALECT, open_place, stamp_of_file
 from dwarfgpu.states.hosts import in_lane

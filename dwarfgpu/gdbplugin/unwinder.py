@@ -17,8 +17,9 @@ from gdb.unwinder import Unwinder
 
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.gdbplugin.host import gdb_host
-from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.backend import GdbBackend
 from dwarfgpu.machines.gdb.process import GdbProcess, is_wave, number_of
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.states.gdb_process import Unwound
 from dwarfgpu.targets.target import TargetRegister
 

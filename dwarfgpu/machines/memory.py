@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field
 
@@ -27,8 +27,9 @@ from dwarfgpu.targets.amdgpu.numbers import GLOBAL, LOCAL, PRIVATE_LANE, PRIVATE
 from dwarfgpu.targets.target import AddressSpace, Scope, Target
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dwarfgpu.bits import Array, Bits
-    from dwarfgpu.machines.machine import Machine
 
 
 INSTANCED = (Scope.WORKGROUP, Scope.WAVE)
@@ -37,6 +38,21 @@ INSTANCED = (Scope.WORKGROUP, Scope.WAVE)
 
 NOWHERE = -1
 """The instance of a wave that there is not, or that is in no work-group."""
+
+
+class MemoryOwner(Protocol):
+    """A machine, as far as its memory knows it."""
+
+    target: Target
+    changes: int
+
+    @property
+    def wave_count(self) -> int: ...
+
+    @property
+    def group_numbers(self) -> Sequence[int]: ...
+
+    def groups(self) -> Array: ...
 
 
 @immutable
@@ -75,7 +91,7 @@ class Region:
 class Memories:
     """All memory of a machine."""
 
-    def __init__(self, owner: Machine) -> None:
+    def __init__(self, owner: MemoryOwner) -> None:
         self._owner = owner
         self.stores: dict[int, Extents] = {}
         """The bytes of each address space that has some, by its number."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from dwarfgpu.questions.debugger import Debugger
     from dwarfgpu.questions.settings import Settings
-    from dwarfgpu.repl.start import Interrupts, Runner
+    from dwarfgpu.repl.runner import Interrupts, Runner
 
 
 T = TypeVar("T")

@@ -1,23 +1,21 @@
-"""``dwarfgpu debug``: what precedes the first prompt, the run without one, and the runner of lines."""
+"""``dwarfgpu debug``: what precedes the first prompt, and the run without one."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dwarfgpu import __version__
-from dwarfgpu.errors import DwarfGpuError, UsageError, is_interrupt
+from dwarfgpu.errors import UsageError
 from dwarfgpu.questions.debugger import Debugger, Quit
-from dwarfgpu.questions.document import INTERRUPTED, OK, exit_status
+from dwarfgpu.questions.document import exit_status
 from dwarfgpu.questions.scripts import joined, run_script
 from dwarfgpu.questions.selection import needs_state
 from dwarfgpu.questions.settings import READING
-from dwarfgpu.repl.terminal import FirstPrompt, Terminal, errors_are_ours, is_dumb
+from dwarfgpu.repl.runner import Runner
+from dwarfgpu.repl.terminal import FirstPrompt, Terminal, is_dumb
 
 if TYPE_CHECKING:
     from dwarfgpu.repl.prompt import Prompt
@@ -72,10 +70,19 @@ def _worst(runner: Runner, status: int) -> int:
 
 def sit_down(runner: Runner) -> None:
     """Connect the debugger to the user: further lines, questions and the full screen."""
-    runner.debugger.next_line = lambda prompt: runner.prompt().next_line(prompt)
+    runner.debugger.next_line = lambda prompt: prompt_of(runner).next_line(prompt)
     runner.debugger.ask = runner.is_confirmed
     if not is_dumb():
-        runner.debugger.full_screen = lambda: runner.prompt().show_full_screen()
+        runner.debugger.full_screen = lambda: prompt_of(runner).show_full_screen()
+
+
+def prompt_of(runner: Runner, **streams: Any) -> Prompt:
+    """Return the line editor, which is imported at the first call."""
+    if runner.prompt is None:
+        from dwarfgpu.repl.prompt import Prompt
+
+        runner.prompt = Prompt(runner, **streams)
+    return cast("Prompt", runner.prompt)
 
 
 def _prompt(runner: Runner) -> int:
@@ -85,7 +92,7 @@ def _prompt(runner: Runner) -> int:
     with runner.interrupts.remembered():
         first.show()
         try:
-            return runner.prompt().run(first)
+            return prompt_of(runner).run(first)
         finally:
             first.end()
 
@@ -153,131 +160,3 @@ def _read_lines(runner: Runner) -> int:
     lines = joined(line.rstrip("\n") for line in sys.stdin)
     runner.debugger.next_line = lambda _prompt: next(lines, None)
     return max(map(runner.run, lines), default=0)
-
-
-class Runner:
-    """Runs lines in a debugger; an error is shown and becomes a status."""
-
-    def __init__(self, session: Session, debugger: Debugger, terminal: Terminal) -> None:
-        self.session = session
-        self.debugger = debugger
-        self.terminal = terminal
-        self.interrupts = Interrupts()
-        self._prompt: Prompt | None = None
-
-    def prompt(self, **streams: Any) -> Prompt:
-        """Return the line editor, which is imported at the first call."""
-        if self._prompt is None:
-            from dwarfgpu.repl.prompt import Prompt
-
-            self._prompt = Prompt(self, **streams)
-        return self._prompt
-
-    def close(self) -> None:
-        """Release the terminal and the log."""
-        self.debugger.log.close()
-        if self._prompt is not None:
-            self._prompt.close()
-            self._prompt = None
-
-    def is_confirmed(self, question: str) -> bool:
-        """Ask the user; the end of input means no."""
-        self.session.out.flush()
-        try:
-            while True:
-                answer = self.terminal.ask(f"{question} (y or n) ").strip().lower()
-                if answer[:1] in ("y", "n"):
-                    return answer[0] == "y"
-        except EOFError:
-            return False
-
-    def run(self, text: str) -> int:
-        """Run lines and show errors; return the exit status."""
-        return self.guarded(partial(self.execute, text))
-
-    def execute(self, text: str) -> None:
-        """Run a line, or several that belong together, up to the first error."""
-        debugger = self.debugger
-        lines, further = joined(text.split("\n")), debugger.next_line
-
-        def next_line(prompt: str) -> str | None:
-            line = next(lines, None)
-            return further(prompt) if line is None and further is not None else line
-
-        debugger.next_line = next_line
-        try:
-            for line in lines:
-                debugger.execute(line)
-        finally:
-            debugger.next_line = further
-
-    def guarded(self, action: Callable[[], object]) -> int:
-        """Do something and show errors; return the exit status."""
-        try:
-            self.terminal.begin()
-            with errors_are_ours():
-                action()
-        except DwarfGpuError as error:
-            if self.debugger.settings["debug"]:
-                from traceback import format_exception
-
-                self.session.out.flush()
-                self.session.err.write("".join(format_exception(error)))
-            return self.session.report(error)
-        finally:
-            self.terminal.end()
-        return OK
-
-    def interruptible(self, action: Callable[[], object]) -> int:
-        """Do the same as `guarded`, and let ^C end it."""
-        try:
-            with self.interrupts.raised():
-                return self.guarded(action)
-        except BaseException as error:
-            if not is_interrupt(error):
-                raise
-            self.session.out.flush()
-            self.session.err.write("Quit\n")
-            return INTERRUPTED
-
-
-# --- ^C -----------------------------------------------------------------------------------------------------------
-
-
-class Interrupts:
-    """What ^C does: it is kept for the next command while keys are edited, and ends a command that runs."""
-
-    def __init__(self) -> None:
-        self._has_come = False
-
-    @contextmanager
-    def remembered(self) -> Iterator[None]:
-        """Remember ^C for the next command."""
-        # a handler, because programs that are started inherit a signal that is ignored
-        with _handled_by(self.remember):
-            yield
-
-    def remember(self, *_signal: Any) -> None:
-        self._has_come = True
-
-    def forget(self) -> None:
-        """Drop a ^C that was for an earlier command."""
-        self._has_come = False
-
-    @contextmanager
-    def raised(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt` for ^C, at once if it has come already."""
-        with _handled_by(signal.default_int_handler):
-            if self._has_come:
-                self._has_come = False
-                raise KeyboardInterrupt
-            yield
-
-
-@contextmanager
-def _handled_by(handler: Any) -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

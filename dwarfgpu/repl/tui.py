@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent
 
     from dwarfgpu.render.lanes import LaneTable
-    from dwarfgpu.repl.start import Runner
+    from dwarfgpu.repl.runner import Runner
 
 
 KEYS = "Left/Right lane | Up/Down frame | PgUp/PgDn wave | Tab completes | ^X a leaves"

@@ -19,7 +19,8 @@ from dwarfgpu.program.code.loaded import Loaded, LoadedCode
 from dwarfgpu.states.stopped import Stopped
 
 if TYPE_CHECKING:
-    from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
+    from dwarfgpu.machines.gdb.backend import GdbBackend
+    from dwarfgpu.machines.gdb.records import LoadedFile
     from dwarfgpu.targets.target import Target, TargetRegister
 
 

@@ -10,6 +10,7 @@ from dwarfgpu.cfi.activation import CallStack, Thread
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.execution.batch import return_addresses
 from dwarfgpu.execution.control.running import launched_with
+from dwarfgpu.program.code.unwinding import unwinding_of
 from dwarfgpu.states.program import open_program
 
 SEEN_REGISTERS = ("s32", "s33", "s34", "s48", "s4", "exec", "v40", "v41", "v2")
@@ -22,7 +23,7 @@ class ExecutedCalls:
         options = {"grid": grid, "work-group": work_group, **options}
         self.running = launched_with(open_program(str(path)), kernel, args, options.get)
         self.target = self.running.machine.target
-        self.code = self.running.attached.stopped.loaded.unwinding(self.target)
+        self.code = unwinding_of(self.running.attached.stopped.loaded, self.target)
         self.counts: Counter[str] = Counter()
         self.problems: Counter[str] = Counter()
         self._stacks: Counter[int] = Counter()

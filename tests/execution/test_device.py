@@ -11,8 +11,9 @@ from dwarfgpu.execution.block_writer import joined, put_long
 from dwarfgpu.execution.device import Device
 from dwarfgpu.execution.device_memory import GlobalMemory, MemorySegment, gather, scatter
 from dwarfgpu.execution.faults import MachineFault
-from dwarfgpu.execution.lane_patterns import LocalPlaces, added_to_row, known_row, shifted_index
+from dwarfgpu.execution.lane_patterns import added_to_row, known_row, shifted_index
 from dwarfgpu.execution.launch.launch import launch, machine_for
+from dwarfgpu.execution.local_places import LocalPlaces
 from dwarfgpu.execution.memory_access import MemoryAccess
 from dwarfgpu.isa.semantics.functions import merged
 from dwarfgpu.isa.semantics.numbers import LOW

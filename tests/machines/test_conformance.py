@@ -6,7 +6,8 @@ import pytest
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.machines import snapshot
 from dwarfgpu.machines.described import DescribedMachine, Region
-from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.backend import GdbBackend
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.machines.machine import Machine
 from dwarfgpu.machines.snapshot import Snapshot
 from tests.machines.conformance import BackendConformance

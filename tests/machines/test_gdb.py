@@ -3,7 +3,8 @@
 import pytest
 
 from dwarfgpu.errors import EvaluationError, UsageError
-from dwarfgpu.machines.gdb.backend import GdbBackend, Refused
+from dwarfgpu.machines.gdb.backend import GdbBackend
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.targets.resolve import resolve
 from tests.builders.errors import raised
 from tests.builders.parameters import for_each

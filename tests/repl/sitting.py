@@ -10,7 +10,8 @@ from prompt_toolkit.output import DummyOutput
 from dwarfgpu.errors import DwarfGpuError
 from dwarfgpu.questions.debugger import Debugger, Quit
 from dwarfgpu.render.written_text import SafeStream
-from dwarfgpu.repl.start import Runner, sit_down
+from dwarfgpu.repl.runner import Runner
+from dwarfgpu.repl.start import prompt_of, sit_down
 from dwarfgpu.repl.terminal import Terminal
 
 LEAVE = "\x04"
@@ -65,7 +66,7 @@ class Sitting:
         waiting = [*keys, LEAVE]
         with create_pipe_input() as pipe:
             self.runner = Runner(self.session, self.debugger, self.terminal)
-            self.prompt = self.runner.prompt(input=pipe, output=DummyOutput())
+            self.prompt = prompt_of(self.runner, input=pipe, output=DummyOutput())
             sit_down(self.runner)
             buffer = self.prompt.session.default_buffer
             typed: list[tuple[str, str]] = []

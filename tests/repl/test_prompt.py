@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dwarfgpu.repl.prompt import toolbar
-from dwarfgpu.repl.start import Interrupts
+from dwarfgpu.repl.runner import Interrupts
 from tests.builders.folders import ROOT
 from tests.repl.sitting import ENTER, INTERRUPT, TAB, Sitting
 

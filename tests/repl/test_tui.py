@@ -8,6 +8,7 @@ from prompt_toolkit.output import DummyOutput
 
 from dwarfgpu.questions.debugger import Quit
 from dwarfgpu.render.lanes import lane_table
+from dwarfgpu.repl.start import prompt_of
 from dwarfgpu.repl.tui import FullScreen, Panels
 from tests.builders.errors import raised
 from tests.builders.folders import ROOT
@@ -30,7 +31,7 @@ class Sat(Sitting):
         """Type some keys, the next when the screen shows the last; what the window of the output has then."""
         waiting = [*keys, BACK]
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
-            prompt = self.runner.prompt(input=pipe, output=DummyOutput())
+            prompt = prompt_of(self.runner, input=pipe, output=DummyOutput())
             prompt.session.app.input = pipe
             screen = FullScreen(self.runner, prompt.session)
             self.panels = screen._panels

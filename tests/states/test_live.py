@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import dwarfgpu as dg
-from dwarfgpu.machines.gdb.backend import GdbBackend, LoadedFile
+from dwarfgpu.machines.gdb.backend import GdbBackend
+from dwarfgpu.machines.gdb.records import LoadedFile
 from dwarfgpu.objfile.opening import open_image
 from dwarfgpu.program.frames.names import Names
 from tests.builders.parameters import for_each

@@ -239,6 +239,7 @@ def first_stop() -> Any:
     """Return what measures how the caller is found in a long function that is read for the first time."""
     from dwarfgpu.program.code.code_object import opened
     from dwarfgpu.program.code.loaded import Loaded, LoadedCode
+    from dwarfgpu.program.code.unwinding import unwinding_of
 
     path = cache() / "long-1.co"
     if not path.exists():
@@ -247,7 +248,7 @@ def first_stop() -> Any:
 
     def measured() -> float:
         file = opened(str(path))
-        rules = Loaded([LoadedCode(file)]).unwinding(file.target.target)
+        rules = unwinding_of(Loaded([LoadedCode(file)]), file.target.target)
         longer = next(each for each in file.symbol_image.symbols() if each.name == "longer")
         started = processor_seconds()
         rules.information_at(longer.value + longer.size // 2 & ~3)

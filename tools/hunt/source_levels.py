@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import Factory, define, evolve
 
 from dwarfgpu.audits.judge.judgement import Judge, difference, results_of, sum_of
-from dwarfgpu.audits.judge.statement_record import record_run
+from dwarfgpu.audits.judge.statement_recorder import record_run
 from dwarfgpu.audits.verify.findings import NOTE
 from dwarfgpu.compilers.sources import Recipe, compile_source
 from dwarfgpu.errors import DwarfGpuError

@@ -15,11 +15,12 @@ from dwarfgpu.execution.access_shapes import BUFFER, FLAT, GLOBAL
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.judge.statement_record import WorkItem
     from dwarfgpu.audits.verify.findings import CheckRule
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.control.running import Running
 
+WorkItem = tuple[tuple[int, int, int], tuple[int, int, int]]
+"""A work-item: its work-group, and its place in it."""
 MOST_ITEMS = 16
 """The work-items whose accesses are compared."""
 MOST_ACCESSES = 4096

@@ -36,17 +36,12 @@ from dwarfgpu.audits.verify.findings import ERROR, NOTE, WARNING, CheckRule, rul
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.judge.buffer_accesses import WorkItem
     from dwarfgpu.audits.judge.location_ends import LocationGap
     from dwarfgpu.audits.judge.recorded_values import Recorded
     from dwarfgpu.audits.judge.reference_stops import KnownValue, ReferenceVariable, StatementUses, Stretch
     from dwarfgpu.audits.judge.same_code import SameCode
-    from dwarfgpu.audits.judge.statement_record import (
-        Context,
-        DeclarationKey,
-        StatementHistory,
-        StatementStop,
-        WorkItem,
-    )
+    from dwarfgpu.audits.judge.statement_record import Context, DeclarationKey, StatementHistory, StatementStop
 
 RULES: dict[str, CheckRule] = rules(
     "against",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dwarfgpu.audits.judge import statement_record
+from dwarfgpu.audits.judge import statement_recorder
 from dwarfgpu.audits.judge.recorded_values import (
     BUFFER,
     PRIVATE_MEMORY,
@@ -43,8 +43,8 @@ from dwarfgpu.program.types.model import known_size, resolved
 from dwarfgpu.program.values.scalars import scalar_of
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.judge.buffer_accesses import WorkItem
     from dwarfgpu.audits.judge.recorded_values import Recorded
-    from dwarfgpu.audits.judge.statement_record import WorkItem
     from dwarfgpu.execution.control.running import Running
     from dwarfgpu.states.program import Program
 
@@ -197,8 +197,8 @@ class HostBuild:
             "kernel": [each for each in (self._entry, body) if each is not None],
             "statements": sorted(rows.addresses()),
             "items": [number for number, item in enumerate(items) if item in judged.by_item],
-            "most_stops": statement_record.MAX_STOPS * statement_record.FOLLOWED_WAVES,
-            "most_visits": 2 * statement_record.MAX_VISITS,
+            "most_stops": statement_recorder.MAX_STOPS * statement_recorder.FOLLOWED_WAVES,
+            "most_visits": 2 * statement_recorder.MAX_VISITS,
             "kernel_name": self.kernel,
             "order": items,
             "size": list(plan.geometry.work_group),

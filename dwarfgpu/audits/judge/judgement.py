@@ -30,7 +30,8 @@ from dwarfgpu.audits.judge.same_code import SameCode
 from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.audits.judge.source_functions import FunctionTexts
 from dwarfgpu.audits.judge.source_statements import SourceStatements
-from dwarfgpu.audits.judge.statement_record import StatementHistory, StatementRecorder, record_run
+from dwarfgpu.audits.judge.statement_record import StatementHistory
+from dwarfgpu.audits.judge.statement_recorder import StatementRecorder, record_run
 from dwarfgpu.audits.judge.statements import StatementJudge
 from dwarfgpu.audits.judge.undefined_values import CHECKS, UndefinedValues, behaviour_of, without_uncertain
 from dwarfgpu.audits.judge.unwinding import UnwindingJudge

@@ -18,7 +18,8 @@ from dwarfgpu.audits.judge.recorded_values import NoValue, Recorded, RecordedVal
 from dwarfgpu.audits.judge.rounding import may_be_rounded, size_of_terms
 
 if TYPE_CHECKING:
-    from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementStop, WorkItem
+    from dwarfgpu.audits.judge.buffer_accesses import WorkItem
+    from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementStop
 
 KnownValue = tuple[RecordedValue, frozenset[str]]
 """A value of a variable, with the paths of its leaves that are not known."""

@@ -16,8 +16,9 @@ from dwarfgpu.audits.judge.sightings import Sighting, Sightings, Subject
 from dwarfgpu.immutable import frozen
 
 if TYPE_CHECKING:
+    from dwarfgpu.audits.judge.buffer_accesses import WorkItem
     from dwarfgpu.audits.judge.located_variables import LocatedVariable
-    from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop, WorkItem
+    from dwarfgpu.audits.judge.statement_record import DeclarationKey, StatementHistory, StatementStop
     from dwarfgpu.audits.verify.findings import CheckRule
 
     Contradictions = Mapping[DeclarationKey, Sequence[DeclarationKey]]

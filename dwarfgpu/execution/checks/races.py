@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.batch import WaveBatch
     from dwarfgpu.execution.checks.order import KnownOrder, Release
     from dwarfgpu.execution.checks.updates import Update
-    from dwarfgpu.execution.lane_patterns import LocalPlaces
+    from dwarfgpu.execution.local_places import LocalPlaces
 
 Rows = Any
 LANE_BITS = 6

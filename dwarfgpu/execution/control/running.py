@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dwarfgpu.execution.control.check_report import NamedFinding
     from dwarfgpu.execution.device import Device
     from dwarfgpu.execution.gpu import Gpu
-    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
+    from dwarfgpu.execution.launch.argument_values import PlannedBuffer
     from dwarfgpu.execution.launch.launch import File, Launched
     from dwarfgpu.objfile.info.dies import Die
     from dwarfgpu.program.code.source_files import LineAt

@@ -25,7 +25,6 @@ from dwarfgpu.program.types.model import byte_size, element_bits, known_size, re
 from dwarfgpu.program.values.scalars import Scalar, complex_parts, scalar_of
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
     from dwarfgpu.machines.memory import Memories
 
 AT_ONCE = 1 << 20
@@ -413,6 +412,27 @@ def _number(text: str, code: str, what: ArgumentPath) -> Any:
             raise UsageError(f"{what}: {text[:40]} does not fit {code}")
         return int(number)
     return number
+
+
+@frozen
+class PlannedBuffer:
+    """The memory of an argument."""
+
+    name: str
+    position: int | None
+    """That of the argument that points to it; None where a structure does."""
+    address: int
+    size: int
+    form: tuple[Any, tuple[int, ...]]
+    """The type of its numbers, of numpy or as numpy writes it, and its shape."""
+    padding: int
+    """The bytes before and behind it that have no memory."""
+    has_contents: bool = True
+    """Whether a kernel finds something there that has been written."""
+    pointed: t.Type | None = None
+    """The type of its elements, where that is known."""
+    order: str | None = None
+    """What the channels of an image are."""
 
 
 def array_at(memory: Memories, buffer: PlannedBuffer) -> Any:

@@ -6,7 +6,7 @@ machine; `initial_state` explains the registers of a wave from it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dwarfgpu.immutable import frozen
 from dwarfgpu.targets.amdgpu import address_spaces, queue
@@ -15,10 +15,10 @@ from dwarfgpu.targets.amdgpu.initial_state import DWORD, align, item_words, mode
 from dwarfgpu.targets.amdgpu.resources import buffer_parts
 
 if TYPE_CHECKING:
+    from dwarfgpu.execution.launch.argument_values import PlannedBuffer
     from dwarfgpu.execution.launch.kernarg import Written
     from dwarfgpu.objfile.kernels.kernel import Kernel
     from dwarfgpu.program.code.code_object import CodeObject
-    from dwarfgpu.program.types.model import Type
     from dwarfgpu.targets.amdgpu.address_spaces import Apertures
     from dwarfgpu.targets.amdgpu.initial_state import InitialRegisters, Start
     from dwarfgpu.targets.amdgpu.processors import Processor
@@ -64,27 +64,6 @@ class GlobalBlock:
     name: str
     address: int
     data: bytes
-
-
-@frozen
-class PlannedBuffer:
-    """The memory of an argument."""
-
-    name: str
-    position: int | None
-    """That of the argument that points to it; None where a structure does."""
-    address: int
-    size: int
-    form: tuple[Any, tuple[int, ...]]
-    """The type of its numbers, of numpy or as numpy writes it, and its shape."""
-    padding: int
-    """The bytes before and behind it that have no memory."""
-    has_contents: bool = True
-    """Whether a kernel finds something there that has been written."""
-    pointed: Type | None = None
-    """The type of its elements, where that is known."""
-    order: str | None = None
-    """What the channels of an image are."""
 
 
 @frozen

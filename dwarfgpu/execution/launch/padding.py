@@ -9,7 +9,7 @@ from dwarfgpu.execution.checks.findings import CountedBits, Padding
 from dwarfgpu.program.types.model import Array, BaseClass, Member, Struct, Type, element_bits, known_size, resolved
 
 if TYPE_CHECKING:
-    from dwarfgpu.execution.launch.dispatch import PlannedBuffer
+    from dwarfgpu.execution.launch.argument_values import PlannedBuffer
 
 MOST_DEPTH = 8
 LARGEST = 1 << 16

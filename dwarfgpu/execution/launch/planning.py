@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import Unsupported, UsageError
 from dwarfgpu.execution.launch import kernarg
-from dwarfgpu.execution.launch.argument_values import INTEGER, form_hint, is_written
+from dwarfgpu.execution.launch.argument_values import INTEGER, PlannedBuffer, form_hint, is_written
 from dwarfgpu.execution.launch.dispatch import (
     GAP,
     MAX_SCRATCH,
@@ -26,7 +26,6 @@ from dwarfgpu.execution.launch.dispatch import (
     Addresses,
     DispatchAddresses,
     GlobalBlock,
-    PlannedBuffer,
     PlannedDispatch,
     apertures_of,
     scratch_waves,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from dwarfgpu.errors import DwarfGpuError, EvaluationError
-from dwarfgpu.immutable import frozen
+from dwarfgpu.machines.gdb.records import Refused
 from dwarfgpu.machines.machine import Dispatch
 from dwarfgpu.machines.protocol import (
     FARTHEST,
@@ -37,32 +37,6 @@ GDB_NAMES = {"rflags": "eflags", "fs.base": "fs_base", "gs.base": "gs_base", "fc
 
 UNKNOWN = ((-1, -1, -1), -1)
 """No work-group, no number in it."""
-
-
-class Refused(Exception):
-    """GDB refuses a request."""
-
-    def __init__(self, why: str) -> None:
-        Exception.__init__(self, why)
-        self.why = why
-
-
-@frozen
-class LoadedFile:
-    """A file of code in a process, and its address in GDB."""
-
-    name: str
-    """A path, a code object URI, or what GDB calls code that is in memory alone."""
-    debug: str | None
-    """The separate file with its debugging information, if GDB has found one."""
-    code: tuple[tuple[int, int], ...]
-    """The addresses of its sections with code: the first, and the first past them."""
-    section: str
-    start: int
-
-
-WavePlace: TypeAlias = "tuple[tuple[int, int, int], int]"
-"""The position of a work-group in the grid, and the number of a wave in it."""
 
 
 class RegisterColumn(list[Any]):

@@ -10,7 +10,7 @@ from typing import Any
 import gdb
 
 from dwarfgpu.errors import EvaluationError
-from dwarfgpu.machines.gdb.backend import LoadedFile, Refused, WavePlace
+from dwarfgpu.machines.gdb.records import LoadedFile, Refused, WavePlace
 from dwarfgpu.machines.machine import Dispatch
 
 _WAVE = re.compile(r"AMDGPU Wave (\S+)(?: \((\d+),(\d+),(\d+)\)/(\d+))?")

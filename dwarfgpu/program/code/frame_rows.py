@@ -13,8 +13,8 @@ from attrs import field
 
 from dwarfgpu import dialects
 from dwarfgpu.cfi.instructions import DecodedInstruction, Instructions, decode
-from dwarfgpu.cfi.rows import Initial, Tables, UnwindRules, unknown_augmentation
-from dwarfgpu.cfi.rules import ExpressionBytes, Rule, rule_json
+from dwarfgpu.cfi.rows import Tables, UnwindRules, unknown_augmentation
+from dwarfgpu.cfi.rules import ExpressionBytes, Initial, Rule, rule_json
 from dwarfgpu.encoding.operands import Format
 from dwarfgpu.encoding.pointers import Bases, encoding_text
 from dwarfgpu.errors import DwarfGpuError, NotFound, noting

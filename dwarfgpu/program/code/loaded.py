@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dwarfgpu.objfile.info.dies import Attribute, Block, Die
     from dwarfgpu.objfile.info.unit import Unit
     from dwarfgpu.objfile.kernels.kernel import Kernel
-    from dwarfgpu.program.code.frames_by_code import CodeUnwinding
     from dwarfgpu.program.code.repairs import Site
     from dwarfgpu.program.code.scopes import FunctionScope, SourceCall
     from dwarfgpu.targets.target import Target
@@ -315,6 +314,8 @@ class Loaded:
         self.codes: Sequence[LoadedCode] = tuple(codes)
         self.executable = executable
         """The file that a process was made of, if that is known."""
+        self.unwindings: dict[Target, Any] = {}
+        """What `unwinding_of` remembers."""
 
     def at(self, pc: int) -> LoadedCode | None:
         """Return the file whose code contains an address."""
@@ -361,39 +362,6 @@ class Loaded:
 
             raise NoInformation(OUTSIDE_CODE, f"the address {pc:#x} is not in any loaded code")
         return code.information_at(pc)
-
-    @remembered
-    def unwinding(self, target: Target) -> LoadedUnwinding:
-        """Return the call frame information for waves of a target, with that which reading the code finds."""
-        return LoadedUnwinding(self, target)
-
-
-class LoadedUnwinding:
-    """The call frame information of loaded code and, for functions of AMDGPU without it, what reading them finds."""
-
-    def __init__(self, loaded: Loaded, target: Target) -> None:
-        self._loaded = loaded
-        self._target = target
-
-    def information_at(self, pc: int) -> Information:
-        """Return the rules at an address of the running program, or raise an error."""
-        try:
-            return self._loaded.information_at(pc)
-        except DwarfGpuError as error:
-            from dwarfgpu.cfi.activation import NO_INFORMATION, OUTSIDE_CODE
-
-            code = self._loaded.at(pc)
-            if pc == 0 and error.kind == OUTSIDE_CODE:
-                return self._by_code.at_null()
-            if error.kind != NO_INFORMATION or code is None or not code.file.is_amdgpu:
-                raise
-            return self._by_code.information_at(code, pc, error)
-
-    @cached_property
-    def _by_code(self) -> CodeUnwinding:
-        from dwarfgpu.program.code.frames_by_code import CodeUnwinding
-
-        return CodeUnwinding(self._target, self._loaded.at)
 
 
 def own_traps(codes: Iterable[LoadedCode]) -> list[tuple[int, int, TrapTable]]:

@@ -37,6 +37,7 @@ from dwarfgpu.program.code.code_lookup import line_before
 from dwarfgpu.program.code.loaded import FileUnit, LoadedCode, location_list
 from dwarfgpu.program.code.repairs import Repair, as_written
 from dwarfgpu.program.code.scopes import NOWHERE
+from dwarfgpu.program.code.unwinding import unwinding_of
 from dwarfgpu.program.frames import reasons
 from dwarfgpu.program.frames.execution import HINT, NO_STATE, Execution
 from dwarfgpu.program.frames.lane_state import LanePc, Simt
@@ -1042,7 +1043,7 @@ class Stack:
         """The wave whose stack it is, where it is one."""
         target, rules, register = self.machine.target, self.state.rules, self.machine.register
         self.thread: Thread = (
-            Thread(target, rules, self.machine, stopped.loaded.unwinding(target), wave, register=register)
+            Thread(target, rules, self.machine, unwinding_of(stopped.loaded, target), wave, register=register)
             if wave_stack is None
             else wave_stack.thread
         )

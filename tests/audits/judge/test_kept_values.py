@@ -4,7 +4,7 @@ import pytest
 
 from dwarfgpu.audits.judge import kept_values
 from dwarfgpu.audits.judge.followed_run import FollowedRun
-from dwarfgpu.audits.judge.statement_record import StatementRecorder
+from dwarfgpu.audits.judge.statement_recorder import StatementRecorder
 from dwarfgpu.audits.judge.wave_registers import Inputs
 from dwarfgpu.execution.control.running import launched_with
 from dwarfgpu.states.program import open_program

@@ -1,0 +1,279 @@
+"""Records what the lanes of a kernel do, statement by statement, while it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dwarfgpu import dwarf_constants as dw
+from dwarfgpu.audits.judge.buffer_accesses import BufferAccesses
+from dwarfgpu.audits.judge.followed_run import FollowedRun
+from dwarfgpu.audits.judge.kept_values import KeptValues, source_of
+from dwarfgpu.audits.judge.located_variables import entries_of
+from dwarfgpu.audits.judge.recorded_values import UNUSED, PointerNames, is_shared, recorded, recorded_everywhere
+from dwarfgpu.audits.judge.statement_record import (
+    CallContexts,
+    Context,
+    DeclarationKey,
+    StatementHistory,
+    StatementRows,
+    StatementStop,
+    VisibleVariable,
+    caller_in,
+    source_place,
+    variables_of,
+)
+from dwarfgpu.errors import DwarfGpuError
+from dwarfgpu.execution.halts import uninterrupted
+from dwarfgpu.program.frames.wave_positions import place_of
+from dwarfgpu.targets.amdgpu.numbers import PRIVATE_WAVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dwarfgpu.audits.judge.buffer_accesses import WorkItem
+    from dwarfgpu.audits.judge.call_record import InstructionVisit
+    from dwarfgpu.audits.judge.recorded_values import Recorded
+    from dwarfgpu.audits.judge.same_code import SameCode
+    from dwarfgpu.audits.judge.undefined_values import UndefinedValues
+    from dwarfgpu.execution.batch import WaveBatch
+    from dwarfgpu.execution.control.running import Running
+    from dwarfgpu.execution.halts import Halt
+    from dwarfgpu.objfile.info.dies import Die
+    from dwarfgpu.objfile.line_table import LineRow
+    from dwarfgpu.objfile.lists.list_encoding import ListEntry
+    from dwarfgpu.program.frames.frame import Frame
+    from dwarfgpu.program.frames.variable import Variable
+
+FOLLOWED_WAVES = 4
+"""The waves whose lanes are compared."""
+BETWEEN_WAVES, BETWEEN_LANES = 2, 8
+"""The waves and the lanes of an instruction between statements that are compared."""
+SAME = 4, 64
+"""Those that are compared with a build whose code is the same, in which every place is known."""
+MAX_STOPS = 20_000
+MAX_VISITS = 16
+"""The visits of one statement by one wave at which variables are read; in the other build twice as many.
+
+Between statements they are the first, the second, the fourth and so on: rounds of a loop differ more as it goes on.
+"""
+
+
+class StatementRecorder:
+    """Records the stops of waves of a device, or of some work-items."""
+
+    def __init__(
+        self,
+        run: FollowedRun,
+        judged: StatementHistory | None = None,
+        same: SameCode | None = None,
+        undefined: UndefinedValues | None = None,
+    ) -> None:
+        self.run = run
+        self.undefined = undefined
+        """What undefined behaviour may change, which is left out."""
+        self.same = same
+        """Another build to read at the same instructions, as long as these are the same."""
+        self.running = running = run.running
+        self.judged = judged
+        """The history of the build that is judged, if this is the other one, whose contexts are recorded alone."""
+        self._contexts = None if judged is None else {stop.context for stop in judged.stops}
+        self._most_visits = MAX_VISITS if judged is None else 2 * MAX_VISITS
+        self.history = StatementHistory(PointerNames.of(running))
+        self.rows = StatementRows(run.stopped.loaded)
+        self.contexts = CallContexts(run.stopped.loaded)
+        self._items: dict[tuple[int, int], tuple[WorkItem | None, ...]] = {}
+        self._visits: dict[tuple[str, int], int] = {}
+        self._known: set[DeclarationKey] = set()
+        self._visible: dict[tuple[int, int], list[VisibleVariable]] = {}
+        self._entries: dict[Die, tuple[ListEntry, ...] | None] = {}
+        self._kept = KeptValues(run.registers)
+        self.accesses = BufferAccesses(running, self.items_of, None if judged is None else judged.accesses)
+        self.history.accesses = self.accesses
+        count = running.launched.geometry.wave_count
+        self._followed = {index * (count - 1) // (FOLLOWED_WAVES - 1) for index in range(FOLLOWED_WAVES)}
+
+    def observe(self, arrival: InstructionVisit) -> None:
+        """Record waves of one call that are about to execute an instruction, if a statement begins there."""
+        batch, chain = arrival.batch, arrival.chain
+        self.accesses.observe(batch)
+        if self.same is not None and not self.same.has(batch.pc, arrival.instruction):
+            self.same = None
+            self.history.between.clear()  # which has what is different alone
+        row = self.rows.at(batch.pc)
+        if self.judged is None:
+            self._observe_between(arrival, is_statement=row is not None)
+        if row is None:
+            return
+        if len(self.history.stops) >= MAX_STOPS:
+            self.history.is_cut = True
+            return
+        context = self.contexts.of(batch.pc, chain)
+        is_known = self._contexts is None or context in self._contexts
+        if not is_known and caller_in(context) not in (self._contexts or ()):
+            return
+        is_shown = False
+        for wave in batch.waves[arrival.rows].tolist():
+            items = self.items_of(wave)
+            mask = int(self.run.lanes.active[wave])
+            lanes = tuple(lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1)
+            if not is_known:  # a call that the build that is judged does not have
+                self.history.note_call(context, [item for lane in lanes if (item := items[lane]) is not None])
+            elif lanes:
+                if not is_shown:
+                    self.run.registers.show(batch)
+                    is_shown = True
+                visit = self._visit(wave, batch.pc, is_over=True)
+                stop = self._made(arrival, row, context, wave, visit, lanes, items)
+                self.history.add(stop)
+                if self.same is not None:
+                    self.same.add(stop, wave, chain)
+
+    def _observe_between(self, arrival: InstructionVisit, *, is_statement: bool) -> None:
+        """Record some lanes of waves in the functions of an instruction in which it does not begin a statement."""
+        batch, chain = arrival.batch, arrival.chain
+        around = self.contexts.around(batch.pc, chain)
+        if is_statement:
+            around = around[:-1]
+        waves = batch.waves[arrival.rows].tolist() if around else []
+        visits = {wave: self._visit(wave, batch.pc, is_over=not is_statement) for wave in waves}
+        most_waves, most_lanes = (BETWEEN_WAVES, BETWEEN_LANES) if self.same is None else SAME
+        chosen = [wave for wave, visit in visits.items() if visit <= MAX_VISITS and not visit & visit - 1]
+        for wave in chosen[:most_waves]:
+            items = self.items_of(wave)
+            mask = int(self.run.lanes.active[wave])
+            known = [lane for lane, item in enumerate(items) if item is not None and mask >> lane & 1]
+            if not known:
+                continue
+            evenly = (known[index * (len(known) - 1) // (most_lanes - 1)] for index in range(most_lanes))
+            lanes = tuple(dict.fromkeys(evenly))
+            self.run.registers.show(batch)
+            for number, context in around:
+                stop = self._made(arrival, None, context, wave, visits[wave], lanes, items, number)
+                self.history.add_between(stop if self.same is None else self.same.add_between(stop, wave, chain))
+
+    def _name(self, wave: int) -> str:
+        return self.running.machine.ids[wave]
+
+    def _visit(self, wave: int, pc: int, *, is_over: bool) -> int:
+        """Return how often a wave has come to an instruction; with ``is_over`` the next one will be another visit."""
+        place = self._name(wave), pc
+        visit = self._visits.get(place, 0) + 1
+        if is_over:
+            self._visits[place] = visit
+        return visit
+
+    def items_of(self, wave: int) -> tuple[WorkItem | None, ...]:
+        """Return the work-items of the lanes of a wave; None for those that are not followed."""
+        machine = self.running.machine
+        key = machine.device.rounds, wave
+        items = self._items.get(key)
+        if items is None:
+            place = place_of(machine, wave)
+            group = place.work_group
+            number = int(machine.ids[wave].rpartition(":")[2]) - 1
+            work_items: list[WorkItem | None] = []
+            for lane in range(self.run.lanes.lanes):
+                at = place.item(lane)
+                item = None if at is None or group is None else (group, at)
+                is_followed = (number in self._followed) if self.judged is None else item in self.judged.by_item
+                work_items.append(item if is_followed else None)
+            items = self._items[key] = tuple(work_items)
+        return items
+
+    def _made(
+        self,
+        arrival: InstructionVisit,
+        row: LineRow | None,
+        context: Context,
+        wave: int,
+        visit: int,
+        lanes: tuple[int, ...],
+        items: tuple[WorkItem | None, ...],
+        frame: int = 0,
+    ) -> StatementStop:
+        """Return a stop; without a row of a statement it is on the line of the instruction, or of the inlined call."""
+        name, pc = self._name(wave), arrival.pc
+        call = self.run.stopped.loaded.calls_at(pc)[frame].source if frame else None
+        place = (call.file or "", call.line, 0) if call is not None else source_place(row, self.running.line_at(pc))
+        return StatementStop(
+            pc,
+            *place,
+            context,
+            name,
+            visit,
+            {items[lane]: position for position, lane in enumerate(lanes)},  # type: ignore[misc]
+            lanes,
+            self._values(pc, wave, lanes, frame, of_lists=row is None) if visit <= self._most_visits else None,
+            arrival.number,
+        )
+
+    def _values(
+        self, pc: int, wave: int, lanes: tuple[int, ...], number: int, *, of_lists: bool = False
+    ) -> dict[DeclarationKey, list[Recorded]]:
+        """Return what the variables are; with ``of_lists`` those alone whose location says where it begins."""
+        values: dict[DeclarationKey, list[Recorded]] = {}
+        read = recorded_everywhere if self.judged is None else recorded
+        if (pc, number) not in self._visible:
+            self._visible[pc, number] = [*self._visible_in(wave, number)]
+        for each in self._visible[pc, number]:
+            if of_lists and self.same is None and not each.is_listed:
+                continue
+
+            def found(index: int = each.index) -> tuple[Frame, Variable]:
+                frame = self.run.stopped.stack(wave).call(0)[number]
+                return frame, frame.variables()[index]
+
+            def rows(found: Callable[[], tuple[Frame, Variable]] = found) -> list[Recorded]:
+                return read(*found(), lanes)
+
+            values[each.key] = self._kept.read(each.source, wave, lanes, rows)
+            if self.undefined is not None:
+                values[each.key] = self.undefined.certain(wave, *found(), lanes, values[each.key])
+            if each.is_listed:
+                self.history.listed.add(each.key)
+            if each.key not in self._known:
+                self._known.add(each.key)
+                if is_shared(*found(), lanes[0]):
+                    self.history.shared.add(each.key)
+        return values
+
+    def _visible_in(self, wave: int, number: int) -> Iterator[VisibleVariable]:
+        """Yield the variables in a frame of a wave."""
+        for frame, variable, key in variables_of(self.run.stopped, wave, number):
+            if variable.die not in self._entries:
+                self._entries[variable.die] = entries_of(variable)
+            index = next(at for at, each in enumerate(frame.variables()) if each is variable)
+            source = source_of(variable, self._entries[variable.die])
+            yield VisibleVariable(key, index, _has_list(variable), source)
+
+
+def _has_list(variable: Variable) -> bool:
+    try:
+        location = variable.definition.find_number(dw.DW_AT_location)
+    except DwarfGpuError:
+        return False
+    return location is not None and location.value_class == "loclist"
+
+
+def record_run(
+    running: Running, judged: StatementHistory, limit: int | None = None, undefined: UndefinedValues | None = None
+) -> tuple[StatementHistory, Halt]:
+    """Run a kernel to its end, and return what work-items do in it that another build has, and how it ends."""
+    store = running.machine.memory.stores.get(PRIVATE_WAVE)
+    for block in () if store is None else store.blocks:
+        np.frombuffer(block.buffer, np.uint8)[:] = UNUSED
+
+    def observe(batch: WaveBatch, arrivals: list[InstructionVisit], *_others: Any) -> None:
+        if undefined is not None:
+            undefined.observe(batch)
+        for arrival in arrivals:
+            recorder.observe(arrival)
+
+    run = FollowedRun(running, observe)
+    recorder = StatementRecorder(run, judged, undefined=undefined)
+    halt = uninterrupted(run.run(limit))
+    recorder.accesses.end()
+    recorder.history.is_cut |= not halt.has_ended
+    return recorder.history, halt
